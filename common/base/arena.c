@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_PER_ITEM 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_PER_ITEM 1
+#endif
+#endif
+#ifndef ARENA_PER_ITEM
+#define ARENA_PER_ITEM 0
+#endif
+
+#define ARENA_CHUNK_BYTES ((size_t)16 * 1024)
+#define ARENA_ALIGN	  ((size_t)16)
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t used, size;
+	_Alignas(16) unsigned char data[];
+};
+
+void arena_release(struct arena *self)
+{
+	struct arena_chunk *chunk = self->chunks;
+
+	while (chunk) {
+		struct arena_chunk *next = chunk->next;
+
+		free(chunk);
+		chunk = next;
+	}
+	self->chunks = NULL;
+	self->used_bytes = 0;
+}
+
+void arena_reset(struct arena *self)
+{
+	struct arena_chunk *keep = self->chunks;
+
+	if (ARENA_PER_ITEM || !keep || keep->size > 4 * ARENA_CHUNK_BYTES) {
+		arena_release(self);
+		return;
+	}
+	self->chunks = keep->next;
+	arena_release(self);
+	keep->next = NULL;
+	keep->used = 0;
+	self->chunks = keep;
+}
+
+static struct arena_chunk *arena_chunk_add(struct arena *self, size_t bytes)
+{
+	struct arena_chunk *chunk;
+	size_t size = bytes;
+
+	if (!ARENA_PER_ITEM && size < ARENA_CHUNK_BYTES)
+		size = ARENA_CHUNK_BYTES;
+	chunk = malloc(sizeof(*chunk) + size);
+	if (!chunk)
+		return NULL;
+	*chunk = (struct arena_chunk){.next = self->chunks, .used = 0, .size = size};
+	self->chunks = chunk;
+	return chunk;
+}
+
+void *arena_alloc(struct arena *self, size_t bytes)
+{
+	struct arena_chunk *chunk = self->chunks;
+	void *item;
+
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	if (!ARENA_PER_ITEM)
+		bytes = (bytes + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
+	if (bytes > self->max_bytes - self->used_bytes)
+		return NULL;
+	if (ARENA_PER_ITEM || !chunk || chunk->size - chunk->used < bytes)
+		chunk = arena_chunk_add(self, bytes);
+	if (!chunk)
+		return NULL;
+	item = chunk->data + chunk->used;
+	chunk->used += bytes;
+	self->used_bytes += bytes;
+	memset(item, 0, bytes);
+	return item;
+}
+
+void *arena_array(struct arena *self, size_t count, size_t element_bytes)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, element_bytes, &bytes))
+		return NULL;
+	return arena_alloc(self, bytes);
+}
+
+char *arena_strndup(struct arena *self, const char *text, size_t n)
+{
+	char *copy = n < SIZE_MAX ? arena_alloc(self, n + 1) : NULL;
+
+	if (copy && n)
+		memcpy(copy, text, n);
+	return copy;
+}
+
+char *arena_strdup(struct arena *self, const char *text)
+{
+	return text ? arena_strndup(self, text, strlen(text)) : NULL;
+}
+
+char *arena_printf(struct arena *self, const char *fmt, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0)
+		return NULL;
+	text = arena_alloc(self, (size_t)n + 1);
+	if (!text)
+		return NULL;
+	va_start(args, fmt);
+	vsnprintf(text, (size_t)n + 1, fmt, args);
+	va_end(args);
+	return text;
+}

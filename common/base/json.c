@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+int json_parse(const char *text, size_t n, int depth, struct json_object **ret_object, struct err *err)
+{
+	struct json_tokener *tokener;
+	struct json_object *object;
+	enum json_tokener_error status;
+	size_t end;
+
+	if (n == 0 || n > INT_MAX)
+		return err_set(err, -EINVAL, n ? "JSON text too long" : "empty JSON text");
+	tokener = json_tokener_new_ex(depth);
+	if (!tokener)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	object = json_tokener_parse_ex(tokener, text, (int)n);
+	status = json_tokener_get_error(tokener);
+	end = json_tokener_get_parse_end(tokener);
+	json_tokener_free(tokener);
+	while (end < n && (text[end] == ' ' || text[end] == '\n' || text[end] == '\r' || text[end] == '\t'))
+		end++;
+	if (status == json_tokener_success && end == n && object) {
+		*ret_object = object;
+		return 0;
+	}
+	json_object_put(object);
+	if (status == json_tokener_continue)
+		return err_set(err, -EINVAL, "JSON text ends early at byte %zu", end);
+	if (status != json_tokener_success)
+		return err_set(err, -EINVAL, "%s at byte %zu", json_tokener_error_desc(status), end);
+	return err_set(err, -EINVAL,
+		       object || end < n ? "text behind the JSON value at byte %zu" : "JSON value is null", end);
+}
+
+void json_putp(struct json_object **object)
+{
+	json_object_put(*object);
+	*object = NULL;
+}
+
+struct json_object *json_member(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	if (!object || !json_object_is_type(object, json_type_object) ||
+	    !json_object_object_get_ex(object, key, &value))
+		return NULL;
+	return value;
+}
+
+static int json_get(struct json_object *object, const char *path, const char *key, enum json_type type,
+		    struct json_object **ret, struct err *err)
+{
+	struct json_object *value;
+
+	if (object && !json_object_is_type(object, json_type_object))
+		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object, found %s",
+				  json_type_to_name(json_object_get_type(object)));
+	value = json_member(object, key);
+	if (!value)
+		return JSON_ABSENT;
+	if (!json_object_is_type(value, type)) {
+		err_set(err, -EINVAL, "expected %s, found %s", json_type_to_name(type),
+			json_type_to_name(json_object_get_type(value)));
+		if (err)
+			snprintf(err->where, sizeof(err->where), "%s%s%s", path ? path : "", path && *path ? "." : "",
+				 key);
+		return -EINVAL;
+	}
+	*ret = value;
+	return 0;
+}
+
+int json_get_string(struct json_object *object, const char *path, const char *key, const char **ret, struct err *err)
+{
+	struct json_object *value;
+	int r = json_get(object, path, key, json_type_string, &value, err);
+
+	if (!r)
+		*ret = json_object_get_string(value);
+	return r;
+}
+
+int json_get_int64(struct json_object *object, const char *path, const char *key, int64_t *ret, struct err *err)
+{
+	struct json_object *value;
+	int r = json_get(object, path, key, json_type_int, &value, err);
+
+	if (!r)
+		*ret = json_object_get_int64(value);
+	return r;
+}
+
+int json_get_double(struct json_object *object, const char *path, const char *key, double *ret, struct err *err)
+{
+	struct json_object *value = json_member(object, key);
+	int r;
+
+	if (value && json_object_is_type(value, json_type_int)) {
+		*ret = (double)json_object_get_int64(value);
+		return 0;
+	}
+	r = json_get(object, path, key, json_type_double, &value, err);
+	if (!r)
+		*ret = json_object_get_double(value);
+	return r;
+}
+
+int json_get_bool(struct json_object *object, const char *path, const char *key, bool *ret, struct err *err)
+{
+	struct json_object *value;
+	int r = json_get(object, path, key, json_type_boolean, &value, err);
+
+	if (!r)
+		*ret = json_object_get_boolean(value);
+	return r;
+}
+
+int json_get_object(struct json_object *object, const char *path, const char *key, struct json_object **ret,
+		    struct err *err)
+{
+	return json_get(object, path, key, json_type_object, ret, err);
+}
+
+int json_get_array(struct json_object *object, const char *path, const char *key, struct json_object **ret,
+		   struct err *err)
+{
+	return json_get(object, path, key, json_type_array, ret, err);
+}
+
+int json_add(struct json_object *object, const char *key, struct json_object *take_value)
+{
+	if (!take_value)
+		return -ENOMEM;
+	if (json_object_object_add(object, key, take_value)) {
+		json_object_put(take_value);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int json_append(struct json_object *array, struct json_object *take_value)
+{
+	if (!take_value)
+		return -ENOMEM;
+	if (json_object_array_add(array, take_value)) {
+		json_object_put(take_value);
+		return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* limits: every cap on what comes from outside, in one place, with its unit and reason. */
+#include <stddef.h>
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * KIB)
+#define GIB (KIB * MIB)
+
+/* Admission. The API server takes objects of 3 MiB; a review holds object and oldObject (controller-runtime's 7 MiB).
+ */
+#define LIMIT_REVIEW_BYTES	  (7 * MIB)
+#define LIMIT_REVIEWS_TOTAL_BYTES (32 * MIB) /* all connections together; beyond that 503 */
+#define LIMIT_REVIEW_DEPTH	  64	     /* a pod with managedFields is 18 deep */
+#define LIMIT_REVIEW_TOKENS	  1000000    /* `{`, `[` and `,` of a body: bounds the work of a scan */
+#define LIMIT_PROJECTED_BYTES	  (1 * MIB)  /* what is left after projection; json-c needs 11 times that */
+#define LIMIT_PROJECTED_TOKENS	  65536
+#define LIMIT_POD_CONTAINERS	  128 /* containers and init containers of a pod that we size */
+#define LIMIT_PATCH_OPS		  1024
+#define LIMIT_RESPONSE_BYTES	  (256 * KIB)
+#define LIMIT_WARNINGS		  10
+#define LIMIT_WARNING_CHARS	  120
+
+/* Files. */
+#define LIMIT_CONFIG_BYTES	 (256 * KIB)
+#define LIMIT_CREDENTIAL_BYTES	 (256 * KIB) /* certificates, keys, tokens */
+#define LIMIT_MANIFEST_BYTES	 (16 * MIB)
+#define LIMIT_MANIFEST_DOCUMENTS 10000
+#define LIMIT_YAML_DEPTH	 48 /* libyaml 0.2.5 is quadratic in depth: stop early */
+#define LIMIT_YAML_NODES	 1000000
+#define LIMIT_STORE_BYTES	 (2 * GIB) /* 100,000 workloads with histories of 32 KiB would be 3 GiB; typical 4 */
+#define LIMIT_MERGE_FINDINGS	 4096
+
+/* Prometheus. */
+#define LIMIT_PROM_LABELSET_BYTES (64 * KIB)
+#define LIMIT_PROM_ERROR_BYTES	  (64 * KIB)
+#define LIMIT_PROM_SERIES	  2000000 /* of one answer */
+
+/* Objects (kept small enough for etcd and for the webhook's memory). */
+#define LIMIT_PROFILE_BYTES	1024 /* spec + status with one variant; 512 more for each further one */
+#define LIMIT_PROFILE_VARIANTS	4
+#define LIMIT_PROFILE_ALIASES	8
+#define LIMIT_HISTORY_BYTES	(32 * KIB)
+#define LIMIT_HISTORY_RUNS	32
+#define LIMIT_HISTORY_CURVES	8
+#define LIMIT_CURVE_POINTS	32
+#define LIMIT_HISTORY_DECISIONS 32
+#define LIMIT_HISTORY_DAYS	90
+
+#define LIMIT_LOG_LINE_BYTES (8 * KIB)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* vec: typed growing arrays. `VEC(struct run) runs = VEC_INIT;` then vec_push returns 0 or -ENOMEM.
+ * Invariant: `items` holds `n` elements, `capacity` allocated. Sizes are overflow-checked. */
+#include "base/attr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define VEC(type)                                                                                                      \
+	struct {                                                                                                       \
+		type *items;                                                                                           \
+		size_t n, capacity;                                                                                    \
+	}
+#define VEC_INIT                                                                                                       \
+	{                                                                                                              \
+		NULL, 0, 0                                                                                             \
+	}
+
+static inline int vec_grow_(void **items, size_t *capacity, size_t n, size_t element_bytes)
+{
+	size_t want = *capacity ? *capacity : 4, bytes;
+	void *p;
+
+	if (n <= *capacity)
+		return 0;
+	while (want < n)
+		if (__builtin_mul_overflow(want, (size_t)2, &want))
+			return -ENOMEM;
+	if (__builtin_mul_overflow(want, element_bytes, &bytes))
+		return -ENOMEM;
+	p = realloc(*items, bytes);
+	if (!p)
+		return -ENOMEM;
+	*items = p;
+	*capacity = want;
+	return 0;
+}
+
+/** Room for `count` elements in all. 0 or -ENOMEM. */
+#define vec_reserve(v, count) vec_grow_((void **)&(v)->items, &(v)->capacity, (count), sizeof(*(v)->items))
+/** Append a copy of `element`. 0 or -ENOMEM (nothing changed). */
+#define vec_push(v, element)                                                                                           \
+	({                                                                                                             \
+		int vec_r_ = vec_reserve((v), (v)->n + 1);                                                             \
+		if (!vec_r_)                                                                                           \
+			(v)->items[(v)->n++] = (element);                                                              \
+		vec_r_;                                                                                                \
+	})
+/** Free the array, not what its elements point to. */
+#define vec_release(v)                                                                                                 \
+	do {                                                                                                           \
+		free((v)->items);                                                                                      \
+		(v)->items = NULL;                                                                                     \
+		(v)->n = (v)->capacity = 0;                                                                            \
+	} while (0)

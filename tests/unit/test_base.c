@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "base/strmap.h"
+#include "base/timefmt.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void duration_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		int r;
+		int64_t ms;
+		const char *rendered;
+	} rows[] = {
+		{"seconds", "30s", 0, 30000, "30s"},
+		{"compound", "1h30m", 0, 5400000, "1h30m"},
+		{"ninety minutes", "90m", 0, 5400000, "1h30m"},
+		{"days", "14d", 0, 14 * TIME_DAY_MS, "14d"},
+		{"weeks", "2w", 0, 14 * TIME_DAY_MS, "14d"},
+		{"milliseconds", "250ms", 0, 250, "250ms"},
+		{"zero", "0", 0, 0, "0s"},
+		{"zero seconds", "0s", 0, 0, "0s"},
+		{"empty", "", -EINVAL, 0, NULL},
+		{"no unit", "30", -EINVAL, 0, NULL},
+		{"unknown unit", "3y", -EINVAL, 0, NULL},
+		{"rising units", "30m1h", -EINVAL, 0, NULL},
+		{"unit twice", "1h1h", -EINVAL, 0, NULL},
+		{"negative", "-1s", -EINVAL, 0, NULL},
+		{"fraction", "1.5h", -EINVAL, 0, NULL},
+		{"beyond int64", "99999999999999999999s", -ERANGE, 0, NULL},
+		{"product beyond int64", "9223372036854775807w", -ERANGE, 0, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char buf[TIME_TEXT_BYTES];
+		int64_t ms = -1;
+		int r = duration_parse(rows[i].text, strlen(rows[i].text), &ms);
+
+		test_row(rows[i].name);
+		assert_int_equal(r, rows[i].r);
+		assert_int_equal(ms, rows[i].r ? -1 : rows[i].ms);
+		if (!r)
+			assert_string_equal(duration_render(ms, buf), rows[i].rendered);
+	}
+}
+
+static void time_rows(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		int64_t ms;
+	} rows[] = {
+		{"1970-01-01T00:00:00Z", 0, 0},
+		{"2026-11-02T08:15:00Z", 0, 1793607300000},
+		{"2026-11-02T10:15:00+02:00", 0, 1793607300000},
+		{"2026-11-02T08:15:00.25Z", 0, 1793607300250},
+		{"2026-11-02T08:15:00.123456789Z", 0, 1793607300123},
+		{"2026-13-02T08:15:00Z", -EINVAL, 0},
+		{"2026-11-02 08:15:00Z", -EINVAL, 0},
+		{"2026-11-02T08:15:00", -EINVAL, 0},
+		{"2026-11-02T08:15:00Zx", -EINVAL, 0},
+		{"", -EINVAL, 0},
+	};
+	char buf[TIME_TEXT_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t ms = 0;
+
+		test_row(rows[i].text);
+		assert_int_equal(time_parse(rows[i].text, strlen(rows[i].text), &ms), rows[i].r);
+		assert_int_equal(ms, rows[i].ms);
+	}
+	assert_string_equal(time_render(1793607300250, buf), "2026-11-02T08:15:00.250Z");
+	assert_string_equal(time_render(-1, buf), "1969-12-31T23:59:59.999Z");
+}
+
+static void strbuf_caps_and_sticks(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(5);
+
+	(void)state;
+	assert_int_equal(strbuf_adds(&b, "hello"), 0);
+	assert_int_equal(strbuf_addc(&b, '!'), -E2BIG);
+	assert_int_equal(strbuf_adds(&b, "x"), -E2BIG);
+	assert_string_equal(strbuf_text(&b), "");
+	strbuf_clear(&b);
+	assert_int_equal(strbuf_addf(&b, "%d", 42), 0);
+	assert_string_equal(strbuf_text(&b), "42");
+}
+
+static void strbuf_escapes_json(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(100);
+
+	(void)state;
+	strbuf_add_json_string(&b, "a\"b\\c\n\x01");
+	strbuf_add_json_string(&b, NULL);
+	assert_string_equal(strbuf_text(&b), "\"a\\\"b\\\\c\\n\\u0001\"null");
+}
+
+static void strmap_holds_many(void **state)
+{
+	struct strmap map = STRMAP_INIT;
+	static char keys[5000][8];
+
+	(void)state;
+	for (size_t i = 0; i < 5000; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "k%zu", i);
+		assert_int_equal(strmap_put(&map, keys[i], keys[i]), 0);
+	}
+	assert_int_equal(map.n, 5000);
+	for (size_t i = 0; i < 5000; i++)
+		assert_ptr_equal(strmap_get(&map, keys[i]), keys[i]);
+	assert_null(strmap_get(&map, "none"));
+	assert_false(strmap_has(&map, "none"));
+	assert_int_equal(strmap_put(&map, "k7", NULL), 0);
+	assert_int_equal(map.n, 5000);
+	assert_null(strmap_get(&map, "k7"));
+	assert_true(strmap_has(&map, "k7"));
+	strmap_release(&map);
+}
+
+static void arena_caps(void **state)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(1000);
+
+	(void)state;
+	assert_string_equal(arena_strdup(&arena, "text"), "text");
+	assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+	assert_null(arena_alloc(&arena, 1001));
+	assert_null(arena_array(&arena, SIZE_MAX, 2));
+	arena_reset(&arena);
+	assert_non_null(arena_alloc(&arena, 900));
+}
+
+static void json_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		int r;
+	} rows[] = {
+		{"object", " {\"a\":1}\n", 0},
+		{"null", "null", -EINVAL},
+		{"cut", "{\"a\":", -EINVAL},
+		{"behind", "{} {}", -EINVAL},
+		{"empty", "", -EINVAL},
+		{"comment", "{/*x*/}", -EINVAL},
+		{"bad utf-8", "{\"a\":\"\xff\"}", -EINVAL},
+		{"unfinished number", "12", -EINVAL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(json_putp) struct json_object *object = NULL;
+		struct err err = ERR_INIT;
+
+		test_row(rows[i].name);
+		assert_int_equal(json_parse(rows[i].text, strlen(rows[i].text), 8, &object, &err), rows[i].r);
+		assert_int_equal(err.code, rows[i].r);
+	}
+}
+
+static void json_getters_do_not_coerce(void **state)
+{
+	CLEANUP(json_putp) struct json_object *object = NULL;
+	struct err err = ERR_INIT;
+	int64_t number = 7;
+
+	(void)state;
+	assert_int_equal(json_parse("{\"a\":\"12\",\"n\":null,\"i\":3}", 25, 8, &object, &err), 0);
+	assert_int_equal(json_get_int64(object, "spec", "a", &number, &err), -EINVAL);
+	assert_string_equal(err.where, "spec.a");
+	assert_int_equal(json_get_int64(object, "spec", "n", &number, &err), JSON_ABSENT);
+	assert_int_equal(json_get_int64(object, "spec", "i", &number, &err), 0);
+	assert_int_equal(number, 3);
+}
+
+static void files_are_written_whole(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
+	char path[] = "/tmp/memtamer-test-XXXXXX";
+	struct err err = ERR_INIT;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(io_write_file_atomic(path, "one", 3, 0600, &err), 0);
+	assert_int_equal(io_read_file(path, &text, &err), 0);
+	assert_string_equal(strbuf_text(&text), "one");
+	text.max = 2;
+	strbuf_clear(&text);
+	assert_int_equal(io_read_file(path, &text, &err), -E2BIG);
+	assert_int_equal(io_write_file_atomic("/nonexistent/x", "one", 3, 0600, &err), -ENOENT);
+	assert_string_equal(err.where, "/nonexistent/x");
+	unlink(path);
+}
+
+static void stable_hash_never_changes(void **state)
+{
+	(void)state;
+	assert_true(hash_stable(HASH_STABLE_INIT, "a", 1) == 0xaf63dc4c8601ec8cu);
+	assert_true(hash_seeded("a", 1) == hash_seeded("a", 1));
+	assert_true(hash_seeded("a", 1) != hash_seeded("b", 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(duration_rows),
+		cmocka_unit_test(time_rows),
+		cmocka_unit_test(strbuf_caps_and_sticks),
+		cmocka_unit_test(strbuf_escapes_json),
+		cmocka_unit_test(strmap_holds_many),
+		cmocka_unit_test(arena_caps),
+		cmocka_unit_test(json_rows),
+		cmocka_unit_test(json_getters_do_not_coerce),
+		cmocka_unit_test(files_are_written_whole),
+		cmocka_unit_test(stable_hash_never_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
