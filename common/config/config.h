@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* config: one YAML file for both programs -> structs. One row per key (config_table.c): path, type, range, unit,
+ * default, help; decoding, --print-config, docs/CONFIGURATION.md and the chart's values come from it.
+ * Unknown or duplicate keys, bad units, aliases, a second document: an error with file:line:col.
+ * A config is immutable after loading and owns all its text; reload makes a new one. */
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "model/node_shape.h"
+#include "policy/policy.h"
+
+#define CONFIG_API_VERSION "config.memtamer.io/v1alpha1"
+
+enum store_kind { STORE_FILE, STORE_KUBE };
+
+struct store_config {
+	enum store_kind kind;
+	const char *path; /* file: the List; relative to the config file's folder */
+};
+
+struct http_header {
+	const char *name, *value;
+};
+
+struct prometheus_config {
+	const char *url; /* with path prefix, no trailing slash */
+	const char *bearer_token_file, *basic_user, *basic_password_file;
+	const char *ca_file, *cert_file, *key_file;
+	bool insecure_skip_verify;
+	const struct http_header *headers;
+	size_t n_headers;
+	int64_t timeout_ms;	    /* of one query; 30 s */
+	int64_t deadline_ms;	    /* of one cycle; 10 min */
+	int64_t step_ms;	    /* expected scrape interval; 0: measured */
+	int64_t history_ms;	    /* how far back a first run looks; 14 d */
+	int64_t concurrency;	    /* queries at a time; 4 */
+	const char *extra_matchers; /* PromQL label matchers added to every selector, e.g. cluster="a" */
+};
+
+struct webhook_config {
+	const char *listen;		  /* "127.0.0.1:8443", "[::]:8443" */
+	const char *cert_file, *key_file; /* NULL: memtamer makes its own */
+	const char *client_ca_file;	  /* NULL: no client certificates */
+	const char *client_name;	  /* CN or SAN the client must have; NULL: any of that CA */
+	const char *const *server_names;  /* SANs of the own certificate; NULL-terminated */
+	int64_t threads;		  /* server threads; 2 */
+	int64_t connections;		  /* 1024 */
+	int64_t idle_timeout_ms;	  /* 120 s; above the API server's 90 s */
+	int64_t request_timeout_ms;	  /* 10 s for head, body and answer */
+	int64_t drain_ms;		  /* lame-duck time after SIGTERM; 5 s */
+};
+
+struct recommender_config {
+	int64_t interval_ms;	       /* between cycles; 5 min */
+	const char *const *namespaces; /* only these; NULL-terminated, empty: all but the excluded */
+};
+
+struct log_config {
+	const char *level, *format; /* info, logfmt */
+};
+
+struct config {
+	const char *file; /* where it came from; "(defaults)" without one */
+	struct policy policy;
+	struct store_config store;
+	struct prometheus_config prometheus;
+	struct webhook_config webhook;
+	struct recommender_config recommender;
+	struct log_config log;
+	const struct node_shape *node_shapes;
+	size_t n_node_shapes;
+};
+
+/** All defaults. NULL when memory is out. */
+struct config *config_new_default(void) ATTR_NODISCARD;
+/** Load a file. @return 0; -EINVAL with file:line:col; -errno. */
+int config_load(const char *path, struct config **ret, struct err *err) ATTR_NODISCARD;
+/** The same from memory; `name` stands for the file in errors, `folder` resolves relative paths. */
+int config_parse(const char *text, size_t n, const char *name, const char *folder, struct config **ret,
+		 struct err *err) ATTR_NODISCARD;
+void config_free(struct config *self);
+void config_freep(struct config **self);
+/** Every effective value with its origin (default, or file:line), as YAML that loads to the same config. */
+int config_print(const struct config *self, struct strbuf *buf);
+/** docs/CONFIGURATION.md from the table. */
+int config_render_docs(struct strbuf *buf);

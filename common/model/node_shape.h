@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* node_shape: NodeShape (memtamer.io/v1alpha1, cluster-scoped): a kind of node, by what it offers to pods. */
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+
+struct node_shape {
+	char name[96];
+	char resource[96];		       /* accelerator resource, "nvidia.com/gpu"; "" for nodes without */
+	char product[96];		       /* node label value, "NVIDIA-H100-80GB-HBM3"; "" when not known */
+	char instance_type[64];		       /* node.kubernetes.io/instance-type; "" when not known */
+	int64_t accelerators;		       /* of one node */
+	int64_t memory_bytes, ephemeral_bytes; /* allocatable; 0: not known */
+	int64_t last_seen_ms;		       /* 0: declared by hand */
+	bool is_declared; /* from config or by hand: the list counts as complete for its resource */
+};
+
+int node_shape_decode(struct json_object *object, struct node_shape *ret, struct err *err) ATTR_NODISCARD;
+int node_shape_encode(const struct node_shape *self, struct strbuf *buf);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* run: summary of one submission of a workload, for one container and role. Run > attempt > rank: attempts are tries of
+ * the run (new pods after a failure), ranks the pods of an attempt; the worst rank sets the peaks.
+ * Bytes are exact maxima of samples; medians and quantiles are time-weighted. 0 means "not measured" for bytes. */
+#include "base/attr.h"
+#include "base/limits.h"
+
+#include <stdint.h>
+
+enum outcome {
+	OUTCOME_UNKNOWN,
+	OUTCOME_RUNNING,
+	OUTCOME_COMPLETED,
+	OUTCOME_FAILED,
+	OUTCOME_OOM_KILLED,
+	OUTCOME_SUSPECTED_OOM, /* non-zero exit at >= 95 % of the limit */
+	OUTCOME_EVICTED_MEMORY,
+	OUTCOME_EVICTED_EPHEMERAL,
+	OUTCOME_PREEMPTED,
+	OUTCOME_DELETED,
+	OUTCOME_COUNT_
+};
+/** "completed", "oom-killed", ... */
+extern const char *const outcome_names[OUTCOME_COUNT_];
+/** -1 when no such name. */
+int outcome_parse(const char *name);
+
+enum chosen_by { CHOSEN_BY_USER, CHOSEN_BY_MEMTAMER, CHOSEN_BY_UNKNOWN };
+
+#define RUN_UID_BYTES	  24
+#define RUN_NAME_BYTES	  96
+#define RUN_KILLED_LIMITS 4
+
+struct run {
+	char uid[RUN_UID_BYTES];   /* stable hash of run key and start: replay is idempotent by it */
+	char name[RUN_NAME_BYTES]; /* exact name of the root owner, cut */
+	char variant[11];
+	int attempts, ranks, world_size;    /* ranks seen; world size when known, else ranks */
+	int64_t start_ms, duration_ms;	    /* of all attempts together */
+	int64_t accelerators_milli;	    /* of one pod */
+	int64_t request_bytes, limit_bytes; /* of the last attempt; 0: none set */
+	enum chosen_by chosen_by;
+	int mode;	    /* enum mode of policy.h when chosen by memtamer, else -1 */
+	int64_t peak_bytes; /* working set, worst rank, all attempts */
+	int64_t peak_rss_bytes, peak_active_file_bytes;
+	int64_t median_bytes, p95_bytes; /* working set, pooled over ranks, last attempt */
+	int64_t min_rank_peak_bytes;	 /* skew: the smallest peak among ranks */
+	int64_t peak_ephemeral_bytes;
+	/* Censoring: distinct limits at which an attempt was OOM-killed (need >= each). -1: killed without any limit.
+	 */
+	int64_t killed_limits[RUN_KILLED_LIMITS];
+	int n_killed_limits;
+	enum outcome outcome;
+	bool is_whole;		/* completed, with usage seen from start to end */
+	bool is_cache_bound;	/* working set near the limit is page cache (active_file), not need */
+	bool is_quantile_exact; /* median and p95 within one UTC day; else merged from daily figures */
+	int64_t samples;
+	const char *source; /* static: "query", "remote-read", "pods", "trace" */
+	int n_curve;	    /* 0..LIMIT_CURVE_POINTS; bytes at equal steps of the run's duration */
+	int64_t curve_max[LIMIT_CURVE_POINTS], curve_mean[LIMIT_CURVE_POINTS];
+};
+
+/** Peak that counts as need: the working set, or for a cache-bound run what is not page cache (peak_rss + what the
+ *  working set holds beyond active file). */
+int64_t run_need_bytes(const struct run *run);
+/** Greatest limit this run was killed at; 0 when none. */
+int64_t run_killed_limit_max(const struct run *run);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* snapshot: all that decide() knows besides the pod: profiles, node shapes, namespace facts. Immutable and refcounted
+ * (atomically); hash-sharded, so that a new one made from an old one copies only the shards that changed. Lookups are
+ * O(1) and allocate nothing. Any number of threads read; one thread builds. */
+#include "base/err.h"
+#include "k8s/pod.h"
+#include "model/node_shape.h"
+#include "model/profile.h"
+
+struct snapshot;
+struct snapshot_builder;
+
+/** What is known of a namespace. All optional. */
+struct namespace_facts {
+	const char *name;
+	const char *mode; /* label memtamer.io/mode; NULL: absent */
+	bool is_ignored;  /* label memtamer.io/ignore: "true" */
+};
+
+struct snapshot *snapshot_ref(struct snapshot *self);
+struct snapshot *snapshot_unref(struct snapshot *self); /* returns NULL; NULL allowed; the last one frees */
+
+/** First profile that has this key (as workload or alias) in the namespace, for role and container; NULL when none. */
+const struct profile *snapshot_profile(const struct snapshot *self, const char *namespace_name, const char *key,
+				       const char *role, const char *container);
+/** By object name; for the profile `memtamer-namespace` (modeCap). */
+const struct profile *snapshot_profile_by_name(const struct snapshot *self, const char *namespace_name,
+					       const char *name);
+const struct node_shape *snapshot_node_shapes(const struct snapshot *self, size_t *ret_n);
+/** Is the list of shapes known to be complete for this accelerator resource (then node size may cap)? */
+bool snapshot_shapes_complete(const struct snapshot *self, const char *resource);
+const struct namespace_facts *snapshot_namespace(const struct snapshot *self, const char *name);
+size_t snapshot_profile_count(const struct snapshot *self);
+int64_t snapshot_built_ms(const struct snapshot *self);
+
+/** Start from `base` (may be NULL: empty). Upserts and removals touch only their shard. */
+struct snapshot_builder *snapshot_builder_new(const struct snapshot *base) ATTR_NODISCARD;
+void snapshot_builder_free(struct snapshot_builder *self);
+/** Take the profile (freed on failure). Two profiles that claim one key: the one updated later wins that key. */
+int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_profile) ATTR_NODISCARD;
+int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name) ATTR_NODISCARD;
+/** Copies the shape; replaces one of the same name. */
+int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape) ATTR_NODISCARD;
+int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts) ATTR_NODISCARD;
+/** Finish: a snapshot with one reference; the builder is freed in any case. NULL when memory is out. */
+struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int64_t now_ms) ATTR_NODISCARD;

@@ -1,0 +1,1 @@
+memtamer_unit(base USES base)
