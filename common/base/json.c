@@ -78,7 +78,7 @@ static int json_get(struct json_object *object, const char *path, const char *ke
 
 int json_get_string(struct json_object *object, const char *path, const char *key, const char **ret, struct err *err)
 {
-	struct json_object *value;
+	struct json_object *value = NULL;
 	int r = json_get(object, path, key, json_type_string, &value, err);
 
 	if (!r)
@@ -88,7 +88,7 @@ int json_get_string(struct json_object *object, const char *path, const char *ke
 
 int json_get_int64(struct json_object *object, const char *path, const char *key, int64_t *ret, struct err *err)
 {
-	struct json_object *value;
+	struct json_object *value = NULL;
 	int r = json_get(object, path, key, json_type_int, &value, err);
 
 	if (!r)
@@ -113,7 +113,7 @@ int json_get_double(struct json_object *object, const char *path, const char *ke
 
 int json_get_bool(struct json_object *object, const char *path, const char *key, bool *ret, struct err *err)
 {
-	struct json_object *value;
+	struct json_object *value = NULL;
 	int r = json_get(object, path, key, json_type_boolean, &value, err);
 
 	if (!r)

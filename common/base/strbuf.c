@@ -36,7 +36,7 @@ static int strbuf_grow(struct strbuf *self, size_t n)
 		return self->status;
 	if (n > self->max - self->len)
 		return strbuf_fail(self, -E2BIG);
-	if (self->len + n < self->capacity)
+	if (self->text && self->len + n < self->capacity)
 		return 0;
 	capacity = self->capacity ? self->capacity * 2 : 128;
 	if (capacity < self->len + n + 1)
