@@ -17,8 +17,11 @@ struct kind {
 	const char *name;  /* "Job" */
 	enum kind_class class_;
 	bool is_recurring; /* CronJob and alike: the object lives on, each child is one submission (a run) */
-	const char *const
-		*template_paths; /* NULL-terminated; "spec.tasks[].template", "*" is any key; NULL: no template */
+	/* Where pod templates are: "spec.tasks[].template", `*` is any key. NULL-terminated; NULL: none. */
+	const char *const *template_paths;
+	/* Where whole objects of other kinds are embedded (List, AppWrapper, Katib). NULL-terminated; NULL: none. */
+	const char *const *object_paths;
+	bool has_argo_templates; /* template_paths lead to Argo templates, which hold containers, no pod template */
 };
 
 /** Row for a kind; `group` NULL matches any group (metrics do not export it). NULL when unknown. */
@@ -28,15 +31,31 @@ const struct kind *kind_find_api_version(const char *api_version, const char *na
 /** The whole table, for docs and tests. */
 const struct kind *kind_table(size_t *ret_n);
 
-/** One pod template found in an object. `pointer` is its JSON Pointer inside the object (arena). */
+/** One pod template found in an object. Text is in the arena. */
 struct kind_template {
-	struct json_object *object; /* borrowed */
-	const char *pointer;
-	const char *role; /* "" or the replica spec's / task's / replicated job's name */
-	int64_t replicas; /* how many pods it makes in all, 1 when not said */
+	/* {metadata, spec}. Part of the object's tree, except for Argo: there it is put together from the template and
+	 * owned by the tree, until the tree is released or kind_templates is called on it again. */
+	struct json_object *object;
+	const char *pointer; /* JSON Pointer inside the object: of the pod template, or of the Argo template */
+	/* "" or the replica spec's (lower case, as on the pods' labels), task's, replicated job's, worker group's,
+	 * Argo template's name; "head", "submitter" (Ray), "leader", "worker" (LeaderWorkerSet) */
+	const char *role;
+	int64_t replicas; /* how many pods it makes at a time, 1 when not said */
+	/* Argo only: the pointer of each of spec.containers, as they stand in the object; NULL else. */
+	const char *const *container_pointers;
+	size_t n_container_pointers;
+	struct json_object *owner; /* the object that holds it: differs from the argument inside List, AppWrapper ... */
+	const char *owner_pointer; /* of that object; "" */
+	const struct kind *owner_kind; /* its row */
 };
 
-/** Find the pod templates of any object of a known kind (a Pod is its own template with pointer ""; AppWrapper and List
- *  components are followed). @return 0 with up to LIMIT_POD_CONTAINERS templates in the arena; -E2BIG; -ENOMEM. */
+/** Find the pod templates of any object of a known kind (a Pod is its own template with pointer ""; objects inside
+ * List, AppWrapper and Katib are followed). Parts that are missing or of a wrong type are passed over: the API server
+ *  refuses them. Unknown kinds have none. `object` is changed only by what it owns for Argo (not visible in its text).
+ *  @return 0 with up to LIMIT_POD_CONTAINERS templates in the arena; -E2BIG; -ENOMEM. */
 int kind_templates(struct json_object *object, struct arena *arena, struct kind_template **ret_items, size_t *ret_n,
 		   struct err *err) ATTR_NODISCARD;
+
+/** A pointer inside a template's pod ("/spec/containers/0/resources") as a pointer inside the object. NULL: no memory.
+ */
+const char *kind_template_pointer(const struct kind_template *self, const char *pod_pointer, struct arena *arena);
