@@ -40,6 +40,11 @@
 #define LIMIT_PROFILE_BYTES	1024 /* spec + status with one variant; 512 more for each further one */
 #define LIMIT_PROFILE_VARIANTS	4
 #define LIMIT_PROFILE_ALIASES	8
+#define LIMIT_PROFILE_VARIANT_BYTES 512
+#define LIMIT_NAMESPACE_BYTES	63  /* RFC 1123 label */
+#define LIMIT_NAME_BYTES	253 /* RFC 1123 subdomain */
+#define LIMIT_KEY_BYTES		127 /* workload key, without NUL */
+#define LIMIT_REASON_BYTES	160 /* one reason of a recommendation */
 #define LIMIT_HISTORY_BYTES	(32 * KIB)
 #define LIMIT_HISTORY_RUNS	32
 #define LIMIT_HISTORY_CURVES	8

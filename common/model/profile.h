@@ -64,15 +64,22 @@ struct profile {
 	size_t n_variants;
 };
 
-/** Copy a draft (any lifetime) into one heap block. NULL when memory is out. */
+/** Copy a draft (any lifetime; NULL texts become "") into one heap block with one reference. Texts longer than the
+ *  caps of base/limits.h are the caller's fault and kept. NULL when memory is out. */
 struct profile *profile_dup(const struct profile *draft) ATTR_NODISCARD;
+/** One more reference (atomic): snapshots share the profiles that did not change. Returns `self`. */
+struct profile *profile_ref(struct profile *self);
+/** Drop one reference; the last one frees. NULL allowed. */
 void profile_free(struct profile *self);
 void profile_freep(struct profile **self);
 
 /** Decode an object of kind MemoryProfile. @return 0; -EINVAL with the field (wrong type, bad quantity, over a limit,
  *  unknown apiVersion); -ENOMEM. Unknown fields are ignored (newer writers). */
 int profile_decode(struct json_object *object, struct profile **ret, struct err *err) ATTR_NODISCARD;
-/** Encode as one JSON object, compact, keys in the table's order. Sticky status of `buf`. */
+/** Encode as one JSON object, compact, keys in the table's order. Sticky status of `buf`.
+ *  A variant holds only the figures in which it differs from the parent; the rest it inherits. To keep `spec` and
+ *  `status` within LIMIT_PROFILE_BYTES (+ LIMIT_PROFILE_VARIANT_BYTES for each variant behind the first) it drops, in
+ *  this order: reasons behind the first, aliases from the last, the first reason, variants from the last. */
 int profile_encode(const struct profile *self, struct strbuf *buf);
 /** The recommendation that fits a variant: the variant's own when it has one, else the parent's. */
 const struct recommendation *profile_for_variant(const struct profile *self, const char *variant);

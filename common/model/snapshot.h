@@ -37,7 +37,9 @@ int64_t snapshot_built_ms(const struct snapshot *self);
 /** Start from `base` (may be NULL: empty). Upserts and removals touch only their shard. */
 struct snapshot_builder *snapshot_builder_new(const struct snapshot *base) ATTR_NODISCARD;
 void snapshot_builder_free(struct snapshot_builder *self);
-/** Take the profile (freed on failure). Two profiles that claim one key: the one updated later wins that key. */
+/** Take the profile (freed on failure; after -ENOMEM the builder is only good for snapshot_builder_free). Two profiles
+ *  that claim one key: the one updated later wins that key, then the one whose object name sorts first; when the winner
+ *  goes, the other one has it again. */
 int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_profile) ATTR_NODISCARD;
 int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name) ATTR_NODISCARD;
 /** Copies the shape; replaces one of the same name. */

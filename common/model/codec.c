@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/codec.h"
+
+#include "base/limits.h"
+#include "base/timefmt.h"
+#include "k8s/quantity.h"
+#include "model/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Every type's value as one of these, so that comparing and copying need no case of their own. */
+struct codec_value {
+	int64_t number;
+	double real;
+	const char *text;
+};
+
+static struct codec_value codec_load(const struct codec_field *field, const void *self)
+{
+	const char *at = (const char *)self + field->offset;
+	struct codec_value value = {0};
+
+	switch (field->type) {
+	case CODEC_BYTES:
+	case CODEC_INT64:
+	case CODEC_TIME:
+	case CODEC_DURATION:
+		value.number = *(const int64_t *)(const void *)at;
+		break;
+	case CODEC_INT32:
+	case CODEC_DATE:
+	case CODEC_ENUM:
+		value.number = *(const int32_t *)(const void *)at;
+		break;
+	case CODEC_ENUM8:
+	case CODEC_FLAGS8:
+		value.number = *(const uint8_t *)at;
+		break;
+	case CODEC_BOOL:
+		value.number = *(const bool *)at;
+		break;
+	case CODEC_DOUBLE:
+		value.real = *(const double *)(const void *)at;
+		break;
+	case CODEC_TEXT:
+		value.text = at;
+		break;
+	case CODEC_NAME:
+		value.text = *(const char *const *)(const void *)at;
+		break;
+	}
+	return value;
+}
+
+static void codec_store(const struct codec_field *field, void *self, struct codec_value value)
+{
+	char *at = (char *)self + field->offset;
+
+	switch (field->type) {
+	case CODEC_BYTES:
+	case CODEC_INT64:
+	case CODEC_TIME:
+	case CODEC_DURATION:
+		*(int64_t *)(void *)at = value.number;
+		break;
+	case CODEC_INT32:
+	case CODEC_DATE:
+	case CODEC_ENUM:
+		*(int32_t *)(void *)at = (int32_t)value.number;
+		break;
+	case CODEC_ENUM8:
+	case CODEC_FLAGS8:
+		*(uint8_t *)at = (uint8_t)value.number;
+		break;
+	case CODEC_BOOL:
+		*(bool *)at = value.number != 0;
+		break;
+	case CODEC_DOUBLE:
+		*(double *)(void *)at = value.real;
+		break;
+	case CODEC_TEXT:
+		snprintf(at, field->size, "%s", value.text ? value.text : "");
+		break;
+	case CODEC_NAME:
+		*(const char **)(void *)at = value.text ? value.text : "unknown";
+		break;
+	}
+}
+
+static bool codec_is_absent(const struct codec_field *field, struct codec_value value)
+{
+	if (field->type == CODEC_TEXT)
+		return !*value.text;
+	if (field->type == CODEC_NAME)
+		return !value.text || streq(value.text, "unknown");
+	if (field->type == CODEC_DOUBLE)
+		return value.real == 0 || !isfinite(value.real);
+	return value.number == field->absent;
+}
+
+static bool codec_equal(const struct codec_field *field, struct codec_value a, struct codec_value b)
+{
+	if (field->type == CODEC_TEXT || field->type == CODEC_NAME)
+		return streq(a.text, b.text);
+	return field->type == CODEC_DOUBLE ? a.real == b.real : a.number == b.number;
+}
+
+void codec_reset(const struct codec_field *fields, size_t n, void *self)
+{
+	for (size_t i = 0; i < n; i++)
+		codec_store(&fields[i], self, (struct codec_value){.number = fields[i].absent});
+}
+
+static const char *codec_path(const char *path, const char *key, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", path, *path ? "." : "", key);
+	return buf;
+}
+
+int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err)
+{
+	struct quantity quantity;
+	int64_t value;
+
+	if (quantity_parse(text, strlen(text), &quantity, NULL))
+		return err_set_at(err, -EINVAL, path, 0, 0, "not a quantity: \"%.60s\"", text);
+	value = quantity_value(&quantity);
+	if (value < 0)
+		return err_set_at(err, -EINVAL, path, 0, 0, "negative: \"%.60s\"", text);
+	*ret = value;
+	return 0;
+}
+
+static int codec_parse_date(const char *text, int64_t *ret)
+{
+	char full[TIME_TEXT_BYTES];
+	int64_t time_ms;
+
+	if (strlen(text) != 10)
+		return -EINVAL;
+	snprintf(full, sizeof(full), "%sT00:00:00Z", text);
+	if (time_parse(full, strlen(full), &time_ms))
+		return -EINVAL;
+	*ret = time_ms / TIME_DAY_MS;
+	return 0;
+}
+
+static int codec_find_name(const struct codec_field *field, const char *text)
+{
+	for (size_t i = 0; i < field->n_names; i++)
+		if (field->names[i] && streq(field->names[i], text))
+			return (int)i;
+	return -1;
+}
+
+/* What a string member says. */
+static int codec_parse_text(const struct codec_field *field, const char *text, const char *path,
+			    struct codec_value *value, struct err *err)
+{
+	int index;
+
+	switch (field->type) {
+	case CODEC_BYTES:
+		return codec_parse_bytes(text, path, &value->number, err);
+	case CODEC_TIME:
+		if (time_parse(text, strlen(text), &value->number))
+			return err_set_at(err, -EINVAL, path, 0, 0, "not a time: \"%.60s\"", text);
+		return 0;
+	case CODEC_DURATION:
+		if (duration_parse(text, strlen(text), &value->number))
+			return err_set_at(err, -EINVAL, path, 0, 0, "not a duration: \"%.60s\"", text);
+		return 0;
+	case CODEC_DATE:
+		if (codec_parse_date(text, &value->number))
+			return err_set_at(err, -EINVAL, path, 0, 0, "not a date: \"%.60s\"", text);
+		return 0;
+	case CODEC_ENUM:
+	case CODEC_ENUM8:
+		value->number = codec_find_name(field, text);
+		if (value->number < 0)
+			return err_set_at(err, -EINVAL, path, 0, 0, "unknown value \"%.60s\"", text);
+		return 0;
+	case CODEC_NAME:
+		index = codec_find_name(field, text);
+		value->text = index < 0 ? "unknown" : field->names[index];
+		return 0;
+	default:
+		value->text = text;
+		if (strlen(text) >= field->size)
+			return err_set_at(err, -EINVAL, path, 0, 0, "longer than %zu bytes", field->size - 1);
+		return 0;
+	}
+}
+
+static int codec_parse_flags(const struct codec_field *field, struct json_object *array, const char *path,
+			     struct codec_value *value, struct err *err)
+{
+	for (size_t i = 0; i < json_object_array_length(array); i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+		int bit;
+
+		if (!json_object_is_type(item, json_type_string))
+			return err_set_at(err, -EINVAL, path, 0, 0, "expected strings");
+		bit = codec_find_name(field, json_object_get_string(item));
+		if (bit >= 0)
+			value->number |= (int64_t)1 << bit;
+	}
+	return 0;
+}
+
+static int codec_parse_number(const struct codec_field *field, struct json_object *object, const char *path,
+			      struct codec_value *value, struct err *err)
+{
+	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : INT64_MAX;
+	char where[160];
+	int r = json_get_int64(object, path, field->key, &value->number, err);
+
+	if (r)
+		return r;
+	if (value->number > most || (value->number < 0 && value->number != field->absent))
+		return err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
+				  "out of range: %lld", (long long)value->number);
+	return 0;
+}
+
+/* One member into `value`. 0, JSON_ABSENT or -EINVAL. */
+static int codec_parse(const struct codec_field *field, struct json_object *object, const char *path,
+		       struct codec_value *value, struct err *err)
+{
+	struct json_object *array;
+	const char *text;
+	char where[160];
+	bool flag;
+	int r;
+
+	switch (field->type) {
+	case CODEC_INT64:
+	case CODEC_INT32:
+		return codec_parse_number(field, object, path, value, err);
+	case CODEC_DOUBLE:
+		r = json_get_double(object, path, field->key, &value->real, err);
+		if (!r && !isfinite(value->real))
+			r = err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
+				       "not a finite number");
+		return r;
+	case CODEC_BOOL:
+		r = json_get_bool(object, path, field->key, &flag, err);
+		value->number = !r && flag;
+		return r;
+	case CODEC_FLAGS8:
+		r = json_get_array(object, path, field->key, &array, err);
+		if (r)
+			return r;
+		return codec_parse_flags(field, array, codec_path(path, field->key, where, sizeof(where)), value, err);
+	default:
+		r = json_get_string(object, path, field->key, &text, err);
+		if (r)
+			return r;
+		return codec_parse_text(field, text, codec_path(path, field->key, where, sizeof(where)), value, err);
+	}
+}
+
+int codec_decode(const struct codec_field *fields, size_t n, struct json_object *object, const char *path, void *self,
+		 struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct codec_value value = {0};
+		int r = codec_parse(&fields[i], object, path, &value, err);
+
+		if (r < 0)
+			return r;
+		if (!r)
+			codec_store(&fields[i], self, value);
+	}
+	return 0;
+}
+
+void codec_key(struct strbuf *buf, const char **comma, const char *key)
+{
+	strbuf_addf(buf, "%s\"%s\":", *comma, key);
+	*comma = ",";
+}
+
+void codec_text(struct strbuf *buf, const char **comma, const char *key, const char *text)
+{
+	if (!text || !*text)
+		return;
+	codec_key(buf, comma, key);
+	strbuf_add_json_string(buf, text);
+}
+
+void codec_texts(struct strbuf *buf, const char **comma, const char *key, const char *const *texts, size_t n)
+{
+	if (!n)
+		return;
+	codec_key(buf, comma, key);
+	for (size_t i = 0; i < n; i++) {
+		strbuf_addc(buf, i ? ',' : '[');
+		strbuf_add_json_string(buf, texts[i]);
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void codec_render_flags(const struct codec_field *field, int64_t flags, struct strbuf *buf)
+{
+	const char *comma = "";
+
+	strbuf_addc(buf, '[');
+	for (size_t i = 0; i < field->n_names; i++) {
+		if (!(flags >> i & 1))
+			continue;
+		strbuf_addf(buf, "%s\"%s\"", comma, field->names[i]);
+		comma = ",";
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void codec_render(const struct codec_field *field, struct codec_value value, struct strbuf *buf)
+{
+	char text[QUANTITY_TEXT_BYTES];
+
+	switch (field->type) {
+	case CODEC_BYTES:
+		strbuf_addf(buf, "\"%s\"", quantity_render_bytes(value.number, text));
+		break;
+	case CODEC_INT64:
+	case CODEC_INT32:
+		strbuf_addf(buf, "%lld", (long long)value.number);
+		break;
+	case CODEC_DOUBLE:
+		strbuf_addf(buf, "%.17g", value.real);
+		break;
+	case CODEC_TIME:
+		strbuf_addf(buf, "\"%s\"", time_render(value.number, text));
+		break;
+	case CODEC_DURATION:
+		strbuf_addf(buf, "\"%s\"", duration_render(value.number, text));
+		break;
+	case CODEC_DATE:
+		strbuf_addf(buf, "\"%.10s\"", time_render(value.number * TIME_DAY_MS, text));
+		break;
+	case CODEC_TEXT:
+	case CODEC_NAME:
+		strbuf_add_json_string(buf, value.text);
+		break;
+	case CODEC_BOOL:
+		strbuf_adds(buf, value.number ? "true" : "false");
+		break;
+	case CODEC_ENUM:
+	case CODEC_ENUM8:
+		strbuf_add_json_string(buf, value.number >= 0 && (size_t)value.number < field->n_names
+						    ? field->names[value.number]
+						    : NULL);
+		break;
+	case CODEC_FLAGS8:
+		codec_render_flags(field, value.number, buf);
+		break;
+	}
+}
+
+void codec_encode(const struct codec_field *fields, size_t n, const void *self, const void *baseline,
+		  struct strbuf *buf, const char **comma)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct codec_value value = codec_load(&fields[i], self);
+
+		if (baseline ? codec_equal(&fields[i], value, codec_load(&fields[i], baseline))
+			     : codec_is_absent(&fields[i], value))
+			continue;
+		codec_key(buf, comma, fields[i].key);
+		codec_render(&fields[i], value, buf);
+	}
+}
+
+void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name, const char *name)
+{
+	const char *comma = "";
+
+	strbuf_addf(buf, "{\"apiVersion\":\"" PROFILE_API_VERSION "\",\"kind\":\"%s\",\"metadata\":{", kind);
+	codec_text(buf, &comma, "namespace", namespace_name);
+	codec_text(buf, &comma, "name", name);
+	strbuf_addc(buf, '}');
+}
+
+int codec_head_decode(struct json_object *object, const char *kind, const char **ret_namespace, const char **ret_name,
+		      struct err *err)
+{
+	struct json_object *metadata;
+	const char *text;
+	int r;
+
+	r = json_get_string(object, "", "apiVersion", &text, err);
+	if (r < 0)
+		return r;
+	if (r || !streq(text, PROFILE_API_VERSION))
+		return err_set_at(err, -EINVAL, "apiVersion", 0, 0, "expected %s, found \"%.60s\"", PROFILE_API_VERSION,
+				  r ? "" : text);
+	r = json_get_string(object, "", "kind", &text, err);
+	if (r < 0)
+		return r;
+	if (r || !streq(text, kind))
+		return err_set_at(err, -EINVAL, "kind", 0, 0, "expected %s, found \"%.60s\"", kind, r ? "" : text);
+	r = json_get_object(object, "", "metadata", &metadata, err);
+	if (r)
+		return r < 0 ? r : err_set_at(err, -EINVAL, "metadata", 0, 0, "missing");
+	r = codec_get_text(metadata, "metadata", "namespace", LIMIT_NAMESPACE_BYTES, ret_namespace, err);
+	if (!r)
+		r = codec_get_text(metadata, "metadata", "name", LIMIT_NAME_BYTES, ret_name, err);
+	if (!r && !**ret_name)
+		r = err_set_at(err, -EINVAL, "metadata.name", 0, 0, "missing");
+	return r;
+}
+
+int codec_get_text(struct json_object *object, const char *path, const char *key, size_t max, const char **ret,
+		   struct err *err)
+{
+	char where[160];
+	int r = json_get_string(object, path, key, ret, err);
+
+	if (r < 0)
+		return r;
+	if (r)
+		*ret = "";
+	if (strlen(*ret) > max)
+		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
+				  "longer than %zu bytes", max);
+	return 0;
+}
+
+int codec_get_texts(struct json_object *object, const char *path, const char *key, size_t max_items, size_t max,
+		    const char **ret, size_t *ret_n, struct err *err)
+{
+	struct json_object *array;
+	char where[160];
+	int r = json_get_array(object, path, key, &array, err);
+
+	*ret_n = 0;
+	if (r)
+		return r < 0 ? r : 0;
+	codec_path(path, key, where, sizeof(where));
+	if (json_object_array_length(array) > max_items)
+		return err_set_at(err, -EINVAL, where, 0, 0, "more than %zu items", max_items);
+	for (size_t i = 0; i < json_object_array_length(array); i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+
+		if (!json_object_is_type(item, json_type_string))
+			return err_set_at(err, -EINVAL, where, 0, 0, "expected strings");
+		ret[i] = json_object_get_string(item);
+		if (strlen(ret[i]) > max)
+			return err_set_at(err, -EINVAL, where, 0, 0, "longer than %zu bytes", max);
+	}
+	*ret_n = json_object_array_length(array);
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The aggregate is never changed in place: it is computed anew from what fell out of the list and from the list. So a
+ * run may be replaced any number of times (it runs on, a cycle is replayed after a crash) and counts once. */
+#include "model/history.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct history *history_new(const char *namespace_name, const char *name)
+{
+	CLEANUP(history_freep) struct history *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->namespace_name = strdup(namespace_name);
+	self->name = strdup(name);
+	self->workload = strdup("");
+	self->role = strdup("");
+	self->container = strdup("");
+	if (!self->namespace_name || !self->name || !self->workload || !self->role || !self->container)
+		return NULL;
+	return TAKE_PTR(self);
+}
+
+void history_free(struct history *self)
+{
+	if (!self)
+		return;
+	free(self->namespace_name);
+	free(self->name);
+	free(self->workload);
+	free(self->role);
+	free(self->container);
+	for (size_t i = 0; i < self->n_aliases; i++)
+		free(self->aliases[i]);
+	vec_release(&self->runs);
+	sketch_release(&self->usage);
+	vec_release(&self->days);
+	vec_release(&self->decisions);
+	free(self);
+}
+
+void history_freep(struct history **self)
+{
+	history_free(*self);
+	*self = NULL;
+}
+
+static void aggregate_again(struct history *self)
+{
+	self->aggregate = self->dropped;
+	for (size_t i = 0; i < self->runs.n; i++)
+		history_aggregate_add(&self->aggregate, &self->runs.items[i]);
+}
+
+static void remove_at(struct history *self, size_t i)
+{
+	memmove(&self->runs.items[i], &self->runs.items[i + 1], (self->runs.n - i - 1) * sizeof(*self->runs.items));
+	self->runs.n--;
+}
+
+/* Keep the list sorted by start; equal starts by uid, so that the order does not depend on arrival. */
+static void insert_sorted(struct history *self, const struct run *run)
+{
+	size_t i = self->runs.n;
+
+	while (i > 0) {
+		const struct run *before = &self->runs.items[i - 1];
+
+		if (before->start_ms < run->start_ms ||
+		    (before->start_ms == run->start_ms && strcmp(before->uid, run->uid) <= 0))
+			break;
+		i--;
+	}
+	memmove(&self->runs.items[i + 1], &self->runs.items[i], (self->runs.n - i) * sizeof(*self->runs.items));
+	self->runs.items[i] = *run;
+	self->runs.n++;
+}
+
+/* Where the run is that falls out next: the oldest that has ended, because one that still runs would be forgotten
+ * before its outcome is known. The length of the list when all run. */
+static size_t oldest_ended(const struct history *self)
+{
+	size_t i = 0;
+
+	while (i < self->runs.n && self->runs.items[i].outcome == OUTCOME_RUNNING)
+		i++;
+	return i;
+}
+
+static void drop(struct history *self, const struct run *run)
+{
+	history_aggregate_add(&self->dropped, run);
+	self->dropped_until_ms = MAX(self->dropped_until_ms, run->start_ms);
+}
+
+/* Room for a new run in a full list. false: the new run itself is the one that falls out. */
+static bool make_room(struct history *self, const struct run *run)
+{
+	size_t i = oldest_ended(self);
+
+	if (run->outcome != OUTCOME_RUNNING && (i == self->runs.n || run->start_ms < self->runs.items[i].start_ms)) {
+		drop(self, run);
+		return false;
+	}
+	i = i == self->runs.n ? 0 : i;
+	drop(self, &self->runs.items[i]);
+	remove_at(self, i);
+	return true;
+}
+
+static size_t find_run(const struct history *self, const char *uid)
+{
+	size_t i = 0;
+
+	while (i < self->runs.n && !streq(self->runs.items[i].uid, uid))
+		i++;
+	return i;
+}
+
+int history_add_run(struct history *self, const struct run *run)
+{
+	size_t at = find_run(self, run->uid);
+	bool is_new = at == self->runs.n;
+
+	if (is_new && self->dropped_until_ms && run->start_ms <= self->dropped_until_ms)
+		return 0;
+	if (is_new && self->runs.n < LIMIT_HISTORY_RUNS && vec_reserve(&self->runs, self->runs.n + 1))
+		return -ENOMEM;
+	if (!is_new)
+		remove_at(self, at);
+	if (self->runs.n < LIMIT_HISTORY_RUNS || make_room(self, run))
+		insert_sorted(self, run);
+	aggregate_again(self);
+	return 0;
+}
+
+int history_add_alias(struct history *self, const char *key)
+{
+	char *copy;
+
+	for (size_t i = 0; i < self->n_aliases; i++)
+		if (streq(self->aliases[i], key))
+			return 0;
+	if (self->n_aliases == LIMIT_PROFILE_ALIASES)
+		return 0;
+	copy = strdup(key);
+	if (!copy)
+		return -ENOMEM;
+	self->aliases[self->n_aliases++] = copy;
+	return 0;
+}

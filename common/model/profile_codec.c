@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MemoryProfile as JSON. The tables below are the object's documentation; order is the order of writing. */
+#include "model/profile.h"
+
+#include "model/codec.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static const char *const flag_names[] = {"cache-bound", "leak", "unstable", "no-lower", "harm"};
+static const char *const size_classes[] = {"", "dense", "standing", "guaranteed"};
+static const char *const mode_caps[] = {"", "off", "observe", "fill", "raise"};
+
+#define F(member, key, type, help)	   CODEC_FIELD(struct recommendation, member, key, type, help)
+#define FN(member, key, type, names, help) CODEC_FIELD_NAMES(struct recommendation, member, key, type, 0, names, help)
+static const struct codec_field recommendation_fields[] = {
+	F(request_bytes, "request", CODEC_BYTES, "Recommended memory request."),
+	F(limit_bytes, "limit", CODEC_BYTES, "Recommended memory limit."),
+	F(ephemeral_request_bytes, "ephemeralRequest", CODEC_BYTES, "Recommended ephemeral-storage request."),
+	F(ephemeral_limit_bytes, "ephemeralLimit", CODEC_BYTES, "Recommended ephemeral-storage limit."),
+	F(median_bytes, "median", CODEC_BYTES, "Time-weighted median of use over whole runs."),
+	F(p95_bytes, "p95", CODEC_BYTES, "95th percentile of the runs' peaks."),
+	F(peak_bytes, "peak", CODEC_BYTES, "Greatest need of a whole run."),
+	F(ephemeral_peak_bytes, "ephemeralPeak", CODEC_BYTES, "Greatest ephemeral-storage use of a run."),
+	F(proven_bytes, "proven", CODEC_BYTES, "Greatest limit that a run was OOM-killed at: need is at least this."),
+	F(last_oom_ms, "lastOOM", CODEC_TIME, "When a run was last OOM-killed."),
+	F(runs, "runs", CODEC_INT32, "Distinct submissions known."),
+	F(whole_runs, "wholeRuns", CODEC_INT32, "Runs that completed with usage seen from start to end."),
+	F(oom_kills, "oomKills", CODEC_INT32, "Runs that were OOM-killed."),
+	F(buffer_permille, "buffer", CODEC_INT32, "Thousandths added to the peak."),
+	F(over_request_permille, "overRequest", CODEC_INT32, "Thousandths of run time with use above the request."),
+	FN(confidence, "confidence", CODEC_ENUM8, confidence_names, "How much evidence there is."),
+	FN(flags, "flags", CODEC_FLAGS8, flag_names, "What holds sizing back."),
+};
+#undef F
+#undef FN
+
+#define F(member, key, help)  CODEC_FIELD(struct profile_spec, member, key, CODEC_BYTES, help)
+#define FP(member, key, help) CODEC_FIELD_ABSENT(struct profile_spec, member, key, CODEC_INT32, -1, help)
+#define FT(member, key, help) CODEC_FIELD(struct profile_spec, member, key, CODEC_TEXT, help)
+static const struct codec_field spec_fields[] = {
+	F(pin_request_bytes, "pinRequest", "Memory request taken as it is."),
+	F(pin_limit_bytes, "pinLimit", "Memory limit taken as it is."),
+	FP(quantile_permille, "quantile", "Quantile of use for the request, in thousandths."),
+	FP(buffer_permille, "buffer", "Thousandths to add to the peak."),
+	F(floor_bytes, "floor", "Never size below."),
+	F(ceiling_bytes, "ceiling", "Never size above."),
+	FT(size_class, "class", "dense, standing or guaranteed."),
+	FT(mode_cap, "modeCap",
+	   "off, observe, fill or raise: highest mode of the namespace (memtamer-namespace only)."),
+};
+#undef F
+#undef FP
+#undef FT
+
+static const struct codec_field status_fields[] = {
+	CODEC_FIELD(struct profile, revision, "revision", CODEC_INT64, "Counts changes of the recommendation."),
+	CODEC_FIELD(struct profile, updated_ms, "updated", CODEC_TIME, "When the recommendation last changed."),
+};
+
+#define REC_N  ARRAY_LEN(recommendation_fields)
+#define SPEC_N ARRAY_LEN(spec_fields)
+
+/* ---- decoding ---- */
+
+static int check_word(const char *text, const char *const *words, size_t n, const char *path, struct err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(text, words[i]))
+			return 0;
+	return err_set_at(err, -EINVAL, path, 0, 0, "unknown value \"%.60s\"", text);
+}
+
+static int decode_spec(struct json_object *object, struct profile_spec *spec, struct err *err)
+{
+	struct json_object *member = NULL;
+	int r = json_get_object(object, "", "spec", &member, err);
+
+	codec_reset(spec_fields, SPEC_N, spec);
+	if (r < 0)
+		return r;
+	r = codec_decode(spec_fields, SPEC_N, member, "spec", spec, err);
+	if (!r)
+		r = check_word(spec->size_class, size_classes, ARRAY_LEN(size_classes), "spec.class", err);
+	if (!r)
+		r = check_word(spec->mode_cap, mode_caps, ARRAY_LEN(mode_caps), "spec.modeCap", err);
+	return r;
+}
+
+static int decode_variant(struct json_object *item, const char *path, struct recommendation *ret, struct err *err)
+{
+	const char *id;
+	int r;
+
+	if (!json_object_is_type(item, json_type_object))
+		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
+	r = codec_get_text(item, path, "variant", sizeof(ret->variant) - 1, &id, err);
+	if (r)
+		return r;
+	if (!*id)
+		return err_set_at(err, -EINVAL, path, 0, 0, "variant: missing");
+	snprintf(ret->variant, sizeof(ret->variant), "%s", id);
+	return codec_decode(recommendation_fields, REC_N, item, path, ret, err);
+}
+
+static int decode_variants(struct json_object *status, const struct recommendation *parent,
+			   struct recommendation *variants, size_t *ret_n, struct err *err)
+{
+	struct json_object *array;
+	char path[64];
+	size_t n;
+	int r = json_get_array(status, "status", "variants", &array, err);
+
+	*ret_n = 0;
+	if (r)
+		return r < 0 ? r : 0;
+	n = json_object_array_length(array);
+	if (n > LIMIT_PROFILE_VARIANTS)
+		return err_set_at(err, -EINVAL, "status.variants", 0, 0, "more than %d items", LIMIT_PROFILE_VARIANTS);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "status.variants[%zu]", i);
+		variants[i] = *parent;
+		r = decode_variant(json_object_array_get_idx(array, i), path, &variants[i], err);
+		if (r)
+			return r;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+static int decode_recommendation(struct json_object *status, struct recommendation *ret, struct err *err)
+{
+	struct json_object *member = NULL;
+	int r = json_get_object(status, "status", "recommendation", &member, err);
+
+	codec_reset(recommendation_fields, REC_N, ret);
+	if (r < 0)
+		return r;
+	return codec_decode(recommendation_fields, REC_N, member, "status.recommendation", ret, err);
+}
+
+static int decode_names(struct json_object *status, struct profile *draft, const char **aliases, const char **reasons,
+			struct err *err)
+{
+	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &draft->workload, err);
+
+	if (!r)
+		r = codec_get_text(status, "status", "role", LIMIT_NAMESPACE_BYTES, &draft->role, err);
+	if (!r)
+		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &draft->container, err);
+	if (!r)
+		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, aliases,
+				    &draft->n_aliases, err);
+	if (!r)
+		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, reasons,
+				    &draft->n_reasons, err);
+	draft->aliases = aliases;
+	draft->reasons = reasons;
+	return r;
+}
+
+int profile_decode(struct json_object *object, struct profile **ret, struct err *err)
+{
+	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
+	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+	struct profile draft = {.variants = variants}, *profile;
+	struct json_object *status = NULL;
+	int r = codec_head_decode(object, "MemoryProfile", &draft.namespace_name, &draft.name, err);
+
+	if (!r)
+		r = decode_spec(object, &draft.spec, err);
+	if (r)
+		return r;
+	r = json_get_object(object, "", "status", &status, err);
+	if (r >= 0)
+		r = decode_names(status, &draft, aliases, reasons, err);
+	if (!r)
+		r = codec_decode(status_fields, ARRAY_LEN(status_fields), status, "status", &draft, err);
+	if (!r)
+		r = decode_recommendation(status, &draft.parent, err);
+	if (!r)
+		r = decode_variants(status, &draft.parent, variants, &draft.n_variants, err);
+	if (r)
+		return r;
+	profile = profile_dup(&draft);
+	if (!profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = profile;
+	return 0;
+}
+
+/* ---- encoding ---- */
+
+static void encode_variants(const struct profile *self, size_t n, struct strbuf *buf, const char **comma)
+{
+	if (!n)
+		return;
+	codec_key(buf, comma, "variants");
+	for (size_t i = 0; i < n; i++) {
+		const char *inner = "";
+
+		strbuf_adds(buf, i ? ",{" : "[{");
+		codec_text(buf, &inner, "variant", self->variants[i].variant);
+		codec_encode(recommendation_fields, REC_N, &self->variants[i], &self->parent, buf, &inner);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
+/* How many of each list are written. */
+struct profile_shown {
+	size_t aliases, reasons, variants;
+};
+
+static void encode_body(const struct profile *self, struct profile_shown shown, struct strbuf *buf)
+{
+	const char *comma = "";
+
+	strbuf_adds(buf, "\"spec\":{");
+	codec_encode(spec_fields, SPEC_N, &self->spec, NULL, buf, &comma);
+	strbuf_adds(buf, "},\"status\":{");
+	comma = "";
+	codec_text(buf, &comma, "workload", self->workload);
+	codec_text(buf, &comma, "role", self->role);
+	codec_text(buf, &comma, "container", self->container);
+	codec_texts(buf, &comma, "aliases", self->aliases, shown.aliases);
+	codec_encode(status_fields, ARRAY_LEN(status_fields), self, NULL, buf, &comma);
+	codec_texts(buf, &comma, "reasons", self->reasons, shown.reasons);
+	codec_key(buf, &comma, "recommendation");
+	strbuf_addc(buf, '{');
+	comma = "";
+	codec_encode(recommendation_fields, REC_N, &self->parent, NULL, buf, &comma);
+	strbuf_addc(buf, '}');
+	comma = ",";
+	encode_variants(self, shown.variants, buf, &comma);
+	strbuf_addc(buf, '}');
+}
+
+/* Leave one more thing out, in the order that profile.h says; false when nothing is left to leave out. */
+static bool show_less(struct profile_shown *shown)
+{
+	if (shown->reasons > 1)
+		shown->reasons--;
+	else if (shown->aliases > 1)
+		shown->aliases--;
+	else if (shown->reasons)
+		shown->reasons--;
+	else if (shown->variants)
+		shown->variants--;
+	else
+		return false;
+	return true;
+}
+
+int profile_encode(const struct profile *self, struct strbuf *buf)
+{
+	size_t further = self->n_variants > 1 ? self->n_variants - 1 : 0;
+	CLEANUP(strbuf_release)
+	struct strbuf body = STRBUF_INIT(LIMIT_PROFILE_BYTES + further * LIMIT_PROFILE_VARIANT_BYTES);
+	struct profile_shown shown = {self->n_aliases, self->n_reasons, self->n_variants};
+
+	encode_body(self, shown, &body);
+	while (body.status == -E2BIG && show_less(&shown)) {
+		strbuf_clear(&body);
+		body.max = LIMIT_PROFILE_BYTES +
+			   (shown.variants > 1 ? shown.variants - 1 : 0) * LIMIT_PROFILE_VARIANT_BYTES;
+		encode_body(self, shown, &body);
+	}
+	if (body.status) {
+		strbuf_release(buf);
+		buf->status = body.status;
+		return body.status;
+	}
+	codec_head(buf, "MemoryProfile", self->namespace_name, self->name);
+	strbuf_addc(buf, ',');
+	strbuf_add(buf, strbuf_text(&body), body.len);
+	return strbuf_addc(buf, '}');
+}

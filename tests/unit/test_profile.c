@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "model/profile.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GI ((int64_t)1 << 30)
+
+static const struct recommendation full_recommendation = {
+	.request_bytes = 91912000001,
+	.limit_bytes = 105698800003,
+	.ephemeral_request_bytes = 10737418241,
+	.ephemeral_limit_bytes = 21474836481,
+	.median_bytes = 81912000001,
+	.p95_bytes = 91000000007,
+	.peak_bytes = 91912000009,
+	.ephemeral_peak_bytes = 20474836487,
+	.proven_bytes = 85899345921,
+	.last_oom_ms = 1793607300000,
+	.runs = 123456,
+	.whole_runs = 98765,
+	.oom_kills = 1234,
+	.buffer_permille = 123,
+	.over_request_permille = 456,
+	.confidence = CONFIDENCE_MEDIUM,
+	.flags = REC_CACHE_BOUND | REC_LEAK | REC_UNSTABLE | REC_NO_LOWER | REC_HARM,
+};
+
+static struct json_object *parse(const char *text)
+{
+	struct json_object *object = NULL;
+	struct err err = ERR_INIT;
+
+	if (json_parse(text, strlen(text), 32, &object, &err))
+		fail_msg("%s: %s", err.msg, text);
+	return object;
+}
+
+static struct profile *decode(const char *text)
+{
+	CLEANUP(json_putp) struct json_object *object = parse(text);
+	struct profile *profile = NULL;
+	struct err err = ERR_INIT;
+
+	if (profile_decode(object, &profile, &err))
+		fail_msg("%s: %s", err.where, err.msg);
+	return profile;
+}
+
+/* Bytes of `"spec":...,"status":...`. */
+static size_t body_bytes(const char *text)
+{
+	return strlen(strstr(text, "\"spec\":")) - 1;
+}
+
+static void every_field_survives(void **state)
+{
+	static const char text[] =
+		"{\"apiVersion\":\"memtamer.io/"
+		"v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"namespace\":\"ml\","
+		"\"name\":\"bert-0123456789\"},\"spec\":{\"pinRequest\":\"8Gi\",\"pinLimit\":\"12Gi\",\"quantile\":500,"
+		"\"buffer\":0,\"floor\":\"1Gi\",\"ceiling\":\"64Gi\",\"class\":\"standing\",\"modeCap\":\"observe\"},"
+		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
+		"\"aliases\":[\"Job/bert\",\"pod-stem:bert\"],\"revision\":7,\"updated\":\"2026-11-02T08:15:00Z\","
+		"\"reasons\":[\"peak 85.6Gi of 14 runs + 12%\"],\"recommendation\":{\"request\":\"8Gi\","
+		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
+		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"proven\":\"10Gi\","
+		"\"lastOOM\":\"2026-11-01T08:15:00Z\",\"runs\":14,\"wholeRuns\":12,\"oomKills\":1,\"buffer\":120,"
+		"\"overRequest\":31,\"confidence\":\"high\",\"flags\":[\"cache-bound\",\"harm\"]},"
+		"\"variants\":[{\"variant\":\"0123456789\"},"
+		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"proven\":\"0\",\"flags\":[]}]}}";
+	CLEANUP(profile_freep) struct profile *profile = decode(text);
+	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
+
+	(void)state;
+	assert_int_equal(profile_encode(profile, &again), 0);
+	assert_string_equal(strbuf_text(&again), text);
+	assert_int_equal(profile->spec.buffer_permille, 0);
+	assert_int_equal(profile->parent.flags, REC_CACHE_BOUND | REC_HARM);
+	assert_int_equal(profile->parent.last_oom_ms, 1793520900000);
+	assert_int_equal(profile_for_variant(profile, "0123456789")->limit_bytes, 12 * GI);
+	assert_int_equal(profile_for_variant(profile, "abcdef0123")->request_bytes, 9 * GI);
+	assert_int_equal(profile_for_variant(profile, "abcdef0123")->limit_bytes, 12 * GI);
+	assert_int_equal(profile_for_variant(profile, "abcdef0123")->proven_bytes, 0);
+	assert_ptr_equal(profile_for_variant(profile, "ffffffffff"), &profile->parent);
+	assert_ptr_equal(profile_for_variant(profile, ""), &profile->parent);
+}
+
+static void bare_object_has_documented_absences(void **state)
+{
+	CLEANUP(profile_freep)
+	struct profile *profile = decode("{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\","
+					 "\"metadata\":{\"namespace\":\"ml\",\"name\":\"memtamer-namespace\"},"
+					 "\"spec\":{\"modeCap\":\"observe\"},\"newer\":{\"x\":1}}");
+
+	(void)state;
+	assert_string_equal(profile->spec.mode_cap, "observe");
+	assert_string_equal(profile->workload, "");
+	assert_int_equal(profile->spec.quantile_permille, -1);
+	assert_int_equal(profile->spec.buffer_permille, -1);
+	assert_int_equal(profile->spec.pin_limit_bytes, 0);
+	assert_int_equal(profile->n_variants, 0);
+}
+
+#define HEAD(rest)                                                                                                     \
+	"{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"name\":\"a\"}" rest "}"
+
+static void refused_rows(void **state)
+{
+	static const struct {
+		const char *name, *text, *where;
+	} rows[] = {
+		{"no object", "[]", ""},
+		{"version", "{\"apiVersion\":\"memtamer.io/v2\",\"kind\":\"MemoryProfile\"}", "apiVersion"},
+		{"kind", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"ConfigMap\"}", "kind"},
+		{"no metadata", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\"}", "metadata"},
+		{"no name", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{}}",
+		 "metadata.name"},
+		{"quantity", HEAD(",\"spec\":{\"floor\":\"1Gb\"}"), "spec.floor"},
+		{"negative", HEAD(",\"spec\":{\"floor\":\"-1Gi\"}"), "spec.floor"},
+		{"number for a quantity", HEAD(",\"spec\":{\"floor\":5}"), "spec.floor"},
+		{"class", HEAD(",\"spec\":{\"class\":\"cosy\"}"), "spec.class"},
+		{"mode cap enforce", HEAD(",\"spec\":{\"modeCap\":\"enforce\"}"), "spec.modeCap"},
+		{"text too long", HEAD(",\"spec\":{\"class\":\"0123456789abc\"}"), "spec.class"},
+		{"permille", HEAD(",\"spec\":{\"quantile\":-2}"), "spec.quantile"},
+		{"count", HEAD(",\"status\":{\"recommendation\":{\"runs\":3000000000}}"), "status.recommendation.runs"},
+		{"confidence", HEAD(",\"status\":{\"recommendation\":{\"confidence\":\"sure\"}}"),
+		 "status.recommendation.confidence"},
+		{"time", HEAD(",\"status\":{\"updated\":\"yesterday\"}"), "status.updated"},
+		{"aliases", HEAD(",\"status\":{\"aliases\":[1]}"), "status.aliases"},
+		{"nine aliases", HEAD(",\"status\":{\"aliases\":[\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]}"),
+		 "status.aliases"},
+		{"variant", HEAD(",\"status\":{\"variants\":[{\"limit\":\"x\",\"variant\":\"a\"}]}"),
+		 "status.variants[0].limit"},
+		{"variant without id", HEAD(",\"status\":{\"variants\":[{}]}"), "status.variants[0]"},
+		{"variant no object", HEAD(",\"status\":{\"variants\":[7]}"), "status.variants[0]"},
+		{"five variants", HEAD(",\"status\":{\"variants\":[{},{},{},{},{}]}"), "status.variants"},
+		{"status no object", HEAD(",\"status\":\"fine\""), "status"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(json_putp) struct json_object *object = parse(rows[i].text);
+		struct profile *profile = NULL;
+		struct err err = ERR_INIT;
+
+		test_row(rows[i].name);
+		assert_int_equal(profile_decode(object, &profile, &err), -EINVAL);
+		assert_null(profile);
+		assert_string_equal(err.where, rows[i].where);
+	}
+}
+
+static const char *repeat(char *buf, char c, size_t n)
+{
+	memset(buf, c, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+/* Longest names, eight aliases, four reasons, every figure at full length. */
+static void size_stays_bounded(void **state)
+{
+	static char texts[16][300];
+	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
+	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+	struct profile draft = {
+		.namespace_name = repeat(texts[0], 'n', 63),
+		.name = repeat(texts[1], 'o', 62),
+		.workload = repeat(texts[2], 'w', 127),
+		.role = repeat(texts[3], 'r', 63),
+		.container = repeat(texts[4], 'c', 63),
+		.aliases = aliases,
+		.n_aliases = LIMIT_PROFILE_ALIASES,
+		.reasons = reasons,
+		.n_reasons = PROFILE_REASONS,
+		.revision = 123456,
+		.updated_ms = 1793607300250,
+		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.parent = full_recommendation,
+		.variants = variants,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
+		aliases[i] = repeat(texts[5 + i], (char)('0' + i), i ? 20 : 127);
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		reasons[i] = "peak 85.6Gi of 14 runs + 12%; limit raised after an OOM kill at 80Gi on 2026-11-01";
+	for (size_t i = 0; i < ARRAY_LEN(variants); i++) {
+		variants[i] = full_recommendation;
+		snprintf(variants[i].variant, sizeof(variants[i].variant), "%010zu", i);
+		/* A figure that differs from the parent's is written: all of them here. */
+		for (size_t k = 0; i > 0 && k < 9; k++)
+			(&variants[i].request_bytes)[k] += 1001;
+		variants[i].runs += i ? 1 : 0;
+	}
+	for (size_t n = 0; n <= LIMIT_PROFILE_VARIANTS; n++) {
+		CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+
+		draft.n_variants = n;
+		profile = profile_dup(&draft);
+		assert_non_null(profile);
+		assert_int_equal(profile_encode(profile, &text), 0);
+		assert_in_range(body_bytes(strbuf_text(&text)), 500,
+				LIMIT_PROFILE_BYTES + (n > 1 ? n - 1 : 0) * LIMIT_PROFILE_VARIANT_BYTES);
+		back = decode(strbuf_text(&text));
+		assert_int_equal(back->n_variants, n);
+		assert_string_equal(back->aliases[0], aliases[0]);
+		assert_memory_equal(&back->parent, &profile->parent, offsetof(struct recommendation, variant));
+		for (size_t i = 0; i < n; i++) {
+			assert_memory_equal(&back->variants[i], &variants[i], offsetof(struct recommendation, variant));
+			assert_string_equal(back->variants[i].variant, variants[i].variant);
+		}
+	}
+}
+
+static void copy_is_deep_and_counted(void **state)
+{
+	char name[] = "bert", alias[] = "Job/bert", reason[] = "because";
+	const char *aliases[] = {alias, NULL}, *reasons[] = {reason};
+	struct profile draft = {.name = name,
+				.workload = alias,
+				.aliases = aliases,
+				.n_aliases = 2,
+				.reasons = reasons,
+				.n_reasons = 1,
+				.revision = 3};
+	CLEANUP(profile_freep) struct profile *profile = profile_dup(&draft);
+
+	(void)state;
+	assert_non_null(profile);
+	name[0] = alias[0] = reason[0] = 'X';
+	assert_string_equal(profile->name, "bert");
+	assert_string_equal(profile->namespace_name, "");
+	assert_string_equal(profile->role, "");
+	assert_string_equal(profile->aliases[0], "Job/bert");
+	assert_ptr_equal(profile->aliases[0], profile->workload);
+	assert_string_equal(profile->aliases[1], "");
+	assert_string_equal(profile->reasons[0], "because");
+	assert_int_equal(profile->revision, 3);
+	assert_ptr_equal(profile_ref(profile), profile);
+	profile_free(profile);
+	assert_string_equal(profile->name, "bert");
+}
+
+static void buffer_cap_is_sticky(void **state)
+{
+	struct profile draft = {.name = "a", .workload = "w"};
+	CLEANUP(profile_freep) struct profile *profile = profile_dup(&draft);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(50);
+
+	(void)state;
+	assert_non_null(profile);
+	assert_int_equal(profile_encode(profile, &text), -E2BIG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_field_survives),
+		cmocka_unit_test(bare_object_has_documented_absences),
+		cmocka_unit_test(refused_rows),
+		cmocka_unit_test(size_stays_bounded),
+		cmocka_unit_test(copy_is_deep_and_counted),
+		cmocka_unit_test(buffer_cap_is_sticky),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
