@@ -26,7 +26,7 @@ enum k8s_resource { K8S_CPU, K8S_MEMORY, K8S_EPHEMERAL_STORAGE, K8S_RESOURCE_COU
 extern const char *const k8s_resource_names[K8S_RESOURCE_COUNT_];
 
 struct k8s_amount {
-	const char *text; /* as written; NULL: absent */
+	const char *text; /* as written; NULL: absent; "": computed by k8s_pod_default (a pod-level sum) */
 	bool is_invalid;  /* there, but no quantity: value is 0 */
 	struct quantity quantity;
 	int64_t value; /* rounded up: millicores for cpu, bytes for the others */
@@ -36,6 +36,7 @@ struct k8s_amount {
 struct k8s_extended {
 	const char *name;
 	int64_t count;
+	bool is_invalid; /* asked for, but by no quantity (a placeholder): count may be 0 */
 };
 
 struct k8s_resources {
@@ -113,6 +114,10 @@ int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod 
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key);
 /** The controller owner, else NULL. */
 const struct k8s_owner *k8s_pod_controller(const struct k8s_pod *pod);
+/** `key` as one reference token of a JSON Pointer (RFC 6901: `~` is ~0, `/` is ~1), in the arena; `key` itself when
+ * there is nothing to escape. NULL when memory is out. */
+const char *k8s_pointer_escape(struct arena *arena, const char *key);
+
 /** "containers" or "initContainers": where in the spec a container stands. */
 const char *k8s_container_array(const struct k8s_container *container);
 

@@ -2,7 +2,8 @@
 #pragma once
 /* quantity: Kubernetes resource quantities as exact numbers, parsed and printed as apimachinery does
  * (k8s.io/apimachinery/pkg/api/resource/quantity.go): suffixes n u m "" k M G T P E, Ki..Ei, decimal exponents e3 E3;
- * fractions finer than nano round up (away from zero); values beyond +-(2^63-1) are cut to it; the canonical text keeps
+ * fractions finer than nano round up (away from zero); binary amounts are cut to +-(2^63-1), decimal ones to +-10^26
+ * (apimachinery keeps any size; integers are cut to int64 when they are read); the canonical text keeps
  * the format, has no fraction and the largest possible suffix.
  * Invariants: a value is a whole number of nano units and fits 128 bits. No locale, no allocation. Any thread. */
 #include "base/err.h"
@@ -30,8 +31,8 @@ int quantity_cmp(const struct quantity *a, const struct quantity *b);
 struct quantity quantity_from_bytes(int64_t bytes);
 /** Canonical text into `buf`; returns buf. */
 const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES]);
-/** Canonical BinarySI text of bytes: 1073741824 -> "1Gi", 1000 -> "1000". */
+/** Canonical BinarySI text of bytes: 1073741824 -> "1Gi"; below 1 KiB plain digits: 1000 -> "1000". */
 const char *quantity_render_bytes(int64_t bytes, char buf[QUANTITY_TEXT_BYTES]);
 /** For people: at most one decimal of the largest binary unit, rounded up so that it never understates:
- *  91912000000 -> "85.7Gi", 1073741824 -> "1Gi", 0 -> "0". */
+ *  91912000000 -> "85.6Gi", 1073741824 -> "1Gi", 0 -> "0". */
 const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES]);

@@ -2,6 +2,7 @@
 #pragma once
 /* review: admission.k8s.io/v1 AdmissionReview, in and out. Source of the rules: apiserver
  * pkg/admission/plugin/webhook/request/admissionreview.go (uid echoed exactly, patch and patchType both or neither). */
+#include "base/strbuf.h"
 #include "k8s/pod.h"
 
 struct review {

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "k8s/accelerator.h"
+
+#include <ctype.h>
+
+/* Resource names in order: the first row that matches decides. `*` stands for any text without a slash.
+ * milli is the share of one whole device that one unit is; SHARE_UNKNOWN where the name does not tell. */
+enum { NOT_AN_ACCELERATOR = -1, SHARE_UNKNOWN = 0, WHOLE = 1000, MIG_SLICE = 1001 };
+
+struct accelerator_row {
+	const char *pattern;
+	int milli;
+};
+
+static const struct accelerator_row rows[] = {
+	/* NVIDIA: MIG slices are sevenths; time-slicing and MPS hide how many share a device. */
+	{"nvidia.com/gpu", WHOLE},
+	{"nvidia.com/gpu.shared", SHARE_UNKNOWN},
+	{"nvidia.com/mig-*", MIG_SLICE},
+	{"nvidia.com/gpumem*", NOT_AN_ACCELERATOR}, /* HAMi: how much of nvidia.com/gpu */
+	{"nvidia.com/gpucores", NOT_AN_ACCELERATOR},
+	{"nvidia.com/priority", NOT_AN_ACCELERATOR},
+	{"nvidia.com/*rdma*", NOT_AN_ACCELERATOR},
+	{"nvidia.com/*nic*", NOT_AN_ACCELERATOR},
+	{"nvidia.com/*sriov*", NOT_AN_ACCELERATOR},
+	{"nvidia.com/hostdev*", NOT_AN_ACCELERATOR},
+	{"nvidia.com/gpu-*", SHARE_UNKNOWN}, /* slices by memory size */
+	{"nvidia.com/*.shared", SHARE_UNKNOWN},
+	{"nvidia.com/*", WHOLE}, /* renamed by the device plugin: nvidia.com/a100 */
+	{"alpha.kubernetes.io/nvidia-gpu", WHOLE},
+	{"volcano.sh/vgpu-number", SHARE_UNKNOWN},
+	{"volcano.sh/gpu-number", WHOLE},
+	{"volcano.sh/gpu-memory", SHARE_UNKNOWN},
+	{"aliyun.com/gpu-core.percentage", 10},
+	{"aliyun.com/gpu-mem", SHARE_UNKNOWN},
+	{"aliyun.com/gpu", WHOLE},
+	{"tencent.com/vcuda-core", 10},
+	/* AMD: partitions of an MI300 (8 dies). */
+	{"amd.com/gpu", WHOLE},
+	{"amd.com/spx_nps*", WHOLE},
+	{"amd.com/dpx_nps*", 500},
+	{"amd.com/qpx_nps*", 250},
+	{"amd.com/cpx_nps*", 125},
+	/* Intel */
+	{"gpu.intel.com/*_monitoring", NOT_AN_ACCELERATOR},
+	{"gpu.intel.com/i915", WHOLE},
+	{"gpu.intel.com/xe", WHOLE},
+	{"npu.intel.com/accel", WHOLE},
+	{"habana.ai/gaudi*", WHOLE},
+	{"habana.ai/goya", WHOLE},
+	/* Google, AWS: cores of a Neuron device differ by generation. */
+	{"google.com/tpu", WHOLE},
+	{"cloud-tpus.google.com/*", WHOLE},
+	{"aws.amazon.com/neuron", WHOLE},
+	{"aws.amazon.com/neurondevice", WHOLE},
+	{"aws.amazon.com/neuroncore", SHARE_UNKNOWN},
+	/* Others */
+	{"huawei.com/Ascend*-memory", NOT_AN_ACCELERATOR},
+	{"huawei.com/Ascend*-*c*", SHARE_UNKNOWN}, /* vNPU: Ascend910-2c */
+	{"huawei.com/Ascend*", WHOLE},
+	{"huawei.com/npu", WHOLE},
+	{"cambricon.com/vmlu", SHARE_UNKNOWN},
+	{"cambricon.com/mlu.*", NOT_AN_ACCELERATOR}, /* mlu.smlu.vmemory and alike */
+	{"cambricon.com/mlu*", WHOLE},
+	{"metax-tech.com/gpu", WHOLE},
+	{"metax-tech.com/sgpu", SHARE_UNKNOWN},
+	{"iluvatar.ai/*memory*", NOT_AN_ACCELERATOR},
+	{"iluvatar.ai/*.vMem", NOT_AN_ACCELERATOR},
+	{"iluvatar.ai/*.vCore", NOT_AN_ACCELERATOR},
+	{"iluvatar.ai/gpu", WHOLE},
+	{"iluvatar.ai/*", SHARE_UNKNOWN},
+	{"mthreads.com/gpu", WHOLE},
+	{"mthreads.com/vgpu", SHARE_UNKNOWN},
+	{"birentech.com/gpu", WHOLE},
+	{"birentech.com/1-2-gpu", 500},
+	{"birentech.com/1-4-gpu", 250},
+	{"kunlunxin.com/xpu", WHOLE},
+	{"kunlunxin.com/vxpu", SHARE_UNKNOWN},
+	{"enflame.com/gcu", WHOLE},
+	{"enflame.com/vgcu", SHARE_UNKNOWN},
+	{"hygon.com/dcunum", SHARE_UNKNOWN},
+	{"hygon.com/dcu", WHOLE},
+	{"qualcomm.com/qaic", WHOLE},
+	/* Dynamic resource allocation behind an extended resource name. */
+	{"deviceclass.resource.kubernetes.io/mig.*", SHARE_UNKNOWN},
+	{"deviceclass.resource.kubernetes.io/*gpu*", WHOLE},
+	{"deviceclass.resource.kubernetes.io/*tpu*", WHOLE},
+	{"deviceclass.resource.kubernetes.io/*neuron*", WHOLE},
+};
+
+/* The character of a name as kube-state-metrics writes it. */
+static char sanitised(char c)
+{
+	return isalnum((unsigned char)c) ? c : '_';
+}
+
+/* Glob match. With `is_metric` the name is sanitised already, and the pattern's text is compared in that spelling. */
+static bool glob_match(const char *pattern, const char *name, bool is_metric)
+{
+	for (; *pattern && *pattern != '*'; pattern++, name++)
+		if (!*name || *name != (is_metric ? sanitised(*pattern) : *pattern))
+			return false;
+	if (!*pattern)
+		return !*name;
+	for (;; name++) {
+		if (glob_match(pattern + 1, name, is_metric))
+			return true;
+		if (!*name || (!is_metric && *name == '/'))
+			return false;
+	}
+}
+
+static const struct accelerator_row *row_of(const char *name, bool is_metric)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (glob_match(rows[i].pattern, name, is_metric))
+			return rows[i].milli == NOT_AN_ACCELERATOR ? NULL : &rows[i];
+	return NULL;
+}
+
+bool accelerator_is_resource(const char *resource_name)
+{
+	return row_of(resource_name, false) != NULL;
+}
+
+bool accelerator_is_metric_resource(const char *sanitised_name)
+{
+	return row_of(sanitised_name, true) != NULL;
+}
+
+/* "nvidia.com/mig-3g.20gb" is 3 of 7 compute slices. */
+static int mig_milli(const char *name)
+{
+	const char *p = strchr(name, '-');
+	int slices = p && isdigit((unsigned char)p[1]) && p[2] == 'g' ? p[1] - '0' : 0;
+
+	return slices >= 1 && slices <= 7 ? slices * 1000 / 7 : SHARE_UNKNOWN;
+}
+
+static int64_t saturating_mul(int64_t a, int64_t b)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* HAMi cuts a device by its own resources beside nvidia.com/gpu: a percentage tells the share, MiB do not. */
+static int64_t shared_milli(const struct k8s_resources *resources, int64_t count, int64_t milli)
+{
+	for (size_t i = 0; i < resources->n_extended; i++) {
+		const struct k8s_extended *item = &resources->extended[i];
+
+		if (item->count > 0 && item->count < 100 && streq(item->name, "nvidia.com/gpumem-percentage"))
+			return saturating_mul(count, item->count * 10);
+		if (item->count > 0 && streq(item->name, "nvidia.com/gpumem"))
+			return SHARE_UNKNOWN;
+	}
+	return milli;
+}
+
+bool accelerator_of_container(const struct k8s_container *container, struct accelerator_ask *ret)
+{
+	const struct k8s_resources *resources = &container->resources;
+	struct accelerator_ask ask = {.resource = ""};
+	bool is_known = true;
+
+	for (size_t i = 0; i < resources->n_extended; i++) {
+		const struct k8s_extended *item = &resources->extended[i];
+		const struct accelerator_row *row = row_of(item->name, false);
+		int64_t milli;
+
+		if (!row || (item->count <= 0 && !item->is_invalid))
+			continue;
+		milli = saturating_mul(item->count, row->milli == MIG_SLICE ? mig_milli(item->name) : row->milli);
+		milli = shared_milli(resources, item->count, milli);
+		if (!*ask.resource) {
+			ask.resource = item->name;
+			ask.count = item->count;
+		}
+		is_known = is_known && milli > 0;
+		ask.milli = saturating_add(ask.milli, milli);
+	}
+	ask.by_claim = resources->n_claims > 0;
+	if (!is_known || ask.by_claim)
+		ask.milli = 0;
+	*ret = ask;
+	return *ask.resource || ask.by_claim;
+}
+
+/* KAI shares devices by annotations; the pod names no resource. gpu-memory (MiB) tells no share. */
+static bool ask_of_annotations(const struct k8s_pod *pod, struct accelerator_ask *ret)
+{
+	const char *fraction = k8s_label_get(&pod->annotations, "gpu-fraction");
+	const char *devices = k8s_label_get(&pod->annotations, "gpu-fraction-num-devices");
+	struct quantity share = {.nano = 0}, n = {.nano = 0};
+
+	if (!fraction && !k8s_label_get(&pod->annotations, "gpu-memory"))
+		return false;
+	*ret = (struct accelerator_ask){.resource = "", .by_annotation = true};
+	if (!fraction || quantity_parse(fraction, strlen(fraction), &share, NULL) || share.nano <= 0)
+		return true;
+	ret->milli = quantity_milli_value(&share);
+	if (devices && !quantity_parse(devices, strlen(devices), &n, NULL) && n.nano > 0)
+		ret->milli = saturating_mul(ret->milli, quantity_value(&n));
+	return true;
+}
+
+bool accelerator_of_pod(const struct k8s_pod *pod, struct accelerator_ask *ret)
+{
+	struct accelerator_ask sum = {.resource = ""};
+	bool is_known = true;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		struct accelerator_ask ask;
+
+		if (pod->containers[i].type == K8S_CONTAINER_INIT ||
+		    !accelerator_of_container(&pod->containers[i], &ask))
+			continue;
+		if (!*sum.resource)
+			sum.resource = ask.resource;
+		if (streq(sum.resource, ask.resource))
+			sum.count = saturating_add(sum.count, ask.count);
+		is_known = is_known && ask.milli > 0;
+		sum.milli = saturating_add(sum.milli, ask.milli);
+		sum.by_claim |= ask.by_claim;
+	}
+	sum.by_claim |= pod->n_resource_claims > 0;
+	if (!is_known || sum.by_claim)
+		sum.milli = 0;
+	*ret = sum;
+	return *sum.resource || sum.by_claim || ask_of_annotations(pod, ret);
+}
+
+int accelerator_container_index(const struct k8s_pod *pod)
+{
+	const char *named = k8s_label_get(&pod->annotations, "gpu-fraction-container-name");
+	struct accelerator_ask ask;
+
+	for (size_t i = 0; i < pod->n_containers; i++)
+		if (pod->containers[i].type != K8S_CONTAINER_INIT &&
+		    accelerator_of_container(&pod->containers[i], &ask))
+			return (int)i;
+	if (!ask_of_annotations(pod, &ask))
+		return -1;
+	for (size_t i = 0; named && i < pod->n_main; i++)
+		if (strcmp(pod->containers[i].name, named) == 0)
+			return (int)i;
+	return pod->n_main ? 0 : -1;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "k8s/quantity.h"
+
+#include "base/attr.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How it works: the digits become one whole number, the point and the suffix become a power of ten and a power of two.
+ * Nearly all quantities are short and whole: one multiplication in 128 bits. The rest (fractions, exponents, long
+ * digit strings) goes through a small fixed-width number, exact for the first WIDE_DIGITS significant digits. */
+
+typedef unsigned __int128 u128;
+
+#define NANO_PER_UNIT  ((__int128)1000000000)
+#define NANO_PER_MILLI ((__int128)1000000)
+#define NANO_INT64_MAX ((__int128)INT64_MAX * NANO_PER_UNIT)
+/* Decimal quantities have no cap in apimachinery; ours ends at 10^26 units, so that sums of a pod fit 128 bits. */
+#define NANO_MAX       (NANO_PER_UNIT * NANO_PER_UNIT * NANO_PER_UNIT * (__int128)100000000)
+#define EXPONENT_BOUND 100000 /* beyond any digit string that we keep apart: only its sign matters */
+
+struct suffix {
+	char text[3];
+	int power_of_two, power_of_ten;
+	enum quantity_format format;
+};
+
+static const struct suffix suffixes[] = {
+	{"", 0, 0, QUANTITY_DECIMAL_SI},   {"n", 0, -9, QUANTITY_DECIMAL_SI}, {"u", 0, -6, QUANTITY_DECIMAL_SI},
+	{"m", 0, -3, QUANTITY_DECIMAL_SI}, {"k", 0, 3, QUANTITY_DECIMAL_SI},  {"M", 0, 6, QUANTITY_DECIMAL_SI},
+	{"G", 0, 9, QUANTITY_DECIMAL_SI},  {"T", 0, 12, QUANTITY_DECIMAL_SI}, {"P", 0, 15, QUANTITY_DECIMAL_SI},
+	{"E", 0, 18, QUANTITY_DECIMAL_SI}, {"Ki", 10, 0, QUANTITY_BINARY_SI}, {"Mi", 20, 0, QUANTITY_BINARY_SI},
+	{"Gi", 30, 0, QUANTITY_BINARY_SI}, {"Ti", 40, 0, QUANTITY_BINARY_SI}, {"Pi", 50, 0, QUANTITY_BINARY_SI},
+	{"Ei", 60, 0, QUANTITY_BINARY_SI},
+};
+
+/* The parts of a quantity's text. */
+struct parts {
+	bool is_negative;
+	const char *whole, *fraction; /* digits, without leading zeros of the whole part */
+	size_t n_whole, n_fraction;
+	bool has_digits;
+	int64_t power_of_ten;
+	int power_of_two;
+	enum quantity_format format;
+};
+
+/* A non-negative number of WIDE_LIMBS * 32 bits, least significant limb first. */
+#define WIDE_LIMBS  12
+#define WIDE_DIGITS 60 /* 200 bits; times 2^60 and 10^9 it still fits */
+
+struct wide {
+	uint32_t limb[WIDE_LIMBS];
+	bool is_overflown;
+	bool has_rest; /* something below the last digit was not zero */
+};
+
+static void wide_mul_add(struct wide *self, uint32_t factor, uint32_t addend)
+{
+	uint64_t carry = addend;
+
+	for (size_t i = 0; i < WIDE_LIMBS; i++) {
+		carry += (uint64_t)self->limb[i] * factor;
+		self->limb[i] = (uint32_t)carry;
+		carry >>= 32;
+	}
+	if (carry)
+		self->is_overflown = true;
+}
+
+static void wide_div(struct wide *self, uint32_t divisor)
+{
+	uint64_t rest = 0;
+
+	for (size_t i = WIDE_LIMBS; i-- > 0;) {
+		rest = rest << 32 | self->limb[i];
+		self->limb[i] = (uint32_t)(rest / divisor);
+		rest %= divisor;
+	}
+	if (rest)
+		self->has_rest = true;
+}
+
+static bool wide_is_zero(const struct wide *self)
+{
+	for (size_t i = 0; i < WIDE_LIMBS; i++)
+		if (self->limb[i])
+			return false;
+	return true;
+}
+
+static void wide_scale10(struct wide *self, int64_t power)
+{
+	for (; power > 0 && !self->is_overflown && !wide_is_zero(self); power--)
+		wide_mul_add(self, 10, 0);
+	for (; power < 0 && !wide_is_zero(self); power++)
+		wide_div(self, 10);
+}
+
+/* Rounded up, cut to NANO_MAX. */
+static __int128 wide_to_nano(const struct wide *self)
+{
+	u128 value = 0;
+
+	if (self->is_overflown)
+		return NANO_MAX;
+	for (size_t i = WIDE_LIMBS; i-- > 4;)
+		if (self->limb[i])
+			return NANO_MAX;
+	for (size_t i = 4; i-- > 0;)
+		value = value << 32 | self->limb[i];
+	if (value >= (u128)NANO_MAX)
+		return NANO_MAX;
+	return (__int128)value + self->has_rest;
+}
+
+/* Read digits into the wide number; returns how many were left out of it (they count as powers of ten). */
+static int64_t wide_digits(struct wide *self, const char *digits, size_t n, size_t *n_significant)
+{
+	int64_t left_out = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (*n_significant >= WIDE_DIGITS) {
+			left_out++;
+			if (digits[i] != '0')
+				self->has_rest = true;
+			continue;
+		}
+		wide_mul_add(self, 10, (uint32_t)(digits[i] - '0'));
+		if (*n_significant || digits[i] != '0')
+			(*n_significant)++;
+	}
+	return left_out;
+}
+
+static __int128 nano_slow(const struct parts *parts)
+{
+	struct wide wide = {.is_overflown = false};
+	size_t n_significant = 0;
+	int64_t power = parts->power_of_ten + 9 - (int64_t)parts->n_fraction;
+
+	power += wide_digits(&wide, parts->whole, parts->n_whole, &n_significant);
+	power += wide_digits(&wide, parts->fraction, parts->n_fraction, &n_significant);
+	for (int i = 0; i < parts->power_of_two; i += 10)
+		wide_mul_add(&wide, 1024, 0);
+	wide_scale10(&wide, power);
+	return wide_to_nano(&wide);
+}
+
+/* Whole numbers of at most 18 digits; false when it does not fit. */
+static bool nano_fast(const struct parts *parts, __int128 *ret)
+{
+	int64_t value = 0;
+	__int128 scale = (__int128)1 << parts->power_of_two;
+
+	if (parts->n_fraction || parts->n_whole > 18 || parts->power_of_ten < -9 || parts->power_of_ten > 18)
+		return false;
+	for (size_t i = 0; i < parts->n_whole; i++)
+		value = value * 10 + (parts->whole[i] - '0');
+	for (int64_t i = -9; i < parts->power_of_ten; i++)
+		scale *= 10;
+	return !__builtin_mul_overflow(scale, (__int128)value, ret) && *ret <= NANO_MAX;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(const char *text, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && is_digit(text[i]))
+		i++;
+	return i;
+}
+
+/* "e3", "E-3": apimachinery reads an int64 and keeps 32 bits of it. */
+static bool exponent_read(const char *text, size_t n, int64_t *ret)
+{
+	size_t i = n > 0 && (text[0] == '-' || text[0] == '+');
+	bool is_negative = i && text[0] == '-';
+	int64_t value = 0;
+
+	if (i == n)
+		return false;
+	for (; i < n; i++)
+		if (!is_digit(text[i]) || __builtin_mul_overflow(value, (int64_t)10, &value) ||
+		    __builtin_sub_overflow(value, (int64_t)(text[i] - '0'), &value))
+			return false;
+	if (!is_negative && value == INT64_MIN)
+		return false;
+	value = (int32_t)(uint32_t)(is_negative ? (uint64_t)value : 0 - (uint64_t)value);
+	*ret = value > EXPONENT_BOUND ? EXPONENT_BOUND : value < -EXPONENT_BOUND ? -EXPONENT_BOUND : value;
+	return true;
+}
+
+static bool suffix_read(const char *text, size_t n, struct parts *parts)
+{
+	for (size_t i = 0; n < 3 && i < ARRAY_LEN(suffixes); i++)
+		if (strlen(suffixes[i].text) == n && (n == 0 || memcmp(suffixes[i].text, text, n) == 0)) {
+			parts->power_of_two = suffixes[i].power_of_two;
+			parts->power_of_ten = suffixes[i].power_of_ten;
+			parts->format = suffixes[i].format;
+			return true;
+		}
+	parts->format = QUANTITY_DECIMAL_EXPONENT;
+	return n > 1 && (text[0] == 'e' || text[0] == 'E') && exponent_read(text + 1, n - 1, &parts->power_of_ten);
+}
+
+static bool parts_read(const char *text, size_t n, struct parts *parts)
+{
+	size_t i = 0, zeros;
+
+	if (n && (text[0] == '-' || text[0] == '+'))
+		parts->is_negative = text[i++] == '-';
+	for (zeros = 0; i < n && text[i] == '0'; zeros++)
+		i++;
+	parts->whole = text + i;
+	parts->n_whole = count_digits(text + i, n - i);
+	i += parts->n_whole;
+	parts->fraction = text + i;
+	if (i < n && text[i] == '.') {
+		i++;
+		parts->fraction = text + i;
+		parts->n_fraction = count_digits(text + i, n - i);
+		i += parts->n_fraction;
+	}
+	parts->has_digits = zeros || parts->n_whole || parts->n_fraction;
+	return n && suffix_read(text + i, n - i, parts);
+}
+
+int quantity_parse(const char *text, size_t n, struct quantity *ret, struct err *err)
+{
+	struct parts parts = {.format = QUANTITY_DECIMAL_SI};
+	__int128 nano;
+
+	/* Text without any digit ("+", ".", "Gi") is 0 to apimachinery, except on its slow path for very large and very
+	 * small suffixes. What the API server accepts must not fail here. */
+	if (!parts_read(text, n, &parts) ||
+	    (!parts.has_digits && (parts.power_of_ten < -9 || parts.power_of_two >= 50)))
+		return err_set(err, QUANTITY_E_SYNTAX, "\"%.*s\" is not a quantity like 12Gi, 500M or 1500m",
+			       (int)MIN(n, (size_t)64), text ? text : "");
+	if (!nano_fast(&parts, &nano))
+		nano = nano_slow(&parts);
+	if (parts.format == QUANTITY_BINARY_SI && nano > NANO_INT64_MAX)
+		nano = NANO_INT64_MAX;
+	/* A binary amount below one unit would be rounded away: it turns decimal. */
+	if (parts.format == QUANTITY_BINARY_SI && nano > 0 && nano < NANO_PER_UNIT)
+		parts.format = QUANTITY_DECIMAL_SI;
+	*ret = (struct quantity){.nano = parts.is_negative ? -nano : nano, .format = parts.format};
+	return 0;
+}
+
+static int64_t scaled(__int128 nano, __int128 unit)
+{
+	__int128 value = nano / unit, rest = nano % unit;
+
+	value += (rest > 0) - (rest < 0);
+	if (value > INT64_MAX)
+		return INT64_MAX;
+	return value < -INT64_MAX ? -INT64_MAX : (int64_t)value;
+}
+
+int64_t quantity_value(const struct quantity *self)
+{
+	return scaled(self->nano, NANO_PER_UNIT);
+}
+
+int64_t quantity_milli_value(const struct quantity *self)
+{
+	return scaled(self->nano, NANO_PER_MILLI);
+}
+
+int quantity_cmp(const struct quantity *a, const struct quantity *b)
+{
+	return (a->nano > b->nano) - (a->nano < b->nano);
+}
+
+struct quantity quantity_from_bytes(int64_t bytes)
+{
+	return (struct quantity){.nano = (__int128)bytes * NANO_PER_UNIT, .format = QUANTITY_BINARY_SI};
+}
+
+/* Decimal digits of a non-negative number, at the end of `buf`. */
+static const char *digits_of(__int128 value, char buf[QUANTITY_TEXT_BYTES])
+{
+	char *p = buf + QUANTITY_TEXT_BYTES - 1;
+
+	*p = '\0';
+	do {
+		*--p = (char)('0' + (int)(value % 10));
+		value /= 10;
+	} while (value);
+	return p;
+}
+
+static const char *render_decimal(__int128 nano, bool is_exponent, char buf[QUANTITY_TEXT_BYTES])
+{
+	static const char letters[][2] = {"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+	const char *sign = nano < 0 ? "-" : "";
+	char digits[QUANTITY_TEXT_BYTES];
+	__int128 value = nano < 0 ? -nano : nano;
+	size_t step = 0;
+
+	/* apimachinery has no suffix above E and prints none there; we stay at E and keep the digits. */
+	if (value == 0)
+		step = 3; /* no suffix, no exponent */
+	while (value && value % 1000 == 0 && (is_exponent || step + 1 < ARRAY_LEN(letters))) {
+		value /= 1000;
+		step++;
+	}
+	if (!is_exponent)
+		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%s%s", sign, digits_of(value, digits), letters[step]);
+	else if (step == 3)
+		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%s", sign, digits_of(value, digits));
+	else
+		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%se%d", sign, digits_of(value, digits), (int)step * 3 - 9);
+	return buf;
+}
+
+const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES])
+{
+	static const char letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+	__int128 value = self->nano < 0 ? -self->nano : self->nano;
+	char digits[QUANTITY_TEXT_BYTES];
+	size_t step = 0;
+
+	if (value == 0 || self->format != QUANTITY_BINARY_SI || value < 1024 * NANO_PER_UNIT || value % NANO_PER_UNIT)
+		return render_decimal(self->nano, self->format == QUANTITY_DECIMAL_EXPONENT, buf);
+	for (value /= NANO_PER_UNIT; value % 1024 == 0 && step + 1 < ARRAY_LEN(letters); value /= 1024)
+		step++;
+	snprintf(buf, QUANTITY_TEXT_BYTES, "%s%s%s", self->nano < 0 ? "-" : "", digits_of(value, digits),
+		 letters[step]);
+	return buf;
+}
+
+const char *quantity_render_bytes(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
+{
+	struct quantity quantity = quantity_from_bytes(bytes);
+
+	if (bytes <= -1024 || bytes >= 1024)
+		return quantity_render(&quantity, buf);
+	snprintf(buf, QUANTITY_TEXT_BYTES, "%d", (int)bytes); /* not "1k" */
+	return buf;
+}
+
+const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
+{
+	static const char letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+	uint64_t value = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, unit = 1;
+	const char *sign = bytes < 0 ? "-" : "";
+	size_t step = 0;
+	u128 tenths;
+
+	while (step + 1 < ARRAY_LEN(letters) && value / unit >= 1024) {
+		unit *= 1024;
+		step++;
+	}
+	tenths = ((u128)value * 10 + unit - 1) / unit;
+	if (tenths >= 10240 && step + 1 < ARRAY_LEN(letters)) { /* 1023.99Mi rounds up to 1Gi */
+		tenths = 10;
+		step++;
+	}
+	if (tenths % 10)
+		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%u.%u%s", sign, (unsigned)(tenths / 10), (unsigned)(tenths % 10),
+			 letters[step]);
+	else
+		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%u%s", sign, (unsigned)(tenths / 10), letters[step]);
+	return buf;
+}

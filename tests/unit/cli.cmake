@@ -1,0 +1,1 @@
+memtamer_unit(cli USES cli)

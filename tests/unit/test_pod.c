@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "base/limits.h"
+#include "k8s/accelerator.h"
+#include "k8s/pod.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define GI ((int64_t)1 << 30)
+#define MI ((int64_t)1 << 20)
+
+/* A pod decoded from JSON written with single quotes. */
+struct fixture {
+	struct arena arena;
+	struct json_object *tree;
+	struct k8s_pod pod;
+	struct err err;
+	int r;
+};
+
+static void fixture_init(struct fixture *self, const char *text)
+{
+	char *copy = strdup(text);
+
+	assert_non_null(copy);
+	for (char *p = copy; *p; p++)
+		if (*p == '\'')
+			*p = '"';
+	*self = (struct fixture){.arena = ARENA_INIT(MIB)};
+	if (json_parse(copy, strlen(copy), LIMIT_REVIEW_DEPTH, &self->tree, &self->err))
+		fail_msg("%s: %s", self->err.msg, copy);
+	self->r = k8s_pod_decode(self->tree, &self->arena, &self->pod, &self->err);
+	/* A pod keeps no part of the tree. */
+	json_putp(&self->tree);
+	free(copy);
+}
+
+static void fixture_release(struct fixture *self)
+{
+	arena_release(&self->arena);
+}
+
+static const char worker[] =
+	"{'metadata':{'namespace':'ml','name':'bert-worker-0','generateName':'bert-','uid':'u-1',"
+	"'labels':{'app':'bert','team':'nlp'},'annotations':{'a/b':'c'},"
+	"'ownerReferences':[{'apiVersion':'v1','kind':'X','name':'x','uid':'u-x'},"
+	"{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','name':'bert','uid':'u-2','controller':true}]},"
+	"'spec':{'priorityClassName':'high','schedulerName':'default-scheduler','restartPolicy':'OnFailure',"
+	"'nodeSelector':{'gpu':'h100'},'schedulingGates':[{'name':'g'}],'overhead':{'memory':'10Mi','cpu':'50m'},"
+	"'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[{"
+	"'matchExpressions':[{'key':'zone','operator':'In','values':['a']},"
+	"{'key':'many','operator':'In','values':['a','b']},{'key':'no','operator':'NotIn','values':['a']}]}]}}},"
+	"'containers':[{'name':'pytorch','image':'r/bert:1','command':['python','train.py'],'args':['--lr','1e-4'],"
+	"'stdin':true,'env':[{'name':'A','value':'1'},{'name':'B','valueFrom':{}},{'name':'C','value':''}],"
+	"'volumeMounts':[{'name':'shm','mountPath':'/dev/shm'}],"
+	"'resources':{'limits':{'nvidia.com/gpu':'8','memory':'96Gi','cpu':'1500m'},"
+	"'requests':{'nvidia.com/gpu':8,'memory':1073741824}}},"
+	"{'name':'log','resources':{'limits':{'memory':'${MEM}'}}}],"
+	"'initContainers':[{'name':'init','resources':{'requests':{'memory':'20Gi'}}},"
+	"{'name':'proxy','restartPolicy':'Always','resources':{'requests':{'memory':'1Gi'}}}],"
+	"'volumes':[{'name':'shm','emptyDir':{'medium':'Memory','sizeLimit':'8Gi'}},{'name':'tmp','emptyDir':{}},"
+	"{'name':'data','persistentVolumeClaim':{'claimName':'d'}},{'name':'c','configMap':{}}]}}";
+
+static void pod_decodes_what_we_read(void **state)
+{
+	struct fixture f;
+	const struct k8s_container *main;
+	const struct k8s_pod *pod = &f.pod;
+
+	(void)state;
+	fixture_init(&f, worker);
+	assert_int_equal(f.r, 0);
+	assert_string_equal(pod->namespace_name, "ml");
+	assert_string_equal(pod->name, "bert-worker-0");
+	assert_string_equal(pod->generate_name, "bert-");
+	assert_string_equal(pod->uid, "u-1");
+	assert_int_equal(pod->labels.n, 2);
+	assert_string_equal(k8s_label_get(&pod->labels, "team"), "nlp");
+	assert_null(k8s_label_get(&pod->labels, "tea"));
+	assert_string_equal(k8s_label_get(&pod->annotations, "a/b"), "c");
+	assert_string_equal(k8s_label_get(&pod->node_selector, "gpu"), "h100");
+	assert_int_equal(pod->n_owners, 2);
+	assert_string_equal(k8s_pod_controller(pod)->kind, "PyTorchJob");
+	assert_string_equal(pod->priority_class, "high");
+	assert_string_equal(pod->scheduler_name, "default-scheduler");
+	assert_string_equal(pod->restart_policy, "OnFailure");
+	assert_int_equal(pod->n_scheduling_gates, 1);
+	assert_int_equal(pod->required_affinity.n, 1);
+	assert_string_equal(k8s_label_get(&pod->required_affinity, "zone"), "a");
+	assert_int_equal(pod->overhead[K8S_MEMORY].value, 10 * MI);
+	assert_int_equal(pod->overhead[K8S_CPU].value, 50);
+	assert_int_equal(pod->n_containers, 4);
+	assert_int_equal(pod->n_main, 2);
+	main = &pod->containers[0];
+	assert_string_equal(main->name, "pytorch");
+	assert_string_equal(main->image, "r/bert:1");
+	assert_string_equal(main->command[1], "train.py");
+	assert_string_equal(main->args[1], "1e-4");
+	assert_true(main->has_stdin);
+	assert_false(main->has_tty);
+	assert_int_equal(main->n_env, 3);
+	assert_string_equal(main->env[0].value, "1");
+	assert_null(main->env[1].value);
+	assert_null(main->env[2].value);
+	assert_string_equal(main->mounts[0].path, "/dev/shm");
+	assert_string_equal(main->mounts[0].volume, "shm");
+	fixture_release(&f);
+}
+
+static void pod_decodes_resources_and_volumes(void **state)
+{
+	struct fixture f;
+	const struct k8s_pod *pod = &f.pod;
+	const struct k8s_resources *main;
+
+	(void)state;
+	fixture_init(&f, worker);
+	assert_int_equal(f.r, 0);
+	main = &pod->containers[0].resources;
+	assert_true(main->is_present && main->has_requests && main->has_limits);
+	assert_string_equal(main->limits[K8S_MEMORY].text, "96Gi");
+	assert_int_equal(main->limits[K8S_MEMORY].value, 96 * GI);
+	assert_int_equal(main->limits[K8S_CPU].value, 1500);
+	assert_string_equal(main->requests[K8S_MEMORY].text, "1073741824");
+	assert_int_equal(main->requests[K8S_MEMORY].value, GI);
+	assert_null(main->requests[K8S_CPU].text);
+	assert_int_equal(main->n_extended, 1);
+	assert_string_equal(main->extended[0].name, "nvidia.com/gpu");
+	assert_int_equal(main->extended[0].count, 8);
+	assert_true(pod->containers[1].resources.limits[K8S_MEMORY].is_invalid);
+	assert_string_equal(pod->containers[1].resources.limits[K8S_MEMORY].text, "${MEM}");
+	assert_int_equal(pod->containers[1].resources.limits[K8S_MEMORY].value, 0);
+	assert_int_equal(pod->containers[2].type, K8S_CONTAINER_INIT);
+	assert_int_equal(pod->containers[3].type, K8S_CONTAINER_SIDECAR);
+	assert_int_equal(pod->containers[3].index, 1);
+	assert_string_equal(k8s_container_array(&pod->containers[1]), "containers");
+	assert_string_equal(k8s_container_array(&pod->containers[3]), "initContainers");
+	assert_int_equal(pod->n_volumes, 4);
+	assert_true(pod->volumes[0].is_emptydir && pod->volumes[0].is_memory);
+	assert_int_equal(pod->volumes[0].size_limit.value, 8 * GI);
+	assert_true(pod->volumes[1].is_emptydir && !pod->volumes[1].is_memory && !pod->volumes[1].size_limit.text);
+	assert_true(pod->volumes[2].is_persistent && !pod->volumes[2].is_emptydir);
+	assert_false(pod->volumes[3].is_persistent || pod->volumes[3].is_emptydir);
+	fixture_release(&f);
+}
+
+static void pod_names_the_wrong_field(void **state)
+{
+	static const struct {
+		const char *text, *where;
+	} rows[] = {
+		{"{'spec':{}}", "spec.containers"},
+		{"{'metadata':{}}", "spec.containers"},
+		{"{'metadata':[],'spec':{'containers':[{}]}}", "metadata"},
+		{"{'spec':'x'}", "spec"},
+		{"{'metadata':{'name':1},'spec':{}}", "metadata.name"},
+		{"{'metadata':{'labels':{'a':1}},'spec':{}}", "metadata.labels[\"a\"]"},
+		{"{'metadata':{'labels':[]},'spec':{}}", "metadata.labels"},
+		{"{'metadata':{'ownerReferences':[{'kind':2}]},'spec':{}}", "metadata.ownerReferences[0].kind"},
+		{"{'spec':{'containers':{}}}", "spec.containers"},
+		{"{'spec':{'containers':[{},7]}}", "spec.containers[1]"},
+		{"{'spec':{'containers':[null]}}", "spec.containers[0]"},
+		{"{'spec':{'containers':[{'name':[]}]}}", "spec.containers[0].name"},
+		{"{'spec':{'containers':[{'args':['a',{}]}]}}", "spec.containers[0].args[1]"},
+		{"{'spec':{'containers':[{'env':[{'name':{}}]}]}}", "spec.containers[0].env[0].name"},
+		{"{'spec':{'containers':[{'stdin':'yes'}]}}", "spec.containers[0].stdin"},
+		{"{'spec':{'containers':[{'resources':3}]}}", "spec.containers[0].resources"},
+		{"{'spec':{'containers':[{'resources':{'limits':[]}}]}}", "spec.containers[0].resources.limits"},
+		{"{'spec':{'containers':[{'resources':{'limits':{'memory':true}}}]}}",
+		 "spec.containers[0].resources.limits.memory"},
+		{"{'spec':{'containers':[{'resources':{'requests':{'nvidia.com/gpu':{}}}}]}}",
+		 "spec.containers[0].resources.requests.nvidia.com/gpu"},
+		{"{'spec':{'containers':[{}],'initContainers':[{'resources':{'limits':1}}]}}",
+		 "spec.initContainers[0].resources.limits"},
+		{"{'spec':{'containers':[{}],'volumes':[{'emptyDir':{'sizeLimit':[]}}]}}",
+		 "spec.volumes[0].emptyDir.sizeLimit"},
+		{"{'spec':{'containers':[{}],'overhead':{'memory':{}}}}", "spec.overhead.memory"},
+		{"{'spec':{'containers':[{}],'resources':{'requests':5}}}", "spec.resources.requests"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+
+		test_row(rows[i].text);
+		fixture_init(&f, rows[i].text);
+		assert_int_equal(f.r, -EINVAL);
+		assert_string_equal(f.err.where, rows[i].where);
+		assert_true(f.err.msg[0] != '\0');
+		fixture_release(&f);
+	}
+}
+
+static void pod_has_caps(void **state)
+{
+	struct arena arena = ARENA_INIT(MIB), tiny = ARENA_INIT(64);
+	struct json_object *tree, *array;
+	struct k8s_pod pod;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(json_parse("{\"spec\":{\"containers\":[{}]}}", 28, 8, &tree, &err), 0);
+	assert_int_equal(k8s_pod_decode(tree, &arena, &pod, &err), 0);
+	assert_int_equal(k8s_pod_decode(tree, &tiny, &pod, &err), -ENOMEM);
+	array = json_member(json_member(tree, "spec"), "containers");
+	for (int i = 1; i < LIMIT_POD_CONTAINERS; i++)
+		assert_int_equal(json_append(array, json_object_new_object()), 0);
+	assert_int_equal(k8s_pod_decode(tree, &arena, &pod, &err), 0);
+	assert_int_equal(pod.n_containers, LIMIT_POD_CONTAINERS);
+	assert_int_equal(json_append(array, json_object_new_object()), 0);
+	assert_int_equal(k8s_pod_decode(tree, &arena, &pod, &err), -E2BIG);
+	json_object_put(tree);
+	arena_release(&arena);
+	arena_release(&tiny);
+}
+
+/* Rows write the resources of containers; QoS and sums are what Kubernetes computes from them. */
+#define C(resources)	      "{'resources':{" resources "}}"
+#define POD(containers, rest) "{'spec':{'containers':[" containers "]" rest "}}"
+#define INIT(containers)      ",'initContainers':[" containers "]"
+#define SIDECAR(resources)    "{'restartPolicy':'Always','resources':{" resources "}}"
+
+static void pod_qos_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool is_defaulted;
+		enum k8s_qos qos;
+	} rows[] = {
+		{"nothing", POD(C(""), ""), true, K8S_QOS_BEST_EFFORT},
+		{"gpu alone", POD(C("'limits':{'nvidia.com/gpu':'1'}"), ""), true, K8S_QOS_BEST_EFFORT},
+		{"ephemeral alone", POD(C("'limits':{'ephemeral-storage':'1Gi'}"), ""), true, K8S_QOS_BEST_EFFORT},
+		{"zero", POD(C("'limits':{'memory':'0'}"), ""), true, K8S_QOS_BEST_EFFORT},
+		{"request", POD(C("'requests':{'memory':'1Gi'}"), ""), true, K8S_QOS_BURSTABLE},
+		{"memory limit", POD(C("'limits':{'memory':'1Gi'}"), ""), true, K8S_QOS_BURSTABLE},
+		{"both limits", POD(C("'limits':{'memory':'1Gi','cpu':'1'}"), ""), true, K8S_QOS_GUARANTEED},
+		{"both limits, not defaulted", POD(C("'limits':{'memory':'1Gi','cpu':'1'}"), ""), false,
+		 K8S_QOS_BURSTABLE},
+		{"equal in other words",
+		 POD(C("'limits':{'memory':'1Gi','cpu':'1'},'requests':{'memory':'1024Mi','cpu':'1000m'}"), ""), false,
+		 K8S_QOS_GUARANTEED},
+		{"unequal", POD(C("'limits':{'memory':'1Gi','cpu':'1'},'requests':{'memory':'1023Mi'}"), ""), true,
+		 K8S_QOS_BURSTABLE},
+		{"second without", POD(C("'limits':{'memory':'1Gi','cpu':'1'}") "," C(""), ""), true,
+		 K8S_QOS_BURSTABLE},
+		{"init without", POD(C("'limits':{'memory':'1Gi','cpu':'1'}"), INIT(C(""))), true, K8S_QOS_BURSTABLE},
+		{"init alone", POD(C(""), INIT(C("'requests':{'cpu':'1m'}"))), true, K8S_QOS_BURSTABLE},
+		{"pod level",
+		 POD(C(""), ",'resources':{'limits':{'memory':'1Gi','cpu':'1'},'requests':{'memory':'1Gi','cpu':'1'}}"),
+		 true, K8S_QOS_GUARANTEED},
+		{"pod level defaults", POD(C(""), ",'resources':{'limits':{'memory':'1Gi','cpu':'1'}}"), true,
+		 K8S_QOS_GUARANTEED},
+		{"pod level wins over containers",
+		 POD(C("'limits':{'memory':'1Gi','cpu':'1'}"), ",'resources':{'requests':{'memory':'2Gi'}}"), true,
+		 K8S_QOS_BURSTABLE},
+		{"pod level limit defaults to the containers' sum",
+		 POD(C("'requests':{'memory':'1Gi','cpu':'1'}"), ",'resources':{'limits':{'memory':'2Gi','cpu':'1'}}"),
+		 true, K8S_QOS_BURSTABLE},
+		{"empty pod level", POD(C("'requests':{'memory':'1Gi'}"), ",'resources':{}"), true,
+		 K8S_QOS_BEST_EFFORT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+
+		test_row(rows[i].name);
+		fixture_init(&f, rows[i].text);
+		assert_int_equal(f.r, 0);
+		if (rows[i].is_defaulted)
+			k8s_pod_default(&f.pod);
+		assert_string_equal(k8s_qos_names[k8s_pod_qos(&f.pod)], k8s_qos_names[rows[i].qos]);
+		fixture_release(&f);
+	}
+}
+
+static void pod_effective_request_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		enum k8s_resource resource;
+		int64_t expected;
+	} rows[] = {
+		{"absent", POD(C(""), ""), K8S_MEMORY, 0},
+		{"sum", POD(C("'requests':{'memory':'1Gi'}") "," C("'requests':{'memory':'512Mi'}"), ""), K8S_MEMORY,
+		 GI + 512 * MI},
+		{"cpu in milli", POD(C("'requests':{'cpu':'1.5'}") "," C("'requests':{'cpu':'100m'}"), ""), K8S_CPU,
+		 1600},
+		{"rounded once", POD(C("'requests':{'cpu':'0.5m'}") "," C("'requests':{'cpu':'0.5m'}"), ""), K8S_CPU,
+		 1},
+		{"limit counts after defaulting", POD(C("'limits':{'memory':'3Gi'}"), ""), K8S_MEMORY, 3 * GI},
+		{"small init hides", POD(C("'requests':{'memory':'2Gi'}"), INIT(C("'requests':{'memory':'1Gi'}"))),
+		 K8S_MEMORY, 2 * GI},
+		{"large init counts", POD(C("'requests':{'memory':'2Gi'}"), INIT(C("'requests':{'memory':'5Gi'}"))),
+		 K8S_MEMORY, 5 * GI},
+		{"sidecar adds", POD(C("'requests':{'memory':'2Gi'}"), INIT(SIDECAR("'requests':{'memory':'1Gi'}"))),
+		 K8S_MEMORY, 3 * GI},
+		{"sidecar before init",
+		 POD(C("'requests':{'memory':'2Gi'}"),
+		     INIT(SIDECAR("'requests':{'memory':'1Gi'}") "," C("'requests':{'memory':'5Gi'}"))),
+		 K8S_MEMORY, 6 * GI},
+		{"sidecar after init",
+		 POD(C("'requests':{'memory':'2Gi'}"),
+		     INIT(C("'requests':{'memory':'5Gi'}") "," SIDECAR("'requests':{'memory':'1Gi'}"))),
+		 K8S_MEMORY, 5 * GI},
+		{"overhead", POD(C("'requests':{'memory':'2Gi'}"), ",'overhead':{'memory':'128Mi'}"), K8S_MEMORY,
+		 2 * GI + 128 * MI},
+		{"pod level wins", POD(C("'requests':{'memory':'2Gi'}"), ",'resources':{'requests':{'memory':'8Gi'}}"),
+		 K8S_MEMORY, 8 * GI},
+		{"pod level limit takes the containers' sum",
+		 POD(C("'requests':{'memory':'2Gi'}"), ",'resources':{'limits':{'memory':'8Gi'}}"), K8S_MEMORY, 2 * GI},
+		{"no pod level for disk",
+		 POD(C("'requests':{'ephemeral-storage':'2Gi'}"), ",'resources':{'requests':{'memory':'8Gi'}}"),
+		 K8S_EPHEMERAL_STORAGE, 2 * GI},
+		{"beyond int64", POD(C("'requests':{'memory':'7Ei'}") "," C("'requests':{'memory':'7Ei'}"), ""),
+		 K8S_MEMORY, INT64_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+
+		test_row(rows[i].name);
+		fixture_init(&f, rows[i].text);
+		assert_int_equal(f.r, 0);
+		k8s_pod_default(&f.pod);
+		assert_int_equal(k8s_pod_effective_request(&f.pod, rows[i].resource), rows[i].expected);
+		fixture_release(&f);
+	}
+}
+
+static void accelerator_rows(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t milli; /* of one unit; -1: no accelerator */
+		const char *metric;
+	} rows[] = {
+		{"nvidia.com/gpu", 1000, "nvidia_com_gpu"},
+		{"nvidia.com/gpu.shared", 0, "nvidia_com_gpu_shared"},
+		{"nvidia.com/mig-1g.5gb", 142, "nvidia_com_mig_1g_5gb"},
+		{"nvidia.com/mig-3g.20gb", 428, "nvidia_com_mig_3g_20gb"},
+		{"nvidia.com/mig-1g.10gb.me", 142, "nvidia_com_mig_1g_10gb_me"},
+		{"nvidia.com/mig-7g.80gb", 1000, "nvidia_com_mig_7g_80gb"},
+		{"nvidia.com/mig-9g.80gb", 0, "nvidia_com_mig_9g_80gb"},
+		{"nvidia.com/a100", 1000, "nvidia_com_a100"},
+		{"nvidia.com/gpumem", -1, "nvidia_com_gpumem"},
+		{"nvidia.com/gpumem-percentage", -1, NULL},
+		{"nvidia.com/gpucores", -1, "nvidia_com_gpucores"},
+		{"amd.com/gpu", 1000, "amd_com_gpu"},
+		{"amd.com/cpx_nps4", 125, "amd_com_cpx_nps4"},
+		{"gpu.intel.com/i915", 1000, "gpu_intel_com_i915"},
+		{"gpu.intel.com/i915_monitoring", -1, "gpu_intel_com_i915_monitoring"},
+		{"habana.ai/gaudi", 1000, "habana_ai_gaudi"},
+		{"google.com/tpu", 1000, "google_com_tpu"},
+		{"aws.amazon.com/neuron", 1000, "aws_amazon_com_neuron"},
+		{"aws.amazon.com/neuroncore", 0, "aws_amazon_com_neuroncore"},
+		{"huawei.com/Ascend910", 1000, "huawei_com_Ascend910"},
+		{"huawei.com/Ascend910B4", 1000, "huawei_com_Ascend910B4"},
+		{"huawei.com/Ascend910-memory", -1, "huawei_com_Ascend910_memory"},
+		{"volcano.sh/vgpu-number", 0, "volcano_sh_vgpu_number"},
+		{"volcano.sh/vgpu-memory", -1, "volcano_sh_vgpu_memory"},
+		{"aliyun.com/gpu-mem", 0, "aliyun_com_gpu_mem"},
+		{"iluvatar.ai/vcuda-memory", -1, "iluvatar_ai_vcuda_memory"},
+		{"deviceclass.resource.kubernetes.io/gpu.nvidia.com", 1000, NULL},
+		{"vpc.amazonaws.com/efa", -1, "vpc_amazonaws_com_efa"},
+		{"rdma/hca_shared", -1, "rdma_hca_shared"},
+		{"hugepages-2Mi", -1, "hugepages_2Mi"},
+		{"cpu", -1, "cpu"},
+		{"memory", -1, "memory"},
+		{"", -1, ""},
+		{"nvidia.com/", 1000, NULL},
+		{"nvidia.com/gpu/x", -1, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct k8s_extended extended = {.name = rows[i].name, .count = 1};
+		struct k8s_container container = {.resources = {.extended = &extended, .n_extended = 1}};
+		struct accelerator_ask ask;
+
+		test_row(rows[i].name);
+		assert_int_equal(accelerator_is_resource(rows[i].name), rows[i].milli >= 0);
+		if (rows[i].metric)
+			assert_int_equal(accelerator_is_metric_resource(rows[i].metric), rows[i].milli >= 0);
+		assert_int_equal(accelerator_of_container(&container, &ask), rows[i].milli >= 0);
+		assert_int_equal(ask.milli, rows[i].milli > 0 ? rows[i].milli : 0);
+	}
+}
+
+#define GPU(n) "'limits':{'nvidia.com/gpu':'" n "'}"
+#define ANNOTATED(annotations)                                                                                         \
+	"{'metadata':{'annotations':{" annotations "}},'spec':{'containers':[{'name':'a'},{'name':'b'}]}}"
+
+static void accelerator_of_pod_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool found;
+		const char *resource;
+		int64_t count, milli;
+		int index;
+	} rows[] = {
+		{"none", POD(C(""), ""), false, "", 0, 0, -1},
+		{"zero", POD(C(GPU("0")), ""), false, "", 0, 0, -1},
+		{"one of two", POD(C("") "," C(GPU("4")), ""), true, "nvidia.com/gpu", 4, 4000, 1},
+		{"two", POD(C(GPU("4")) "," C(GPU("2")), ""), true, "nvidia.com/gpu", 6, 6000, 0},
+		{"init does not count", POD(C(GPU("1")), INIT(C(GPU("8")))), true, "nvidia.com/gpu", 1, 1000, 0},
+		{"sidecar counts", POD(C(""), INIT(SIDECAR(GPU("1")))), true, "nvidia.com/gpu", 1, 1000, 1},
+		{"placeholder", POD(C(GPU("$N")), ""), true, "nvidia.com/gpu", 0, 0, 0},
+		{"hami percentage", POD(C("'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem-percentage':'50'}"), ""),
+		 true, "nvidia.com/gpu", 2, 1000, 0},
+		{"hami memory", POD(C("'limits':{'nvidia.com/gpumem':'3000','nvidia.com/gpu':'1'}"), ""), true,
+		 "nvidia.com/gpu", 1, 0, 0},
+		{"claim", POD(C("'claims':[{'name':'g'}]"), ",'resourceClaims':[{'name':'g'}]"), true, "", 0, 0, 0},
+		{"kai fraction", ANNOTATED("'gpu-fraction':'0.5'"), true, "", 0, 500, 0},
+		{"kai devices", ANNOTATED("'gpu-fraction':'0.5','gpu-fraction-num-devices':'3'"), true, "", 0, 1500, 0},
+		{"kai container", ANNOTATED("'gpu-fraction':'0.5','gpu-fraction-container-name':'b'"), true, "", 0, 500,
+		 1},
+		{"kai memory", ANNOTATED("'gpu-memory':'2000'"), true, "", 0, 0, 0},
+		{"kai nonsense", ANNOTATED("'gpu-fraction':'half'"), true, "", 0, 0, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct accelerator_ask ask;
+		struct fixture f;
+
+		test_row(rows[i].name);
+		fixture_init(&f, rows[i].text);
+		assert_int_equal(f.r, 0);
+		assert_int_equal(accelerator_of_pod(&f.pod, &ask), rows[i].found);
+		assert_string_equal(ask.resource, rows[i].resource);
+		assert_int_equal(ask.count, rows[i].count);
+		assert_int_equal(ask.milli, rows[i].milli);
+		assert_int_equal(accelerator_container_index(&f.pod), rows[i].index);
+		fixture_release(&f);
+	}
+}
+
+static void pointer_escapes(void **state)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(KIB);
+
+	(void)state;
+	assert_string_equal(k8s_pointer_escape(&arena, "plain"), "plain");
+	assert_string_equal(k8s_pointer_escape(&arena, "nvidia.com/gpu"), "nvidia.com~1gpu");
+	assert_string_equal(k8s_pointer_escape(&arena, "~/~1"), "~0~1~01");
+	assert_string_equal(k8s_pointer_escape(&arena, ""), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pod_decodes_what_we_read),
+		cmocka_unit_test(pod_decodes_resources_and_volumes),
+		cmocka_unit_test(pod_names_the_wrong_field),
+		cmocka_unit_test(pod_has_caps),
+		cmocka_unit_test(pod_qos_rows),
+		cmocka_unit_test(pod_effective_request_rows),
+		cmocka_unit_test(accelerator_rows),
+		cmocka_unit_test(accelerator_of_pod_rows),
+		cmocka_unit_test(pointer_escapes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

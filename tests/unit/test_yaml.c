@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "base/limits.h"
+#include "base/str.h"
+#include "yaml/yaml_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct parsed {
+	struct arena arena;
+	struct yaml_documents documents;
+	struct err err;
+	int r;
+};
+
+static struct parsed parse_n(const char *text, size_t n)
+{
+	struct parsed p = {.arena = ARENA_INIT(512 * MIB)};
+
+	p.r = yaml_tree_parse(text, n, "f.yaml", &p.arena, &p.documents, &p.err);
+	return p;
+}
+
+static struct parsed parse(const char *text)
+{
+	return parse_n(text, strlen(text));
+}
+
+static void parsed_release(struct parsed *p)
+{
+	arena_release(&p->arena);
+}
+
+static void nodes_know_their_place(void **state)
+{
+	CLEANUP(parsed_release)
+	struct parsed p = parse("# top\n"
+				"apiVersion: v1\n"
+				"spec:\n"
+				"  containers:\n"
+				"  - name: \"a\"\n"
+				"    m\xc3\xa4n: {x: ~, z: [1, two]}\n"
+				"  - {}\n");
+	const struct yaml_node *root, *node;
+
+	(void)state;
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.documents.n, 1);
+	root = &p.documents.items[0];
+	assert_int_equal(root->type, YAML_TREE_MAPPING);
+	assert_int_equal(root->line, 2);
+	assert_int_equal(root->column, 1);
+	node = yaml_tree_at(root, "/spec/containers/0/name");
+	assert_string_equal(node->text, "a");
+	assert_false(node->is_plain);
+	assert_int_equal(node->line, 5);
+	assert_int_equal(node->column, 11);
+	node = yaml_tree_at(root, "/spec/containers/0/m\xc3\xa4n/z/1");
+	assert_string_equal(node->text, "two");
+	assert_int_equal(node->line, 6);
+	assert_int_equal(node->column, 24);
+	assert_int_equal(yaml_tree_at(root, "/spec/containers/0/m\xc3\xa4n/x")->type, YAML_TREE_NULL);
+	assert_ptr_equal(yaml_tree_at(root, "/spec/containers/7/name"),
+			 yaml_tree_get(yaml_tree_get(root, "spec"), "containers"));
+	assert_ptr_equal(yaml_tree_at(root, "/nope/deeper"), root);
+	assert_ptr_equal(yaml_tree_at(root, ""), root);
+	assert_int_equal(yaml_tree_at(root, "/spec/containers/1")->n, 0);
+	assert_null(yaml_tree_get(root, "nope"));
+	assert_null(yaml_tree_get(NULL, "nope"));
+}
+
+static void pointers_are_unescaped(void **state)
+{
+	CLEANUP(parsed_release) struct parsed p = parse("a/b: 1\n\"c~d\": 2\n\"\": 3\n\"~1\": 4\n");
+	const struct yaml_node *root = p.documents.items;
+
+	(void)state;
+	assert_int_equal(p.r, 0);
+	assert_string_equal(yaml_tree_at(root, "/a~1b")->text, "1");
+	assert_string_equal(yaml_tree_at(root, "/c~0d")->text, "2");
+	assert_string_equal(yaml_tree_at(root, "/")->text, "3");
+	assert_string_equal(yaml_tree_at(root, "/~01")->text, "4");
+	assert_ptr_equal(yaml_tree_at(root, "/a"), root);
+}
+
+static void documents_cover_the_text(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		size_t n;
+		const char *parts[3]; /* of each document, what is before its root marked off with | */
+	} rows[] = {
+		{"one", "a: 1\n", 1, {"|a: 1\n"}},
+		{"comments on top and behind", "# x\na: 1\n# y\n", 1, {"# x\n|a: 1\n# y\n"}},
+		{"two", "a: 1\n---\nb: 2\n", 2, {"|a: 1\n", "---\n|b: 2\n"}},
+		{"a document start and a comment",
+		 "# x\n---\n# y\na: 1\n...\n# z\n--- # w\n# v\nb: 2\n",
+		 2,
+		 {"# x\n---\n# y\n|a: 1\n...\n# z\n", "--- # w\n# v\n|b: 2\n"}},
+		{"empty ones in between",
+		 "---\n---\n# nothing\n---\na: 1\n---\nnull\n---\n\n---\nb: 2\n---\n",
+		 2,
+		 {"---\n---\n# nothing\n---\n|a: 1\n---\nnull\n---\n\n", "---\n|b: 2\n---\n"}},
+		{"flow on the line of the dashes", "a: 1\n--- {b: 2}\n", 2, {"|a: 1\n", "---| {b: 2}\n"}},
+		{"umlauts, CR LF",
+		 "a: \"\xc3\xa4\xc3\xb6\"\r\n---\r\nb: 2\r\n",
+		 2,
+		 {"|a: \"\xc3\xa4\xc3\xb6\"\r\n", "---\r\n|b: 2\r\n"}},
+		{"JSON", "{\"a\": 1}\n", 1, {"|{\"a\": 1}\n"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(parsed_release) struct parsed p = parse(rows[i].text);
+
+		test_row(rows[i].name);
+		assert_int_equal(p.r, 0);
+		assert_int_equal(p.documents.n, rows[i].n);
+		for (size_t k = 0; k < p.documents.n; k++) {
+			struct yaml_extent e = p.documents.extents[k];
+			CLEANUP(strbuf_release) struct strbuf part = STRBUF_INIT(4096);
+
+			assert_true(e.begin <= e.body && e.body <= e.end);
+			strbuf_add(&part, rows[i].text + e.begin, e.body - e.begin);
+			strbuf_addc(&part, '|');
+			strbuf_add(&part, rows[i].text + e.body, e.end - e.body);
+			assert_string_equal(strbuf_text(&part), rows[i].parts[k]);
+		}
+	}
+}
+
+static void json_follows_kubectl(void **state)
+{
+	static const struct {
+		const char *yaml, *json;
+	} rows[] = {
+		{"true", "true"},
+		{"yes", "true"},
+		{"On", "true"},
+		{"y", "true"},
+		{"NO", "false"},
+		{"off", "false"},
+		{"n", "false"},
+		{"tRUE", "\"tRUE\""},
+		{"\"yes\"", "\"yes\""},
+		{"'on'", "\"on\""},
+		{"oN", "\"oN\""},
+		{"nope", "\"nope\""},
+		{"12", "12"},
+		{"-12", "-12"},
+		{"+12", "12"},
+		{"1_000", "1000"},
+		{"0x1f", "31"},
+		{"-0x1F", "-31"},
+		{"0o17", "15"},
+		{"017", "15"},
+		{"0b101", "5"},
+		{"08", "8"},
+		{"0", "0"},
+		{"0x", "\"0x\""},
+		{"1e3", "1000"},
+		{"1.5", "1.5"},
+		{".5", "0.5"},
+		{"1.", "1"},
+		{"-1.25e-3", "-0.00125"},
+		{"1e400", "\"1e400\""},
+		{"96Gi", "\"96Gi\""},
+		{"10 Gi", "\"10 Gi\""},
+		{"100m", "\"100m\""},
+		{"1e3x", "\"1e3x\""},
+		{"-", "[null]"},
+		{"--", "\"--\""},
+		{"2024-01-01", "\"2024-01-01\""},
+		{"2024-01-01T00:00:00Z", "\"2024-01-01T00:00:00Z\""},
+		{"12:30:45", "\"12:30:45\""},
+		{"9223372036854775807", "9223372036854775807"},
+		{"-9223372036854775808", "-9223372036854775808"},
+		{"18446744073709551615", "18446744073709551615"},
+		{"18446744073709551616", "1.8446744073709552e+19"},
+		{"0.1", "0.1"},
+		{"!!str 12", "\"12\""},
+		{"!!int \"12\"", "12"},
+		{"! 12", "\"12\""},
+		{"|\n  a\n  b\n", "\"a\\nb\\n\""},
+		{">\n  a\n  b\n", "\"a b\\n\""},
+		{"[null, ~, , \"\"]", NULL},
+		{"[null, ~, \"\", {}, []]", "[null,null,\"\",{},[]]"},
+		{"{on: 1, 0x10: 2, 1.0: 3, \"no\": 4, no: 5}", "{\"true\":1,\"16\":2,\"1\":3,\"no\":4,\"false\":5}"},
+		{"{\"a\": [1, {\"b\": \"\\u00e4\\/\\n\"}]}", "{\"a\":[1,{\"b\":\"\xc3\xa4/\\n\"}]}"},
+		{".inf", NULL},
+		{"-.Inf", NULL},
+		{".nan", NULL},
+		{"a: .NaN", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(parsed_release) struct parsed p = parse(rows[i].yaml);
+		CLEANUP(json_putp) struct json_object *object = NULL;
+
+		test_row(rows[i].yaml);
+		if (!p.r) {
+			assert_int_equal(p.documents.n, 1);
+			p.r = yaml_tree_to_json(p.documents.items, &object, &p.err);
+		}
+		assert_int_equal(p.r, rows[i].json ? 0 : -EINVAL);
+		if (rows[i].json)
+			assert_string_equal(json_object_to_json_string_ext(
+						    object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE),
+					    rows[i].json);
+	}
+}
+
+static void refused_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		int r;
+		const char *where, *msg;
+	} rows[] = {
+		{"tab as indentation", "a:\n\tb: 1\n", -EINVAL, "f.yaml:2:1", "a tab where YAML wants spaces"},
+		{"unclosed quote", "a: 1\nb: \"x\n", -EINVAL, "f.yaml:3:1",
+		 "no valid YAML: found unexpected end of stream"},
+		{"unclosed bracket", "a: [1,\n", -EINVAL, "f.yaml:2:1", "no valid YAML: did not find"},
+		{"no key", "a: 1\nb\nc: 2\n", -EINVAL, "f.yaml:3:1", "no valid YAML: could not find expected ':'"},
+		{"template", "a: {{ .Values.x }}\n", -EINVAL, "f.yaml:1:5", "a key must be a scalar"},
+		{"duplicate", "a: 1\nb: 2\na: 3\n", -EINVAL, "f.yaml:3:1",
+		 "duplicate key \"a\", first at line 1 column 1"},
+		{"duplicate by meaning", "1: a\n\"1\": b\n", -EINVAL, "f.yaml:2:1", "duplicate key \"1\", first"},
+		{"duplicate of many",
+		 "{a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1, j: 1, k: 1, l: 1, m: 1, o: 1, p: 1, q: 1, r: "
+		 "1, "
+		 "d: 2}",
+		 -EINVAL, "f.yaml:1:104", "duplicate key \"d\", first at line 1 column 20"},
+		{"anchor", "a: &x 1\nb: *x\n", -EINVAL, "f.yaml:1:4",
+		 "anchor &x: anchors and aliases are not supported"},
+		{"alias bomb", "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", -EINVAL, "f.yaml:1:4", "anchor &a"},
+		{"anchor on a map", "a: &x {b: 1}\n", -EINVAL, "f.yaml:1:4", "anchor &x"},
+		{"alias alone", "a: *x\n", -EINVAL, "f.yaml:1:4", "anchors and aliases are not supported"},
+		{"merge key", "a: {<<: {b: 1}}\n", -EINVAL, "f.yaml:1:5", "merge keys (<<) are not supported"},
+		{"foreign tag", "a: !Ref x\n", -EINVAL, "f.yaml:1:4", "tag !Ref is not supported"},
+		{"binary tag", "a: !!binary aGk=\n", -EINVAL, "f.yaml:1:4",
+		 "tag tag:yaml.org,2002:binary is not supported"},
+		{"tag that lies", "a: !!int x\n", -EINVAL, "f.yaml:1:4", "a value that does not fit its tag"},
+		{"null key", "~: 1\n", -EINVAL, "f.yaml:1:1", "a key is null"},
+		{"list as key", "? [a]\n: 1\n", -EINVAL, "f.yaml:1:3", "a key must be a scalar"},
+		{"escaped NUL", "a: \"x\\0y\"\n", -EINVAL, "f.yaml:1:4", "a NUL character in a string"},
+		{"escaped NUL in a key", "\"x\\u0000y\": 1\n", -EINVAL, "f.yaml:1:1", "a NUL character in a string"},
+		{"invalid UTF-8", "a: 1\nb: \xc3\x28\n", -EINVAL, "f.yaml:2:5", "invalid trailing UTF-8 octet"},
+		{"stray byte", "a: \xff\n", -EINVAL, "f.yaml:1:4", "invalid leading UTF-8 octet (byte 0xff)"},
+		{"control character", "a: \x01\n", -EINVAL, "f.yaml:1:4", "control characters are not allowed"},
+		{"UTF-16",
+		 "\xff\xfe"
+		 "a",
+		 -EINVAL, "f.yaml:1:1", "invalid leading UTF-8 octet"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(parsed_release) struct parsed p = parse(rows[i].text);
+
+		test_row(rows[i].name);
+		assert_int_equal(p.r, rows[i].r);
+		assert_int_equal(p.err.code, rows[i].r);
+		if (strncmp(p.err.msg, rows[i].msg, strlen(rows[i].msg)) != 0)
+			assert_string_equal(p.err.msg, rows[i].msg);
+		assert_string_equal(p.err.where, rows[i].where);
+	}
+}
+
+static void a_nul_byte_is_a_binary_file(void **state)
+{
+	CLEANUP(parsed_release) struct parsed p = parse_n("a: 1\nb: \0\n", 10);
+
+	(void)state;
+	assert_int_equal(p.r, -EINVAL);
+	assert_string_equal(p.err.where, "f.yaml:2:4");
+	assert_non_null(strstr(p.err.msg, "binary"));
+}
+
+static void nothing_is_no_document(void **state)
+{
+	static const char *const rows[] = {
+		"", "\n", "# only a comment\n", "---\n", "---\n...\n---\n# x\n", "null\n", "\xef\xbb\xbf"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(parsed_release) struct parsed p = parse(rows[i]);
+
+		test_row(rows[i]);
+		assert_int_equal(p.r, 0);
+		assert_int_equal(p.documents.n, 0);
+	}
+}
+
+static void a_byte_order_mark_is_skipped(void **state)
+{
+	CLEANUP(parsed_release)
+	struct parsed p = parse("\xef\xbb\xbf"
+				"a: 1\n");
+
+	(void)state;
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.documents.items[0].column, 1);
+	assert_int_equal(p.documents.extents[0].begin, 3);
+	assert_int_equal(p.documents.extents[0].end, 8);
+}
+
+static char *repeat(const char *unit, size_t times)
+{
+	size_t n = strlen(unit);
+	char *text = malloc(n * times + 1);
+
+	assert_non_null(text);
+	for (size_t i = 0; i < times; i++)
+		memcpy(text + i * n, unit, n);
+	text[n * times] = '\0';
+	return text;
+}
+
+/* libyaml's own loader needs many seconds for each of these; here the depth cap answers before it can. */
+static void nesting_bombs_end_at_the_cap(void **state)
+{
+	static const char *const units[] = {"[", "{[", "- ", "{a: ", "[{\"a\":", "? "};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		CLEANUP(freep) char *text = repeat(units[i], 100000);
+		CLEANUP(parsed_release) struct parsed p = parse(text);
+
+		test_row(units[i]);
+		assert_true(p.r == -E2BIG || p.r == -EINVAL);
+		assert_true(p.arena.used_bytes < MIB);
+	}
+}
+
+static void depth_to_the_cap_is_fine(void **state)
+{
+	CLEANUP(freep) char *open = repeat("[", LIMIT_YAML_DEPTH), *close = repeat("]", LIMIT_YAML_DEPTH);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+	CLEANUP(parsed_release) struct parsed fits = {0}, deeper = {0};
+
+	(void)state;
+	strbuf_addf(&text, "%s%s", open, close);
+	fits = parse(strbuf_text(&text));
+	assert_int_equal(fits.r, 0);
+	strbuf_clear(&text);
+	strbuf_addf(&text, "[%s%s]", open, close);
+	deeper = parse(strbuf_text(&text));
+	assert_int_equal(deeper.r, -E2BIG);
+	assert_string_equal(deeper.err.where, "f.yaml:1:49");
+}
+
+static void sizes_are_capped(void **state)
+{
+	CLEANUP(freep) char *large = repeat("# a comment of sixteen bytes....", 17 * MIB / 32);
+	CLEANUP(freep) char *many = repeat("- x\n", LIMIT_YAML_NODES + 1);
+	CLEANUP(freep) char *documents = repeat("---\na\n", LIMIT_MANIFEST_DOCUMENTS + 1);
+	CLEANUP(parsed_release) struct parsed a = parse(large), b = parse(many), c = parse(documents);
+	struct arena small = ARENA_INIT(4096);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(a.r, -E2BIG);
+	assert_string_equal(a.err.msg, "larger than 16 MiB");
+	assert_int_equal(b.r, -E2BIG);
+	assert_int_equal(c.r, -E2BIG);
+	assert_int_equal(yaml_tree_parse(many, 4000, "f.yaml", &small, &c.documents, &err), -E2BIG);
+	arena_release(&small);
+}
+
+/* Emit, read back, compare; then emit again: the same bytes. */
+static void check_round_trip(struct json_object *object)
+{
+	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB);
+	CLEANUP(strbuf_release) struct strbuf second = STRBUF_INIT(MIB);
+	CLEANUP(json_putp) struct json_object *back = NULL;
+	CLEANUP(parsed_release) struct parsed p = {0};
+
+	assert_int_equal(yaml_tree_emit(object, &first), 0);
+	p = parse(strbuf_text(&first));
+	if (p.r)
+		print_message("%s: %s\n%s", p.err.where, p.err.msg, strbuf_text(&first));
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.documents.n, 1);
+	assert_int_equal(yaml_tree_to_json(p.documents.items, &back, &p.err), 0);
+	if (!json_object_equal(object, back))
+		assert_string_equal(json_object_to_json_string(object), json_object_to_json_string(back));
+	assert_int_equal(yaml_tree_emit(back, &second), 0);
+	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
+}
+
+static void strings_round_trip(void **state)
+{
+	static const char *const rows[] = {
+		"",
+		" ",
+		"a",
+		" a",
+		"a ",
+		"yes",
+		"No",
+		"y",
+		"on",
+		"null",
+		"~",
+		"Null",
+		"true",
+		"1",
+		"-1",
+		"+1",
+		"1e3",
+		"0x1f",
+		"0o7",
+		"017",
+		"08",
+		"1_0",
+		".5",
+		"1.",
+		".inf",
+		".NaN",
+		"-.inf",
+		"2024-01-01",
+		"2024-01-01T00:00:00Z",
+		"12:30",
+		"190:20:30",
+		"96Gi",
+		"100m",
+		"1.5Gi",
+		"-Xmx4g",
+		"--flag",
+		"-",
+		"- a",
+		"---",
+		"--- a",
+		"...",
+		"?",
+		"? a",
+		":",
+		": a",
+		"a: b",
+		"a:",
+		"a:b",
+		"a #b",
+		"a#b",
+		"#",
+		"*a",
+		"&a",
+		"!a",
+		"|",
+		">",
+		"%a",
+		"@a",
+		"`a`",
+		"'a'",
+		"\"a\"",
+		"a\"b'c",
+		"[a]",
+		"{a}",
+		"a, b",
+		",",
+		"=",
+		"<<",
+		"a\\b",
+		"a\tb",
+		"\t",
+		"a\n",
+		"a\nb",
+		"a\nb\n",
+		"a\nb\n\n",
+		"\n",
+		"\n\n",
+		"\na",
+		"\na\n",
+		" a\nb",
+		"\ta\nb",
+		"a\n b\n",
+		"a\n\nb",
+		"a \nb",
+		"a\n \nb",
+		"a\n\tb",
+		"a\n# b\n",
+		"a\r\nb",
+		"a\rb",
+		"\xc3\xa4",
+		"\xe6\xbc\xa2\xe5\xad\x97",
+		"\xf0\x9f\x98\x80",
+		"\xc2\x85",
+		"\xe2\x80\xa8",
+		"\xef\xbb\xbf z",
+		"\x7f",
+		"\x01",
+		"a\x1b[0m",
+		"https://example.org/a?b=c&d=e#f",
+		"$(cat /x | grep '^a: ')",
+		"{{ .Values.x }}",
+		"#!/bin/sh\nset -e\npython train.py --lr 1e-3\n",
+		"  indented\nscript\n",
+		"key: value\nother: [1, 2]\n",
+		"a\n---\nb\n",
+		"|\n  a",
+		"\n a",
+		"%YAML 1.2",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(json_putp) struct json_object *object = json_object_new_object();
+		struct json_object *inner = json_object_new_object(), *list = json_object_new_array();
+		CLEANUP(json_putp) struct json_object *root = json_object_new_string(rows[i]);
+
+		test_row(rows[i]);
+		json_object_array_add(list, json_object_new_string(rows[i]));
+		json_object_array_add(list, NULL);
+		json_object_object_add(inner, rows[i], json_object_new_string("v"));
+		json_object_object_add(inner, "k", json_object_new_string(rows[i]));
+		json_object_array_add(list, inner);
+		json_object_object_add(object, "s", json_object_new_string(rows[i]));
+		json_object_object_add(object, "l", list);
+		check_round_trip(object);
+		check_round_trip(root);
+	}
+}
+
+static void values_round_trip(void **state)
+{
+	static const char *const rows[] = {
+		"{}",
+		"[]",
+		"0",
+		"-1",
+		"1.5",
+		"1e-7",
+		"1.7976931348623157e308",
+		"9223372036854775807",
+		"18446744073709551615",
+		"true",
+		"{\"a\":{}}",
+		"{\"a\":[]}",
+		"[[]]",
+		"[[1,[2,[]]],{}]",
+		"[{\"a\":[{\"b\":1}]}]",
+		"{\"a\":null,\"b\":false,\"c\":[null,{\"d\":{\"e\":[1]}}]}",
+		"{\"\":\"\"}",
+		"{\"memtamer.io/mode\":\"off\",\"0\":0,\"true\":true,\"a b\":\"c: d\"}",
+	};
+	CLEANUP(freep) char *key = repeat("k", 3000);
+	CLEANUP(json_putp) struct json_object *long_key = json_object_new_object();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(json_putp) struct json_object *object = json_tokener_parse(rows[i]);
+
+		test_row(rows[i]);
+		assert_non_null(object);
+		check_round_trip(object);
+	}
+	json_object_object_add(long_key, key, json_object_new_string("v"));
+	check_round_trip(long_key);
+}
+
+static void output_looks_like_kubectls(void **state)
+{
+	CLEANUP(json_putp)
+	struct json_object *object = json_tokener_parse(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"a\","
+		"\"args\":[\"--lr\",\"1e-3\"],\"command\":[\"sh\",\"-c\",\"a\\nb\\n\"],"
+		"\"resources\":{\"limits\":{\"memory\":\"96Gi\",\"cpu\":\"8\"}}}],\"volumes\":[]}}");
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(4096);
+
+	(void)state;
+	assert_int_equal(yaml_tree_emit(object, &buf), 0);
+	assert_string_equal(strbuf_text(&buf), "apiVersion: v1\n"
+					       "kind: Pod\n"
+					       "spec:\n"
+					       "  containers:\n"
+					       "  - name: a\n"
+					       "    args:\n"
+					       "    - --lr\n"
+					       "    - \"1e-3\"\n"
+					       "    command:\n"
+					       "    - sh\n"
+					       "    - -c\n"
+					       "    - |\n"
+					       "      a\n"
+					       "      b\n"
+					       "    resources:\n"
+					       "      limits:\n"
+					       "        memory: 96Gi\n"
+					       "        cpu: \"8\"\n"
+					       "  volumes: []\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_know_their_place),
+		cmocka_unit_test(pointers_are_unescaped),
+		cmocka_unit_test(documents_cover_the_text),
+		cmocka_unit_test(json_follows_kubectl),
+		cmocka_unit_test(refused_rows),
+		cmocka_unit_test(a_nul_byte_is_a_binary_file),
+		cmocka_unit_test(nothing_is_no_document),
+		cmocka_unit_test(a_byte_order_mark_is_skipped),
+		cmocka_unit_test(nesting_bombs_end_at_the_cap),
+		cmocka_unit_test(depth_to_the_cap_is_fine),
+		cmocka_unit_test(sizes_are_capped),
+		cmocka_unit_test(strings_round_trip),
+		cmocka_unit_test(values_round_trip),
+		cmocka_unit_test(output_looks_like_kubectls),
+	};
+
+	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);
+}

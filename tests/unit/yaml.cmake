@@ -1,0 +1,1 @@
+memtamer_unit(yaml USES yaml)
