@@ -30,8 +30,8 @@ PURE = ["base", "yaml", "k8s", "model", "policy"]
 PROGRAMS = ["webhook", "recommender"]
 # Third-party libraries a layer may link itself, by what CMake calls them.
 LIBRARIES = {
-    "base": {"PkgConfig::JSONC"},
-    "yaml": {"PkgConfig::YAML"},
+    "base": {"PkgConfig::JSONC", "m"},
+    "yaml": {"PkgConfig::YAML", "m"},
     "policy": {"m"},
     "model": {"m"},
     "net": {"PkgConfig::CURL", "PkgConfig::MHD", "PkgConfig::GNUTLS", "PkgConfig::OPENSSL", "Threads::Threads"},
