@@ -1,0 +1,167 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs stages beside each other: as many as there are processors, a stage after the stages it needs. A stage is a
+# function of stages.sh; its output goes to build/logs/STAGE.log.
+
+logs=build/logs
+
+# close_over STAGE... -> the stages and all they need, needs first, each once.
+close_over()
+{
+	local -A seen=()
+	local order=() stage need
+	visit()
+	{
+		[ -z "${seen[$1]-}" ] || return 0
+		seen[$1]=1
+		for need in ${stage_needs[$1]}; do
+			visit "$need"
+		done
+		order+=("$1")
+	}
+	for stage in "$@"; do
+		visit "$stage"
+	done
+	printf '%s\n' "${order[@]}"
+}
+
+# start_stage STAGE: in a process of its own; leaves .log, .result and .end (exit status, seconds).
+start_stage()
+{
+	local stage=$1
+	rm -f "$logs/$stage".{log,result,end}
+	set -m # a process group of its own, so that all of it can be stopped
+	(
+		status=0
+		begin=${EPOCHREALTIME/[.,]/}
+		result=$PWD/$logs/$stage.result
+		"stage_${stage//-/_}" >"$logs/$stage.log" 2>&1 </dev/null || status=$?
+		finish=${EPOCHREALTIME/[.,]/}
+		echo "$status $(((finish - begin) / 1000))" >"$logs/$stage.end"
+	) &
+	pids[$stage]=$!
+	set +m
+}
+
+# settle STAGE: its process has ended: complete the result, print its line, tail the log of a failure.
+settle()
+{
+	local stage=$1 status=1 ms=0 passed failed skipped word
+	[ ! -f "$logs/$stage.end" ] || read -r status ms <"$logs/$stage.end"
+	touch "$logs/$stage.result"
+	# A stage without counts of its own is one test; one that fails without saying which counts as one failure.
+	read -r passed failed skipped <<<"$(sum_results "$logs/$stage.result")"
+	if [ "$status" != 0 ] && [ "$failed" = 0 ]; then
+		echo "failed 1" >>"$logs/$stage.result"
+	elif [ "$status" = 0 ] && [ "$((passed + failed + skipped))" = 0 ]; then
+		echo "passed 1" >>"$logs/$stage.result"
+	fi
+	if [ "${CI-}" = true ] && [ "$skipped" != 0 ]; then
+		echo "failed $skipped" >>"$logs/$stage.result"
+	fi
+	read -r passed failed skipped <<<"$(sum_results "$logs/$stage.result")"
+	word=ok
+	[ "$failed" = 0 ] || word=FAILED
+	[ "$word$passed" != ok0 ] || word=skipped
+	printf '%-8s %-13s %5d passed %3d failed %3d skipped %6d.%ds\n' "$word" "$stage" \
+		"$passed" "$failed" "$skipped" "$((ms / 1000))" "$((ms % 1000 / 100))"
+	state[$stage]=$word
+	sed -n 's/^skipped /         skipped: /p' "$logs/$stage.result"
+	if [ "$word" = FAILED ]; then
+		tail -n 40 "$logs/$stage.log" | sed 's/^/    | /'
+		echo "    log: $logs/$stage.log"
+	fi
+}
+
+# blocked_by STAGE -> a need that did not succeed; not_ready STAGE: some need has not ended.
+blocked_by()
+{
+	local need
+	for need in ${stage_needs[$1]}; do
+		case ${state[$need]} in
+		FAILED | blocked) echo "$need" && return ;;
+		esac
+	done
+	return 1
+}
+
+not_ready()
+{
+	local need
+	for need in ${stage_needs[$1]}; do
+		case ${state[$need]} in
+		waiting | running) return 0 ;;
+		esac
+	done
+	return 1
+}
+
+stop_all()
+{
+	local stage
+	for stage in "${!pids[@]}"; do
+		kill -TERM -- "-${pids[$stage]}" 2>/dev/null
+	done
+	wait
+	exit 130
+}
+
+# start_what_can: start waiting stages while there is room; a stage whose need failed is a failure itself.
+start_what_can()
+{
+	local stage need
+	for stage in "${order[@]}"; do
+		[ "${state[$stage]}" = waiting ] || continue
+		if need=$(blocked_by "$stage"); then
+			state[$stage]=blocked
+			printf 'failed 1\n' >"$logs/$stage.result"
+			printf '%-8s %-13s not run: %s failed\n' FAILED "$stage" "$need"
+			continue
+		fi
+		[ "$running" -lt "$width" ] || continue
+		not_ready "$stage" && continue
+		# A stage that wants the machine to itself waits for an empty one.
+		case " $stages_alone " in
+		*" $stage "*) [ "$running" = 0 ] || continue ;;
+		esac
+		start_stage "$stage"
+		state[$stage]=running
+		running=$((running + 1))
+		case " $stages_alone " in
+		*" $stage "*) return ;;
+		esac
+	done
+}
+
+run_stages()
+{
+	local -A state=() pids=()
+	local order=() stage running=0 width begin=$SECONDS
+	mapfile -t order < <(close_over "$@")
+	width=${MEMTAMER_TEST_JOBS:-$(nproc)}
+	for stage in "${order[@]}"; do
+		state[$stage]=waiting
+	done
+	trap stop_all INT TERM
+	while :; do
+		start_what_can
+		[ "$running" -gt 0 ] || break
+		sleep 0.1
+		for stage in "${!pids[@]}"; do
+			kill -0 "${pids[$stage]}" 2>/dev/null && continue
+			wait "${pids[$stage]}" 2>/dev/null
+			unset "pids[$stage]"
+			running=$((running - 1))
+			settle "$stage"
+		done
+	done
+	local passed failed skipped files=()
+	for stage in "${order[@]}"; do
+		files+=("$logs/$stage.result")
+	done
+	read -r passed failed skipped <<<"$(sum_results "${files[@]}")"
+	[ "$skipped" = 0 ] || echo "$skipped skipped; the reasons stand above"
+	echo "took $((SECONDS - begin))s"
+	echo "$passed passed, $failed failed"
+	[ "$failed" = 0 ]
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The test runner, tested: what it reads from ctest and unittest, and what it makes of stages that fail, skip or crash.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+. tests/lib/report.sh
+failures=0
+
+expect() # NAME WANTED GOT
+{
+	[ "$2" = "$3" ] && return
+	printf '%s:\n  wanted: %s\n  got:    %s\n' "$1" "$2" "$3"
+	failures=$((failures + 1))
+}
+
+expect "ctest, all pass" $'passed 12\nfailed 0' \
+	"$(echo '100% tests passed, 0 tests failed out of 12' | ctest_report)"
+expect "ctest, one fails" $'passed 50\nfailed 1' \
+	"$(echo '98% tests passed, 1 tests failed out of 51' | ctest_report)"
+expect "ctest, one skips" $'skipped unit-disk: the test says that it cannot run here\npassed 2\nfailed 0' \
+	"$(printf '1/3 Test #1: unit-disk ...........***Skipped   0.01 sec\n%s\n' \
+		'100% tests passed, 0 tests failed out of 3' | ctest_report)"
+expect "ctest, nothing there" $'passed 0\nfailed 0\nskipped all: no such tests in this build' \
+	"$(echo 'No tests were found!!!' | ctest_report)"
+expect "unittest, all pass" $'passed 3\nfailed 0' "$(printf 'Ran 3 tests in 0.1s\n\nOK\n' | unittest_report)"
+expect "unittest, mixed" $'skipped test_a: '"'no prometheus'"$'\npassed 1\nfailed 3' \
+	"$(printf "test_a (x.Y) ... skipped 'no prometheus'\nRan 5 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n" |
+		unittest_report)"
+expect "unittest, crashed" "failed 1" "$(echo 'Traceback ...' | unittest_report)"
+
+# The scheduler, on made-up stages in a folder of their own.
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir -p "$folder/build/logs"
+run_made_up() # STAGE...
+{
+	(
+		cd "$folder" || exit 2
+		. "$OLDPWD/tests/lib/schedule.sh"
+		declare -A stage_needs=([good]="" [bad]="" [after]="bad" [skips]="" [counts]="good")
+		stages_alone=""
+		stage_good() { :; }
+		stage_bad() { return 3; }
+		stage_after() { :; }
+		stage_skips() { echo "skipped all: no tool" >>"$result"; }
+		stage_counts() { printf 'passed 5\nfailed 0\n' >>"$result"; }
+		run_stages "$@"
+		echo "exit $?"
+	) | tail -n 2 | tr '\n' ';'
+}
+expect "needs run first and are counted" "6 passed, 0 failed;exit 0;" "$(CI='' run_made_up counts)"
+expect "a failure blocks what needs it" "0 passed, 2 failed;exit 1;" "$(CI='' run_made_up after)"
+expect "a skip is no failure" "1 passed, 0 failed;exit 0;" "$(CI='' run_made_up skips good)"
+expect "a skip is a failure in CI" "1 passed, 1 failed;exit 1;" "$(CI=true run_made_up skips good)"
+
+[ "$failures" = 0 ] && echo ok
+exit "$((failures > 0))"

@@ -1,0 +1,240 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The stages of tests/run: a row in stage_about and stage_needs, and a function. A function prints to its log, returns
+# 0 or not, and may write "passed N", "failed N" and "skipped WHAT: WHY" lines to $result.
+
+declare -A stage_about=() stage_needs=()
+stages_all="" # in the order of the rows
+
+row() # NAME "NEEDS" "ABOUT"
+{
+	stages_all+=" $1"
+	stage_needs[$1]=$2
+	stage_about[$1]=$3
+}
+
+row build-gcc "" "build, debug, gcc, warnings are errors"
+row build-asan "" "build with AddressSanitizer and UndefinedBehaviorSanitizer"
+row build-clang "" "build with clang, warnings are errors"
+row build-tsan "" "build with ThreadSanitizer"
+row release "" "build optimised and hardened; look at the hardening of the binaries"
+row format "" "clang-format changes nothing"
+row shell "" "the scripts parse"
+row unit "build-gcc" "unit tests and the link graph"
+row golden "build-gcc" "golden cases through decide()"
+row property "build-gcc" "properties of decide() on random pods"
+row fuzz-replay "build-asan" "fuzz corpora replayed under the sanitizers"
+row asan "build-asan" "all of ctest under the sanitizers"
+row tsan "build-tsan" "the tests that start threads, under ThreadSanitizer"
+row docs "build-gcc" "generated documents are what the tables say"
+row blackbox "build-gcc" "the real programs over HTTPS, with a real Prometheus"
+row valgrind "build-gcc" "a part of the black-box tests under valgrind"
+row tidy "build-clang" "clang-tidy finds nothing"
+row demo "" "demo/run does what it shows"
+
+stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
+# These measure or load the machine as a whole.
+stages_alone="demo"
+
+list_stages()
+{
+	local stage
+	for stage in $stages_all; do
+		printf '  %-13s %s\n' "$stage" "${stage_about[$stage]}"
+	done
+}
+
+is_stage()
+{
+	[ -n "${stage_about[$1]-}" ]
+}
+
+skip() # WHY
+{
+	echo "skipped all: $1" >>"$result"
+}
+
+have() # TOOL: else the stage is skipped
+{
+	command -v "$1" >/dev/null && return
+	skip "$1 is not installed"
+	return 1
+}
+
+# python_with MODULE...: the first python3 that has them (a version manager's may hide Debian's).
+python_with()
+{
+	local python list
+	list=$(IFS=,; echo "$*")
+	for python in /usr/bin/python3 python3; do
+		"$python" -c "import $list" 2>/dev/null && echo "$python" && return
+	done
+	return 1
+}
+
+build() # PRESET [TARGET...]
+{
+	local preset=$1
+	shift
+	cmake --preset "$preset" && cmake --build --preset "$preset" -j "$(nproc)" ${1:+--target "$@"}
+}
+
+stage_build_gcc()
+{
+	build dev
+}
+
+stage_build_clang()
+{
+	have clang || return 0
+	build clang
+}
+
+stage_build_asan()
+{
+	build asan
+}
+
+stage_build_tsan()
+{
+	build tsan
+}
+
+stage_release()
+{
+	build release || return
+	local program status=0
+	for program in build/release/bin/memtamer-*; do
+		[ -x "$program" ] || { skip "no programs in the release build" && return 0; }
+		readelf -lW "$program" | grep -q GNU_RELRO || { echo "$program: no RELRO" && status=1; }
+		readelf -dW "$program" | grep -q BIND_NOW || readelf -dW "$program" | grep -q 'FLAGS.*NOW' ||
+			{ echo "$program: lazy binding" && status=1; }
+		readelf -hW "$program" | grep -q 'Type:.*DYN' || { echo "$program: no PIE" && status=1; }
+		readelf -lW "$program" | grep GNU_STACK | grep -q RWE && echo "$program: executable stack" && status=1
+	done
+	return "$status"
+}
+
+# Files of ours with this ending, also those that are not committed yet.
+sources()
+{
+	git ls-files -co --exclude-standard -- "$@" | while read -r file; do
+		[ ! -f "$file" ] || echo "$file"
+	done
+}
+
+stage_format()
+{
+	have clang-format || return 0
+	sources '*.c' '*.h' | xargs -r clang-format --dry-run --Werror
+}
+
+stage_shell()
+{
+	local file status=0 n=0
+	for file in $(git grep -lE --untracked '^#!/(usr/bin/env |bin/)(ba)?sh|^# shellcheck shell=bash'); do
+		n=$((n + 1))
+		bash -n "$file" || { echo "failed 1" >>"$result" && status=1; }
+	done
+	[ "$status" != 0 ] || echo "passed $n" >>"$result"
+	return "$status"
+}
+
+run_ctest() # PRESET [ctest arguments]
+{
+	local preset=$1 status=0 output=build/logs/ctest-$BASHPID.txt wrap=()
+	shift
+	# ThreadSanitizer needs its addresses free, which some kernels' randomisation does not leave.
+	[ "$preset" != tsan ] || wrap=(setarch "$(uname -m)" -R)
+	"${wrap[@]}" ctest --preset "$preset" -j "$(nproc)" "$@" >"$output" 2>&1 || status=$?
+	cat "$output"
+	ctest_report <"$output" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
+stage_unit()
+{
+	run_ctest dev -LE '^(golden|property|fuzz)$'
+}
+
+stage_golden()
+{
+	run_ctest dev -L '^golden$'
+}
+
+stage_property()
+{
+	run_ctest dev -L '^property$'
+}
+
+stage_fuzz_replay()
+{
+	run_ctest asan -L '^fuzz$'
+}
+
+stage_asan()
+{
+	run_ctest asan -LE '^fuzz$'
+}
+
+stage_tsan()
+{
+	run_ctest tsan -L '^threads$'
+}
+
+stage_tidy()
+{
+	have clang-tidy || return 0
+	# .c files of the compilation database, as many at a time as there are processors.
+	sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | sort -u |
+		xargs -r -n 4 -P "$(nproc)" clang-tidy -p build/clang --quiet
+}
+
+stage_docs()
+{
+	if [ ! -x tests/lib/docs-drift ]; then
+		skip "no documents are generated"
+		return 0
+	fi
+	tests/lib/docs-drift build/dev
+}
+
+# run_blackbox [unittest arguments]: the python tests against build/dev/bin.
+run_blackbox()
+{
+	local python status=0 output=build/logs/python-$BASHPID.txt
+	if [ ! -x build/dev/bin/memtamer-webhook ]; then
+		skip "no programs in the build"
+		return 0
+	fi
+	if ! python=$(python_with yaml jsonpatch); then
+		skip "python3-yaml and python3-jsonpatch are not installed"
+		return 0
+	fi
+	"$python" -B tests/blackbox/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
+	cat "$output"
+	unittest_report <"$output" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
+stage_blackbox()
+{
+	run_blackbox
+}
+
+stage_valgrind()
+{
+	have valgrind || return 0
+	run_blackbox --valgrind
+}
+
+stage_demo()
+{
+	if [ ! -x demo/run ]; then
+		skip "there is no demo/run"
+		return 0
+	fi
+	demo/run
+}
