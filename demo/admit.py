@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Send a manifest's pod to a memtamer webhook as the API server would, and show what comes back.
 
