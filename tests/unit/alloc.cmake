@@ -14,3 +14,4 @@ function(memtamer_alloc name)
 endfunction()
 
 memtamer_alloc(alloc_read k8s yaml)
+memtamer_alloc(alloc_model model)
