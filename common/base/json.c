@@ -2,25 +2,37 @@
 #include "base/json.h"
 
 #include <errno.h>
+#include <json-c/printbuf.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 int json_parse(const char *text, size_t n, int depth, struct json_object **ret_object, struct err *err)
 {
 	struct json_tokener *tokener;
 	struct json_object *object;
 	enum json_tokener_error status;
+	bool is_out_of_memory;
 	size_t end;
 
-	if (n == 0 || n > INT_MAX)
+	if (n == 0 || n >= INT_MAX)
 		return err_set(err, -EINVAL, n ? "JSON text too long" : "empty JSON text");
 	tokener = json_tokener_new_ex(depth);
 	if (!tokener)
 		return err_set(err, -ENOMEM, "out of memory");
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* json-c cuts a string short, without a word, when it cannot make room for it: make the room before. */
+	if (printbuf_memset(tokener->pb, (int)n, 0, 1) < 0) {
+		json_tokener_free(tokener);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	object = json_tokener_parse_ex(tokener, text, (int)n);
 	status = json_tokener_get_error(tokener);
 	end = json_tokener_get_parse_end(tokener);
+	/* It has no word for memory either: it stops half-way without a value although nothing is wrong. */
+	is_out_of_memory = !object && end < n &&
+			   (status == json_tokener_continue ||
+			    (status == json_tokener_success && (end < 4 || memcmp(text + end - 4, "null", 4) != 0)));
 	json_tokener_free(tokener);
 	while (end < n && (text[end] == ' ' || text[end] == '\n' || text[end] == '\r' || text[end] == '\t'))
 		end++;
@@ -29,6 +41,8 @@ int json_parse(const char *text, size_t n, int depth, struct json_object **ret_o
 		return 0;
 	}
 	json_object_put(object);
+	if (is_out_of_memory)
+		return err_set(err, -ENOMEM, "out of memory");
 	if (status == json_tokener_continue)
 		return err_set(err, -EINVAL, "JSON text ends early at byte %zu", end);
 	if (status != json_tokener_success)
