@@ -63,8 +63,9 @@ struct decide_input {
 	const char *namespace_name; /* the request's; wins over the pod's own */
 	const char *root_kind;	    /* of the object that holds the template; NULL for pods */
 	const char *root_group, *root_name, *role;
-	int64_t replicas;		 /* 1 for pods */
-	const struct snapshot *snapshot; /* never NULL */
+	const struct k8s_labels *root_labels; /* of that object (queue marks); NULL: none or not known */
+	int64_t replicas;		      /* 1 for pods */
+	const struct snapshot *snapshot;      /* never NULL */
 	const struct policy *policy;
 	int64_t now_ms;
 };

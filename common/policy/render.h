@@ -6,8 +6,9 @@
 #include "base/strbuf.h"
 #include "policy/decide.h"
 
-#define ANNOTATION_DECISION "memtamer.io/decision" /* compact JSON: what was changed, from what, why, revision, runs   \
-						    */
+#define ANNOTATION_DECISION                                                                                            \
+	"memtamer.io/decision" /* compact JSON: what was changed, from what, why, revision, runs                       \
+				*/
 #define ANNOTATION_MODE "memtamer.io/mode"
 
 /** RFC 6902 array into `buf`, "" when there is nothing to patch. Only `add` and `replace` of seen paths; never remove

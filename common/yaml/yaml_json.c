@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#define EXACT_DOUBLE 9007199254740992.0 /* 2^53: whole numbers up to here are exact in a double */
+#define INT64_END 9223372036854775808.0 /* 2^63 */
 
 static int to_json(const struct yaml_node *node, struct json_object **ret, struct err *err);
 
@@ -13,7 +13,7 @@ static struct json_object *float_to_json(double value)
 {
 	char buf[40];
 
-	if (fabs(value) <= EXACT_DOUBLE && floor(value) == value)
+	if (value >= -INT64_END && value < INT64_END && floor(value) == value)
 		return json_object_new_int64((int64_t)value);
 	return json_object_new_double_s(value, yaml_scalar_render_float(value, buf));
 }

@@ -282,7 +282,7 @@ static int refuse_duplicates(struct builder *b, struct yaml_node *keys, size_t n
 static int close_collection(struct builder *b)
 {
 	struct frame *top = &b->frames[--b->depth];
-	struct yaml_node *children = b->stack.items + top->begin, node = top->node;
+	struct yaml_node node = top->node;
 	size_t n_children = b->stack.n - top->begin;
 	bool is_map = node.type == YAML_TREE_MAPPING;
 
@@ -294,9 +294,11 @@ static int close_collection(struct builder *b)
 			return fail_memory(b, n_children * sizeof(node));
 	}
 	for (size_t i = 0; i < node.n; i++) {
-		node.items[i] = children[is_map ? 2 * i + 1 : i];
+		const struct yaml_node *child = &b->stack.items[top->begin + (is_map ? 2 * i : i)];
+
 		if (is_map)
-			node.keys[i] = children[2 * i];
+			node.keys[i] = *child++;
+		node.items[i] = *child;
 	}
 	b->stack.n = top->begin;
 	if (is_map) {

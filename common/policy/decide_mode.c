@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decide_mode: the ladder. config -> namespace label -> modeCap of profile memtamer-namespace -> the pod's annotation,
+ * which can only go down, except that a bare pod may ask for raise or enforce for itself (never above the cap, which
+ * stands for counted harm). Then what the kind of pod allows. */
+#include "policy/decide_internal.h"
+
+#include "base/str.h"
+#include "policy/render.h"
+
+static void lower_to(struct decision *ret, enum mode mode, const char *why)
+{
+	if (ret->mode <= mode)
+		return;
+	ret->mode = mode;
+	ret->mode_why = why;
+}
+
+static void by_namespace(struct deciding *self)
+{
+	const struct namespace_facts *facts = snapshot_namespace(self->input->snapshot, self->pod.namespace_name);
+	int mode = facts && facts->mode ? mode_parse(facts->mode) : -1;
+
+	if (mode < 0)
+		return;
+	self->ret->mode = (enum mode)mode;
+	self->ret->mode_why = "namespace label memtamer.io/mode";
+}
+
+static enum mode namespace_cap(const struct deciding *self)
+{
+	const struct profile *profile = snapshot_profile_by_name(self->input->snapshot, self->pod.namespace_name,
+								 "memtamer-namespace");
+	int cap = profile && profile->spec.mode_cap[0] ? mode_parse(profile->spec.mode_cap) : -1;
+
+	return cap < 0 ? MODE_ENFORCE : (enum mode)cap;
+}
+
+static void by_pod(struct deciding *self)
+{
+	const char *text = k8s_label_get(&self->pod.annotations, ANNOTATION_MODE);
+	int mode = text ? mode_parse(text) : -1;
+
+	if (mode < 0)
+		return;
+	if (self->is_bare && mode >= MODE_RAISE && self->ret->mode > MODE_OFF) {
+		self->is_bare_granted = true;
+		self->ret->mode = (enum mode)mode;
+		self->ret->mode_why = "pod annotation memtamer.io/mode";
+		return;
+	}
+	lower_to(self->ret, (enum mode)mode, "pod annotation memtamer.io/mode");
+}
+
+static bool has_key_prefix(const struct k8s_labels *labels, const char *prefix)
+{
+	for (size_t i = 0; i < labels->n; i++)
+		if (strstarts(labels->items[i].key, prefix))
+			return true;
+	return false;
+}
+
+static bool has_any_key(const struct k8s_labels *labels, const char *const *keys)
+{
+	for (; *keys; keys++)
+		if (k8s_label_get(labels, *keys))
+			return true;
+	return false;
+}
+
+static bool is_any_of(const char *text, const char *const *names)
+{
+	for (; text && *names; names++)
+		if (streq(text, *names))
+			return true;
+	return false;
+}
+
+static bool labels_say_queued(const struct k8s_labels *labels)
+{
+	static const char *const keys[] = {"volcano.sh/queue-name",
+					   "volcano.sh/job-name",
+					   "kai.scheduler/queue",
+					   "runai/queue",
+					   "pod-group.scheduling.sigs.k8s.io",
+					   "pod-group.scheduling.sigs.k8s.io/name",
+					   "scheduling.x-k8s.io/pod-group",
+					   NULL};
+
+	return has_key_prefix(labels, "kueue.x-k8s.io/") || has_any_key(labels, keys);
+}
+
+/* Another system has counted the pod's requests, often before the pod was made. */
+static bool is_queued(const struct deciding *self)
+{
+	static const char *const schedulers[] = {"volcano", "kai-scheduler", "runai-scheduler", "yunikorn", NULL};
+	static const char *const annotations[] = {"scheduling.k8s.io/group-name", "pod-group-name", NULL};
+	const struct decide_input *input = self->input;
+
+	return labels_say_queued(&self->pod.labels) || has_any_key(&self->pod.annotations, annotations) ||
+	       is_any_of(self->pod.scheduler_name, schedulers) ||
+	       (input->root_labels && labels_say_queued(input->root_labels)) ||
+	       streq(input->root_group, "batch.volcano.sh");
+}
+
+/* Ray writes its memory limit into the command line of the container when the pod is made. */
+static bool is_ray(const struct deciding *self)
+{
+	static const char *const keys[] = {"ray.io/cluster", "ray.io/is-ray-node", "ray.io/node-type", NULL};
+
+	return has_any_key(&self->pod.labels, keys) || streq(self->input->root_group, "ray.io");
+}
+
+/* GKE Autopilot and EKS Fargate make the node from the pod: sizes are money there, and rounded by the platform. */
+static bool is_sized_by_platform(const struct deciding *self)
+{
+	static const char *const classes[] = {"Accelerator", "Balanced",       "Performance", "Scale-Out",
+					      "autopilot",   "autopilot-spot", NULL};
+	static const char *const fargate[] = {"fargate-scheduler", NULL};
+	const char *compute_class = k8s_label_get(&self->pod.node_selector, "cloud.google.com/compute-class");
+
+	return has_key_prefix(&self->pod.annotations, "autopilot.gke.io/") || is_any_of(compute_class, classes) ||
+	       k8s_label_get(&self->pod.labels, "eks.amazonaws.com/fargate-profile") ||
+	       streq(k8s_label_get(&self->pod.node_selector, "eks.amazonaws.com/compute-type"), "fargate") ||
+	       is_any_of(self->pod.scheduler_name, fargate);
+}
+
+static void by_kind(struct deciding *self)
+{
+	if (k8s_label_get(&self->pod.annotations, "vpaUpdates"))
+		lower_to(self->ret, MODE_OBSERVE, "sized by a VerticalPodAutoscaler");
+	if (is_sized_by_platform(self))
+		lower_to(self->ret, MODE_OBSERVE, "Autopilot or Fargate sizes its nodes by the pod");
+	if (is_ray(self))
+		lower_to(self->ret, MODE_OBSERVE, "Ray took the memory limit into its command line");
+	if (self->is_bare && !self->is_bare_granted)
+		lower_to(self->ret, MODE_FILL, "bare pod: what its manifest says is not changed");
+}
+
+void decide_mode(struct deciding *self)
+{
+	self->ret->mode = self->policy->mode;
+	self->ret->mode_why = "config";
+	by_namespace(self);
+	by_pod(self);
+	lower_to(self->ret, namespace_cap(self), "modeCap of profile memtamer-namespace");
+	by_kind(self);
+	self->is_queued = is_queued(self);
+	self->is_settled = self->input->subject == SUBJECT_POD && decision_is_settled(self->input->pod);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decide_text: the words of a decision. A finding's text is: what is wrong; what comes of it (why). */
+#include "policy/decide_internal.h"
+
+#include "base/str.h"
+#include "policy/size.h"
+#include "policy/size_math.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* quantity_render_human() rounds up to one decimal; a size that is set is said as it is set. */
+const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
+{
+	struct quantity said;
+
+	quantity_render_human(bytes, buf);
+	if (quantity_parse(buf, strlen(buf), &said, NULL) != 0 || quantity_value(&said) != bytes)
+		quantity_render_bytes(bytes, buf);
+	return buf;
+}
+
+const char *text_clean(struct arena *arena, const char *text, size_t max)
+{
+	size_t n = strlen(text), keep = n > max ? max - MIN(max, 3) : n;
+	char *clean = arena_printf(arena, "%.*s%s", (int)keep, text, n > max ? "..." : "");
+
+	for (char *p = clean; p && *p; p++)
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+			*p = '?';
+	return clean;
+}
+
+const char *text_runs(const struct deciding *self, int64_t n)
+{
+	return arena_printf(self->arena, "%lld run%s", (long long)n, n == 1 ? "" : "s");
+}
+
+/* "nvidia.com/gpu" is what people call GPUs; everything else keeps its name's last part. */
+const char *text_part(const struct deciding *self)
+{
+	const struct accelerator_ask *ask = &self->ret->ask;
+	const char *slash = strrchr(ask->resource, '/'), *name = slash ? slash + 1 : ask->resource;
+	bool is_gpu = streq(name, "gpu") || strstarts(name, "mig-");
+	int64_t milli = ask->count > 0 && !strstarts(name, "mig-") ? ask->count * 1000 : ask->milli;
+
+	if (milli % 1000 == 0)
+		return arena_printf(self->arena, "%lld of %lld %s", (long long)(milli / 1000),
+				    (long long)self->nodes.accelerators,
+				    is_gpu ? "GPUs" : text_clean(self->arena, name, 16));
+	return arena_printf(self->arena, "%lld.%02lld of %lld GPUs", (long long)(milli / 1000),
+			    (long long)(milli % 1000 / 10), (long long)self->nodes.accelerators);
+}
+
+/* By what the recommended limit came about. */
+const char *text_why_limit(const struct deciding *self, const struct sized *item)
+{
+	const struct recommendation *rec = &item->rec;
+	int64_t by_peak = size_round_up(size_scale_permille(rec->peak_bytes, 1000 + rec->buffer_permille));
+	const char *runs = text_runs(self, rec->whole_runs);
+
+	if (!runs)
+		return NULL;
+	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
+		return arena_printf(self->arena, "pinned");
+	if (rec->limit_bytes > by_peak && rec->proven_bytes > 0)
+		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
+	if (!rec->whole_runs)
+		return arena_printf(self->arena, "a run reached %s", HUMAN(rec->peak_bytes));
+	if (rec->limit_bytes > by_peak)
+		return arena_printf(self->arena, "peak %s of %s, least size", HUMAN(rec->peak_bytes), runs);
+	if (rec->limit_bytes < by_peak)
+		return arena_printf(self->arena, "peak %s of %s, ceiling", HUMAN(rec->peak_bytes), runs);
+	return arena_printf(self->arena, "peak %s of %s + %d%%", HUMAN(rec->peak_bytes), runs,
+			    (rec->buffer_permille + 5) / 10);
+}
+
+const char *text_why_request(const struct deciding *self, const struct sized *item)
+{
+	const struct recommendation *rec = &item->rec;
+	const char *runs = text_runs(self, rec->whole_runs);
+	const char *what = "use";
+
+	if (!runs)
+		return NULL;
+	if (item->profile && item->profile->spec.pin_request_bytes > 0)
+		return arena_printf(self->arena, "pinned");
+	if (rec->request_bytes == rec->limit_bytes)
+		return arena_printf(self->arena, "equal to the limit");
+	if (!rec->whole_runs)
+		return arena_printf(self->arena, "no whole run yet");
+	if (rec->request_bytes == size_round_up(rec->median_bytes))
+		what = "median";
+	else if (rec->request_bytes == size_round_up(rec->p95_bytes))
+		what = "p95 of peaks";
+	return arena_printf(self->arena, "%s of %s", what, runs);
+}
+
+const char *text_no_lower_reason(const struct deciding *self, const struct sized *item)
+{
+	const struct recommendation *rec = &item->rec;
+
+	if (rec->flags & REC_HARM)
+		return "a lower size did harm";
+	if (rec->flags & REC_CACHE_BOUND)
+		return "page cache is at work";
+	if (rec->flags & REC_LEAK)
+		return "memory leaks";
+	if (rec->flags & REC_UNSTABLE)
+		return "peaks vary";
+	if (!item->is_variant_known)
+		return "new variant";
+	if (rec->whole_runs < self->policy->sizing.lower_min_runs)
+		return "too few runs";
+	return "recent OOM or new variant";
+}
+
+static const char *outcome_open(const struct deciding *self, const struct field *field, const char *to, const char *why)
+{
+	bool is_reapply_broken = self->is_bare && field->has && !field->is_default;
+	const char *by_default = field->is_default ? "LimitRange default; " : "";
+
+	if (self->input->subject == SUBJECT_TEMPLATE)
+		return arena_printf(self->arena, "; will be set to %s when pods are created (%s%s)", to, by_default,
+				    why);
+	if (is_reapply_broken)
+		return arena_printf(self->arena, "; set to %s, next apply fails (%s)", to, why);
+	return arena_printf(self->arena, "; set to %s (%s%s)", to, by_default, why);
+}
+
+const char *text_outcome(const struct deciding *self, const struct sized *item, const struct field *field,
+			 const char *why)
+{
+	const struct proposal *proposal = &field->proposal;
+	const char *to = EXACT(proposal->to_bytes), *mode = mode_names[proposal->needs];
+
+	switch (proposal->gate) {
+	case GATE_OPEN:
+		return outcome_open(self, field, to, why);
+	case GATE_ACTION:
+		return arena_printf(self->arena, "; %s would fit (%s)", to, why);
+	case GATE_MODE:
+		return arena_printf(self->arena, "; mode %s would set %s (%s)", mode, to, why);
+	case GATE_BARE:
+		return arena_printf(self->arena, "; annotation memtamer.io/mode: %s would set %s", mode, to);
+	case GATE_QUEUE:
+		return arena_printf(self->arena, "; %s would fit, but its queue counted it (%s)", to, why);
+	case GATE_EVIDENCE:
+		return arena_printf(self->arena, "; not lowered: %s", text_no_lower_reason(self, item));
+	case GATE_NODE:
+		return arena_printf(self->arena, "; %s does not fit a node of %s", to,
+				    HUMAN(self->nodes.largest_memory_bytes));
+	case GATE_NONE:
+	case GATE_SETTLED:
+		break;
+	}
+	return "";
+}

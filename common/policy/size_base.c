@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* size_base: evidence -> recommendation. The rule in one breath: request = quantile of use, limit = the greatest of
+ * peak + buffer and what OOM kills prove, then floors, ceiling and pins. Whatever moved a number leaves a sentence. */
+#include "policy/size.h"
+
+#include "base/str.h"
+#include "k8s/quantity.h"
+#include "policy/size_evidence.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
+
+enum { HIGH_CONFIDENCE_RUNS = 10, STANDING_PERMILLE = 950 };
+
+struct basing {
+	const struct sizing_policy *sizing;
+	const struct profile_spec *spec; /* never NULL here */
+	struct arena *arena;
+	struct size_reasons *reasons;
+	struct size_evidence evidence;
+	enum size_class size_class;
+	int32_t quantile_permille;
+	struct recommendation *ret;
+};
+
+/* The first sentence is the limit's, the second the request's; caps follow. */
+#define because(self, ...) because_((self), arena_printf((self)->arena, __VA_ARGS__))
+static int because_(struct basing *self, const char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	if (self->reasons->n < ARRAY_LEN(self->reasons->items))
+		self->reasons->items[self->reasons->n++] = text;
+	return 0;
+}
+
+static void settle_options(struct basing *self)
+{
+	self->size_class = self->sizing->size_class;
+	self->quantile_permille = self->sizing->quantile_permille;
+	for (int i = 0; i < (int)ARRAY_LEN(size_class_names); i++)
+		if (streq(self->spec->size_class, size_class_names[i]))
+			self->size_class = (enum size_class)i;
+	if (self->spec->quantile_permille >= 0)
+		self->quantile_permille = self->spec->quantile_permille;
+}
+
+static void fill_figures(struct basing *self, const char *variant)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	struct recommendation *ret = self->ret;
+
+	ret->runs = (int32_t)MIN(evidence->n_runs, INT32_MAX);
+	ret->whole_runs = (int32_t)MIN(evidence->n_whole, INT32_MAX);
+	ret->oom_kills = (int32_t)MIN(evidence->oom_runs, INT32_MAX);
+	ret->last_oom_ms = evidence->last_oom_ms;
+	ret->proven_bytes = evidence->killed_bytes;
+	ret->peak_bytes = MAX(evidence->peak_bytes, evidence->bound_bytes);
+	ret->ephemeral_peak_bytes = evidence->ephemeral_peak_bytes;
+	ret->buffer_permille = self->spec->buffer_permille >= 0 ? self->spec->buffer_permille
+								: size_buffer_permille(self->sizing, evidence->n_whole);
+	if (evidence->n_peaks)
+		ret->p95_bytes = evidence->peaks[(evidence->n_peaks * STANDING_PERMILLE + 999) / 1000 - 1];
+	if (variant)
+		snprintf(ret->variant, sizeof(ret->variant), "%s", variant);
+}
+
+/* Without OOM, fewer than minRuns whole runs are figures for a warning, not a size. */
+static void fill_confidence(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	struct recommendation *ret = self->ret;
+	bool is_proven = evidence->step_bytes > 0 || evidence->answered_bytes > 0 || evidence->suspected_bytes > 0;
+
+	if (evidence->n_whole >= HIGH_CONFIDENCE_RUNS && evidence->n_whole >= self->sizing->min_runs &&
+	    !evidence->is_unstable && !evidence->is_leak)
+		ret->confidence = CONFIDENCE_HIGH;
+	else if (is_proven || (evidence->n_whole > 0 && evidence->n_whole >= self->sizing->min_runs))
+		ret->confidence = CONFIDENCE_MEDIUM;
+	else
+		ret->confidence = evidence->n_runs ? CONFIDENCE_LOW : CONFIDENCE_NONE;
+}
+
+/* Rule 9: what forbids lowering. */
+static void fill_flags(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	uint8_t flags = 0;
+
+	flags |= evidence->is_cache_bound ? REC_CACHE_BOUND : 0;
+	flags |= evidence->is_leak ? REC_LEAK : 0;
+	flags |= evidence->is_unstable ? REC_UNSTABLE : 0;
+	if (evidence->n_whole < self->sizing->lower_min_runs || evidence->is_new_variant || evidence->is_recent_oom ||
+	    evidence->is_unstable || evidence->is_cache_bound)
+		flags |= REC_NO_LOWER;
+	self->ret->flags = flags;
+}
+
+static const char *plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static int limit_by_peak(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	struct recommendation *ret = self->ret;
+	int percent = (ret->buffer_permille + 5) / 10;
+
+	if (!ret->peak_bytes)
+		return 0;
+	ret->limit_bytes = size_scale_permille(ret->peak_bytes, 1000 + ret->buffer_permille);
+	if (evidence->bound_bytes > evidence->peak_bytes)
+		return because(self, "limit %s = %s used by a run that ended early + %d%%",
+			       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), percent);
+	return because(self, "limit %s = peak %s of %d whole run%s + %d%%%s", HUMAN(size_round_up(ret->limit_bytes)),
+		       HUMAN(ret->peak_bytes), ret->whole_runs, plural(ret->whole_runs), percent,
+		       evidence->is_cache_bound ? ", page cache left out" : "");
+}
+
+static int raise_limit(struct basing *self, int64_t bytes, const char *why, int64_t from_bytes)
+{
+	if (bytes <= self->ret->limit_bytes)
+		return 0;
+	self->ret->limit_bytes = bytes;
+	return because(self, "limit %s: %s %s", HUMAN(size_round_up(bytes)), why, HUMAN(from_bytes));
+}
+
+/* A kill at L proves need >= L. A leak is not cured by a step, only delayed. */
+static int limit_by_kills(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	int32_t buffer = self->ret->buffer_permille;
+	int r = raise_limit(self, size_scale_permille(evidence->answered_bytes, 1000 + buffer),
+			    "buffer above a limit that was OOM-killed,", evidence->answered_bytes);
+
+	if (r || !evidence->step_bytes)
+		return r;
+	if (evidence->is_leak)
+		return raise_limit(self, evidence->step_from_bytes,
+				   "memory grows to the end of every run, so no step beyond",
+				   evidence->step_from_bytes);
+	if (evidence->is_step_spent && evidence->step_bytes == evidence->step_from_bytes)
+		return raise_limit(self, evidence->step_bytes, "this run was doubled once and OOM-killed again at",
+				   evidence->step_from_bytes);
+	return raise_limit(self, evidence->step_bytes, "one step beyond a limit that was OOM-killed,",
+			   evidence->step_from_bytes);
+}
+
+static int limit_by_evidence(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	int r = limit_by_peak(self);
+
+	if (!r)
+		r = limit_by_kills(self);
+	if (!r && !evidence->is_leak)
+		r = raise_limit(self, evidence->suspected_bytes, "a run failed within 5% of its limit,",
+				evidence->suspected_from_bytes);
+	self->ret->limit_bytes = size_round_up(self->ret->limit_bytes);
+	return r;
+}
+
+static int request_by_class(struct basing *self)
+{
+	const struct recommendation *ret = self->ret;
+
+	if (self->size_class == CLASS_GUARANTEED)
+		return because(self, "request %s = limit (class guaranteed)", HUMAN(ret->request_bytes));
+	if (self->size_class == CLASS_STANDING)
+		return because(self, "request %s = p95 of the peaks of %zu runs (class standing)",
+			       HUMAN(ret->request_bytes), self->evidence.n_peaks);
+	if (self->quantile_permille == 500)
+		return because(self, "request %s = median use over time", HUMAN(ret->request_bytes));
+	return because(self, "request %s = %d.%d%% quantile of use over time", HUMAN(ret->request_bytes),
+		       self->quantile_permille / 10, self->quantile_permille % 10);
+}
+
+static int request_by_evidence(struct basing *self)
+{
+	struct recommendation *ret = self->ret;
+	int64_t quantile;
+	int r = size_evidence_quantile(&self->evidence, 500, self->arena, &ret->median_bytes);
+
+	if (!r)
+		r = size_evidence_quantile(&self->evidence, self->quantile_permille, self->arena, &quantile);
+	if (r)
+		return r;
+	if (self->size_class == CLASS_GUARANTEED)
+		ret->request_bytes = ret->limit_bytes;
+	else if (self->size_class == CLASS_STANDING && ret->p95_bytes)
+		ret->request_bytes = size_round_up(ret->p95_bytes);
+	else
+		ret->request_bytes = size_round_up(quantile);
+	return ret->request_bytes ? request_by_class(self) : 0;
+}
+
+static int ephemeral_by_evidence(struct basing *self)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	struct recommendation *ret = self->ret;
+
+	if (!evidence->ephemeral_peak_bytes)
+		return 0;
+	ret->ephemeral_request_bytes = size_round_up(evidence->ephemeral_median_bytes);
+	ret->ephemeral_limit_bytes = size_round_up(
+		size_scale_permille(evidence->ephemeral_peak_bytes, 1000 + ret->buffer_permille));
+	if (!ret->ephemeral_request_bytes) /* the runs that measured it are gone, their peak is not */
+		ret->ephemeral_request_bytes = ret->ephemeral_limit_bytes;
+	return 0;
+}
+
+static int lift(struct basing *self, int64_t *bytes, int64_t floor_bytes, const char *what)
+{
+	if (!*bytes || *bytes >= floor_bytes)
+		return 0;
+	*bytes = floor_bytes;
+	return because(self, "%s raised to the floor %s", what, HUMAN(floor_bytes));
+}
+
+static int apply_floors(struct basing *self)
+{
+	struct recommendation *ret = self->ret;
+	int64_t own = self->spec->floor_bytes;
+	int r = lift(self, &ret->limit_bytes, MAX(self->sizing->floor_limit_bytes, own), "limit");
+
+	if (!r && ret->limit_bytes && !ret->request_bytes)
+		ret->request_bytes = 1; /* use was never seen (killed too early): as little as is allowed */
+	return r ? r : lift(self, &ret->request_bytes, MAX(self->sizing->floor_request_bytes, own), "request");
+}
+
+static int apply_ceiling(struct basing *self)
+{
+	struct recommendation *ret = self->ret;
+	int64_t ceiling = self->sizing->ceiling_bytes, own = self->spec->ceiling_bytes;
+
+	if (own > 0 && (!ceiling || own < ceiling))
+		ceiling = own;
+	if (ceiling <= 0 || ret->limit_bytes <= ceiling)
+		return 0;
+	ret->limit_bytes = ceiling;
+	return because(self, "limit cut to the ceiling %s", HUMAN(ceiling));
+}
+
+static int apply_pins(struct basing *self)
+{
+	struct recommendation *ret = self->ret;
+	int64_t request = self->spec->pin_request_bytes, limit = self->spec->pin_limit_bytes;
+	int r = 0;
+
+	if (limit > 0) {
+		ret->limit_bytes = limit;
+		r = because(self, "limit pinned to %s", HUMAN(limit));
+	}
+	if (!r && request > 0) {
+		ret->request_bytes = request;
+		r = because(self, "request pinned to %s", HUMAN(request));
+	}
+	if (limit > 0)
+		ret->confidence = CONFIDENCE_HIGH;
+	/* A pinned request with a limit that evidence made: the limit gives way; with a pinned limit the request does.
+	 */
+	if (request > 0 && limit <= 0 && ret->limit_bytes)
+		ret->limit_bytes = MAX(ret->limit_bytes, request);
+	if (ret->limit_bytes && self->size_class == CLASS_GUARANTEED && request <= 0)
+		ret->request_bytes = ret->limit_bytes;
+	if (ret->limit_bytes)
+		ret->request_bytes = MIN(ret->request_bytes, ret->limit_bytes);
+	return r;
+}
+
+/* While a run is active its pods must stay alike: what was in use stands, except what a kill proves. */
+static int keep_previous(struct basing *self, const struct recommendation *previous)
+{
+	const struct size_evidence *evidence = &self->evidence;
+	struct recommendation *ret = self->ret, now = *ret;
+	bool is_raise = (evidence->step_bytes > 0 || evidence->suspected_bytes > 0) &&
+			now.limit_bytes > previous->limit_bytes;
+
+	if (!evidence->is_active || !previous || previous->confidence <= CONFIDENCE_LOW || !previous->limit_bytes)
+		return 0;
+	*ret = *previous;
+	ret->runs = now.runs;
+	ret->oom_kills = now.oom_kills;
+	ret->last_oom_ms = now.last_oom_ms;
+	ret->proven_bytes = MAX(now.proven_bytes, previous->proven_bytes);
+	ret->flags |= now.flags & REC_NO_LOWER;
+	self->reasons->n = is_raise ? self->reasons->n : 0;
+	if (!is_raise)
+		return because(self, "unchanged while a run is active");
+	ret->limit_bytes = now.limit_bytes;
+	if (self->size_class == CLASS_GUARANTEED)
+		ret->request_bytes = now.limit_bytes;
+	return because(self, "only the limit changes while a run is active");
+}
+
+static int size_all(struct basing *self, const char *variant, const struct recommendation *previous)
+{
+	int r;
+
+	settle_options(self);
+	fill_figures(self, variant);
+	fill_confidence(self);
+	fill_flags(self);
+	r = limit_by_evidence(self);
+	if (!r)
+		r = request_by_evidence(self);
+	if (!r)
+		r = ephemeral_by_evidence(self);
+	if (!r)
+		r = keep_previous(self, previous);
+	if (!r)
+		r = apply_floors(self);
+	if (!r)
+		r = apply_ceiling(self);
+	return r ? r : apply_pins(self);
+}
+
+int size_base(const struct history *history, const char *variant, const struct sizing_policy *sizing,
+	      const struct profile_spec *spec, const struct recommendation *previous, struct arena *arena,
+	      struct recommendation *ret, struct size_reasons *ret_reasons, struct err *err)
+{
+	static const struct profile_spec no_spec = {.quantile_permille = -1, .buffer_permille = -1};
+	struct recommendation result = {0};
+	struct size_reasons reasons = {.n = 0};
+	struct basing self = {
+		.sizing = sizing, .spec = spec ? spec : &no_spec, .arena = arena, .reasons = &reasons, .ret = &result};
+	int r = size_evidence_gather(history, variant, sizing, arena, &self.evidence);
+
+	if (!r)
+		r = size_all(&self, variant, previous);
+	if (r)
+		return err_set(err, r, "no memory left to size %s", history->name ? history->name : "a workload");
+	if (result.request_bytes)
+		result.over_request_permille = size_evidence_share_above(&self.evidence, result.request_bytes);
+	*ret = result;
+	*ret_reasons = reasons;
+	return 0;
+}
