@@ -277,11 +277,11 @@ static int keep_previous(struct basing *self, const struct recommendation *previ
 {
 	const struct size_evidence *evidence = &self->evidence;
 	struct recommendation *ret = self->ret, now = *ret;
-	bool is_raise = (evidence->step_bytes > 0 || evidence->suspected_bytes > 0) &&
-			now.limit_bytes > previous->limit_bytes;
+	bool is_raise = evidence->step_bytes > 0 || evidence->suspected_bytes > 0;
 
 	if (!evidence->is_active || !previous || previous->confidence <= CONFIDENCE_LOW || !previous->limit_bytes)
 		return 0;
+	is_raise &= now.limit_bytes > previous->limit_bytes;
 	*ret = *previous;
 	ret->runs = now.runs;
 	ret->oom_kills = now.oom_kills;

@@ -72,7 +72,9 @@ static void gather_peaks(struct size_evidence *ret)
 		ret->n_runs++;
 		ret->is_active |= !is_ended(run);
 		if (!run->is_whole) {
-			ret->bound_bytes = MAX(ret->bound_bytes, need);
+			/* A killed run's peak is its limit: that is weighed as a kill. */
+			if (!run_killed_limit_max(run))
+				ret->bound_bytes = MAX(ret->bound_bytes, need);
 			continue;
 		}
 		ret->n_whole++;
