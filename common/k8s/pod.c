@@ -34,25 +34,33 @@ static int decode_texts(struct json_object *object, const char *key, struct aren
 	return 0;
 }
 
+/* Projection leaves null in place of variables that nobody reads. */
 static int decode_env(struct json_object *object, struct arena *arena, struct k8s_container *ret, struct err *err)
 {
 	struct json_object *array;
-	int r = decode_array(object, "env", &array, &ret->n_env, err);
+	int r = json_get_array(object, "", "env", &array, err);
+	size_t n;
 
-	if (r || !ret->n_env)
-		return r;
-	ret->env = arena_array(arena, ret->n_env, sizeof(*ret->env));
+	if (r)
+		return r == JSON_ABSENT ? 0 : r;
+	n = json_object_array_length(array);
+	ret->has_env = true;
+	ret->env = arena_array(arena, n, sizeof(*ret->env));
 	if (!ret->env)
 		return decode_oom(err);
-	for (size_t i = 0; !r && i < ret->n_env; i++) {
+	for (size_t i = 0; !r && i < n; i++) {
 		struct json_object *item = json_object_array_get_idx(array, i);
+		struct k8s_env *env = &ret->env[ret->n_env];
 
-		ret->env[i].name = "";
-		r = decode_string(item, "name", arena, &ret->env[i].name, err);
+		if (!item)
+			continue;
+		env->name = "";
+		r = decode_string(item, "name", arena, &env->name, err);
 		if (!r)
-			r = decode_string(item, "value", arena, &ret->env[i].value, err);
-		if (ret->env[i].value && !*ret->env[i].value)
-			ret->env[i].value = NULL;
+			r = decode_string(item, "value", arena, &env->value, err);
+		if (env->value && !*env->value)
+			env->value = NULL;
+		ret->n_env++;
 		decode_at(r, err, "env[%zu]", i);
 	}
 	return r;

@@ -47,6 +47,8 @@ struct k8s_resources {
 	size_t n_claims; /* resources.claims (dynamic resource allocation) */
 };
 
+/* Of a review only ARGO_TEMPLATE, PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF and WORLD_SIZE arrive (env_names in
+ * projection.c): decide by no other, or the offline review will decide differently. */
 struct k8s_env {
 	const char *name, *value; /* value NULL: valueFrom or empty */
 };
@@ -67,8 +69,9 @@ struct k8s_container {
 	const char *name, *image;
 	const char **command, **args;
 	size_t n_command, n_args;
+	bool has_env; /* the list itself is there (a patch needs no parent) */
 	struct k8s_env *env;
-	size_t n_env;
+	size_t n_env; /* of those that we read */
 	struct k8s_mount *mounts;
 	size_t n_mounts;
 	bool has_stdin, has_tty;

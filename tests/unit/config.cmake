@@ -1,6 +1,3 @@
-if(NOT TARGET config)
-  return()
-endif()
 memtamer_unit(config USES config)
 
 # Pages made of tables: docs/ must hold what memtamer-docs would write.

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* micro: nanoseconds of CPU time of the steps of one admission, on the review that the benchmark posts.
+ * Each step runs in batches; the fastest batch counts, because everything else on the machine only adds.
+ *
+ * micro REVIEW STORE prints one JSON line. */
+#include "base/io.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "k8s/projection.h"
+#include "k8s/quantity.h"
+#include "k8s/review.h"
+#include "policy/decide.h"
+#include "policy/render.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCHES 25
+#define BATCH	400
+#define DEPTH	64
+
+struct bench {
+	const struct strbuf *body;
+	struct strbuf projected, answer;
+	struct snapshot *snapshot;
+	struct policy policy;
+	struct json_object *tree;
+	struct review review;
+	struct k8s_pod pod;
+	struct decide_input input;
+	struct arena arena, scratch;
+};
+
+typedef int step_fn(struct bench *bench);
+
+static int step_quantity(struct bench *bench)
+{
+	static const char *const texts[] = {"96Gi", "1500m", "0.5", "107374182400", "12e6", "64Mi", "100G", "1"};
+	struct quantity quantity;
+	int r = 0;
+
+	(void)bench;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		r |= quantity_parse(texts[i], strlen(texts[i]), &quantity, NULL);
+	return r;
+}
+
+static int step_projection(struct bench *bench)
+{
+	strbuf_clear(&bench->projected);
+	return projection_review(bench->body->text, bench->body->len, &bench->projected, NULL);
+}
+
+static int step_json(struct bench *bench)
+{
+	CLEANUP(json_putp) struct json_object *tree = NULL;
+
+	return json_parse(bench->projected.text, bench->projected.len, DEPTH, &tree, NULL);
+}
+
+static int step_decode(struct bench *bench)
+{
+	struct review review;
+	struct k8s_pod pod;
+	int r;
+
+	arena_reset(&bench->scratch);
+	r = review_decode(bench->tree, &bench->scratch, &review, NULL);
+	return r ? r : k8s_pod_decode(review.object, &bench->scratch, &pod, NULL);
+}
+
+static int step_decide(struct bench *bench)
+{
+	struct decision decision;
+
+	arena_reset(&bench->scratch);
+	return decide(&bench->input, &bench->scratch, &decision, NULL);
+}
+
+static int step_render(struct bench *bench)
+{
+	struct decision decision;
+	const char *const *warnings;
+	size_t n_warnings;
+	int r;
+
+	arena_reset(&bench->scratch);
+	strbuf_clear(&bench->answer);
+	r = decide(&bench->input, &bench->scratch, &decision, NULL);
+	if (!r)
+		r = render_patch(&bench->input, &decision, &bench->scratch, &bench->answer);
+	if (!r)
+		r = render_warnings(&bench->input, &decision, &bench->scratch, &warnings, &n_warnings);
+	return r;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int measure(struct bench *bench, step_fn *step, double *ret_ns)
+{
+	int64_t best = INT64_MAX;
+
+	for (int i = 0; i < BATCHES; i++) {
+		int64_t begin = cpu_ns(), spent;
+
+		for (int j = 0; j < BATCH; j++)
+			if (step(bench))
+				return 1;
+		spent = cpu_ns() - begin;
+		best = spent < best ? spent : best;
+	}
+	*ret_ns = (double)best / BATCH;
+	return 0;
+}
+
+/* Everything that a step needs from the steps before it. */
+static int prepare(struct bench *bench, const char *store_path, struct err *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct snapshot_builder *builder = snapshot_builder_new(NULL);
+	int r = builder ? store_open_file(store_path, false, &store, err) : -1;
+
+	if (!r)
+		r = store_read_profiles(store, builder, err);
+	if (r) {
+		snapshot_builder_free(builder);
+		return r;
+	}
+	bench->snapshot = snapshot_builder_finish(builder, 1);
+	policy_default(&bench->policy);
+	bench->policy.mode = MODE_ENFORCE;
+	if (!bench->snapshot || step_projection(bench))
+		return err_set(err, -1, "the review does not project");
+	r = json_parse(bench->projected.text, bench->projected.len, DEPTH, &bench->tree, err);
+	if (!r)
+		r = review_decode(bench->tree, &bench->arena, &bench->review, err);
+	if (!r)
+		r = k8s_pod_decode(bench->review.object, &bench->arena, &bench->pod, err);
+	bench->input = (struct decide_input){.pod = &bench->pod,
+					     .subject = SUBJECT_POD,
+					     .namespace_name = bench->review.namespace_name,
+					     .replicas = 1,
+					     .snapshot = bench->snapshot,
+					     .policy = &bench->policy,
+					     .now_ms = 1793607300000};
+	return r;
+}
+
+static int run_steps(struct bench *bench)
+{
+	static const struct {
+		const char *name;
+		step_fn *step;
+		int calls; /* of the thing measured in one step */
+	} steps[] = {
+		{"quantity_parse", step_quantity, 8}, {"projection_review", step_projection, 1},
+		{"json_parse", step_json, 1},	      {"review_and_pod_decode", step_decode, 1},
+		{"decide", step_decide, 1},	      {"decide_and_render", step_render, 1},
+	};
+	double ns = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		if (measure(bench, steps[i].step, &ns)) {
+			fprintf(stderr, "micro: %s fails\n", steps[i].name);
+			return 1;
+		}
+		printf("%s\"%s\":%.0f", i ? "," : "{", steps[i].name, ns / steps[i].calls);
+	}
+	printf(",\"review_bytes\":%zu,\"projected_bytes\":%zu,\"patch_bytes\":%zu}\n", bench->body->len,
+	       bench->projected.len, bench->answer.len);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(LIMIT_REVIEW_BYTES);
+	struct bench bench = {.body = &body,
+			      .projected = STRBUF_INIT(LIMIT_PROJECTED_BYTES),
+			      .answer = STRBUF_INIT(LIMIT_RESPONSE_BYTES),
+			      .arena = ARENA_INIT(4 * MIB),
+			      .scratch = ARENA_INIT(4 * MIB)};
+	struct err err = ERR_INIT;
+	char line[700];
+	int status = 1;
+
+	if (argc != 3 || io_read_file(argv[1], &body, &err) || prepare(&bench, argv[2], &err))
+		fprintf(stderr, "usage: micro REVIEW STORE\n%s\n", err_text(&err, line, sizeof(line)));
+	else
+		status = run_steps(&bench);
+	json_putp(&bench.tree);
+	snapshot_unref(bench.snapshot);
+	strbuf_release(&bench.projected);
+	strbuf_release(&bench.answer);
+	arena_release(&bench.arena);
+	arena_release(&bench.scratch);
+	return status;
+}
