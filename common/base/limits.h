@@ -29,7 +29,7 @@
 #define LIMIT_YAML_DEPTH	 48 /* libyaml 0.2.5 is quadratic in depth: stop early */
 #define LIMIT_YAML_NODES	 1000000
 #define LIMIT_STORE_BYTES	 (2 * GIB) /* 100,000 workloads with histories of 32 KiB would be 3 GiB; typical 4 */
-#define LIMIT_MERGE_FINDINGS	 4096
+#define LIMIT_STORE_ITEM_BYTES   (256 * KIB) /* one object of a store; histories are at most 32 KiB, pretty-printed more */
 
 /* Prometheus. */
 #define LIMIT_PROM_LABELSET_BYTES (64 * KIB)

@@ -38,7 +38,9 @@ struct identity {
 	struct identity_key keys[IDENTITY_KEYS]; /* best first; at least one unless nothing is known */
 	size_t n_keys;
 	char role[64]; /* replica type, replicated job, task, ray group; "" when there is one role */
-	int rank;      /* index of the pod inside its role; -1 when not known */
+	/* Index of the pod inside its role; -1 when not known. In a JobSet: index of the Job << 16 | index in the Job.
+	 */
+	int rank;
 	/* The submission this pod belongs to: the topmost controller that is not recurring, exact name. Two pods with
 	 * the same run_key (and no finished run between them) are ranks or attempts of one run. */
 	char run_key[IDENTITY_KEY_BYTES];
@@ -63,6 +65,9 @@ size_t identity_stem(const char *name, char *ret, size_t size);
 void identity_variant(const char *image, const char *const *command, size_t n_command, const char *const *args,
 		      size_t n_args, int64_t world_size, char ret[11]);
 
+/** "interactive" and "serving" also cover RayClusters that no RayJob made, LeaderWorkerSets and pods with stdin and
+ * tty.
+ */
 enum pod_class { POD_NOT_TRAINING, POD_TRAINING };
 /** Is this a training pod, and why (static text for metrics and answers: "accelerator", "framework", "label",
  *  "serving", "interactive", "mirror", "ignored", "kube-system", "no-sign")? DESIGN: asks for an accelerator and is not
@@ -71,3 +76,6 @@ enum pod_class pod_classify(const struct k8s_pod *pod, const char **ret_why);
 /** The container that the training profile sizes: index into pod->containers (holds the accelerator, else
  *  kubectl.kubernetes.io/default-container, else known names, else the first). */
 size_t pod_main_container(const struct k8s_pod *pod);
+/** Is this container a helper by its name (wait, istio-proxy, init-pytorch ...)? Helpers are never sized from the
+ *  training profile. */
+bool pod_container_is_helper(const char *name);

@@ -15,3 +15,4 @@ endfunction()
 
 memtamer_alloc(alloc_read k8s yaml)
 memtamer_alloc(alloc_model model)
+memtamer_alloc(alloc_config config)

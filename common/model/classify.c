@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the questions is the order of precedence: what nobody may touch, what the user says, what must not be
+ * mistaken for training, what is training. */
+#include "base/str.h"
+#include "k8s/accelerator.h"
+#include "k8s/kinds.h"
+#include "model/identity.h"
+
+static const char *label_of(const struct k8s_pod *pod, const char *key)
+{
+	const char *value = k8s_label_get(&pod->labels, key);
+
+	return value ? value : "";
+}
+
+static bool has_label(const struct k8s_pod *pod, const char *key)
+{
+	return k8s_label_get(&pod->labels, key) != NULL;
+}
+
+/* ---- marks ---- */
+
+/* A label that says what a pod is. A key that ends in '/' stands for every key that starts so. */
+struct mark {
+	const char *key;
+	const char *value; /* NULL: any */
+};
+
+static const struct mark serving_marks[] = {
+	{"serving.kserve.io/", NULL},
+	{"serving.knative.dev/", NULL},
+	{"leaderworkerset.sigs.k8s.io/name", NULL},
+	{"ray.io/serve", NULL},
+	{"ray.io/originated-from-crd", "RayService"},
+	{"seldon-deployment-id", NULL},
+	{"seldon-app", NULL},
+	{"yatai.ai/bento-deployment", NULL},
+	{"kubevirt.io", NULL},
+	{"app.kubernetes.io/name", "vllm"},
+	{"app.kubernetes.io/name", "triton"},
+	{"app.kubernetes.io/name", "text-generation-inference"},
+};
+
+static const struct mark interactive_marks[] = {
+	{"notebook-name", NULL},
+	{"component", "singleuser-server"},
+	{"app", "jupyterhub"},
+	{"hub.jupyter.org/username", NULL},
+	{"app.kubernetes.io/name", "jupyterhub"},
+	{"app.kubernetes.io/name", "jupyter-notebook"},
+	{"app.kubernetes.io/name", "coder-workspace"},
+	{"app.kubernetes.io/name", "code-server"},
+	{"controller.devfile.io/devworkspace_id", NULL},
+};
+
+static const struct mark framework_marks[] = {
+	{"jobset.sigs.k8s.io/jobset-name", NULL}, {"training.kubeflow.org/job-name", NULL},
+	{"katib.kubeflow.org/trial", NULL},	  {"katib.kubeflow.org/experiment", NULL},
+	{"torchx.pytorch.org/app-name", NULL},
+};
+
+static bool mark_matches(const struct mark *mark, const struct k8s_label *label)
+{
+	size_t n = strlen(mark->key);
+
+	if (mark->key[n - 1] == '/' ? !strstarts(label->key, mark->key) : !streq(label->key, mark->key))
+		return false;
+	return !mark->value || streq(label->value, mark->value);
+}
+
+static bool has_mark(const struct k8s_pod *pod, const struct mark *marks, size_t n)
+{
+	for (size_t i = 0; i < pod->labels.n; i++)
+		for (size_t j = 0; j < n; j++)
+			if (mark_matches(&marks[j], &pod->labels.items[i]))
+				return true;
+	return false;
+}
+
+/* ---- Ray ---- */
+
+/* Which custom resource made this pod's RayCluster. KubeRay leaves no label of it on pods, but tells Ray's usage
+ * statistics by an environment variable ("kuberay_version=v1.4.0;kuberay_crd=RayJob"). */
+static bool is_made_by_ray_crd(const struct k8s_pod *pod, const char *crd)
+{
+	if (streq(label_of(pod, "ray.io/originated-from-crd"), crd))
+		return true;
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct k8s_container *container = &pod->containers[i];
+
+		for (size_t k = 0; k < container->n_env; k++) {
+			const char *value = container->env[k].value, *at;
+
+			if (!value || !streq(container->env[k].name, "RAY_USAGE_STATS_EXTRA_TAGS"))
+				continue;
+			at = strstr(value, "kuberay_crd=");
+			if (at && strstarts(at + strlen("kuberay_crd="), crd))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_ray_node(const struct k8s_pod *pod, const struct k8s_owner *owner)
+{
+	return has_label(pod, "ray.io/is-ray-node") || (owner && streq(owner->kind, "RayCluster"));
+}
+
+/* ---- questions ---- */
+
+/* stdin and tty together: somebody means to sit at it. */
+static bool has_terminal(const struct k8s_pod *pod)
+{
+	for (size_t i = 0; i < pod->n_main; i++)
+		if (pod->containers[i].has_stdin && pod->containers[i].has_tty)
+			return true;
+	return false;
+}
+
+/* Serving or interactive: the word for it, else NULL. */
+static const char *not_training_why(const struct k8s_pod *pod, const struct k8s_owner *owner, const struct kind *kind)
+{
+	if (has_mark(pod, serving_marks, ARRAY_LEN(serving_marks)))
+		return "serving";
+	if (has_mark(pod, interactive_marks, ARRAY_LEN(interactive_marks)))
+		return "interactive";
+	if (is_ray_node(pod, owner)) {
+		if (is_made_by_ray_crd(pod, "RayService"))
+			return "serving";
+		if (!is_made_by_ray_crd(pod, "RayJob") && !(owner && streq(owner->kind, "RayJob")))
+			return "interactive";
+	} else if (kind && kind->class_ == KIND_INTERACTIVE) {
+		return "interactive";
+	}
+	if (kind && kind->class_ == KIND_SERVING)
+		return "serving";
+	return has_terminal(pod) ? "interactive" : NULL;
+}
+
+static bool has_framework(const struct k8s_pod *pod, const struct k8s_owner *owner, const struct kind *kind)
+{
+	return (kind && kind->class_ == KIND_TRAINING) || is_ray_node(pod, owner) ||
+	       has_mark(pod, framework_marks, ARRAY_LEN(framework_marks));
+}
+
+/* The user's word: label first, then annotation. */
+static const char *training_word(const struct k8s_pod *pod)
+{
+	const char *word = k8s_label_get(&pod->labels, "memtamer.io/training");
+
+	if (!word)
+		word = k8s_label_get(&pod->annotations, "memtamer.io/training");
+	return word ? word : "";
+}
+
+/* Pods that are never touched, whatever they say. */
+static const char *untouchable_why(const struct k8s_pod *pod)
+{
+	if (k8s_label_get(&pod->annotations, "kubernetes.io/config.mirror"))
+		return "mirror";
+	if (streq(pod->namespace_name, "kube-system"))
+		return "kube-system";
+	return streq(label_of(pod, "memtamer.io/ignore"), "true") ? "ignored" : NULL;
+}
+
+enum pod_class pod_classify(const struct k8s_pod *pod, const char **ret_why)
+{
+	const struct k8s_owner *owner = k8s_pod_controller(pod);
+	const struct kind *kind = owner ? kind_find_api_version(owner->api_version, owner->kind) : NULL;
+	const char *why = untouchable_why(pod), *word = training_word(pod);
+	enum pod_class class_ = POD_NOT_TRAINING;
+	struct accelerator_ask ask;
+
+	if (!why && (streq(word, "true") || streq(word, "false"))) {
+		why = "label";
+		class_ = streq(word, "true") ? POD_TRAINING : POD_NOT_TRAINING;
+	}
+	if (!why)
+		why = not_training_why(pod, owner, kind);
+	if (!why && has_framework(pod, owner, kind)) {
+		why = "framework";
+		class_ = POD_TRAINING;
+	}
+	if (!why && accelerator_of_pod(pod, &ask)) {
+		why = "accelerator";
+		class_ = POD_TRAINING;
+	}
+	*ret_why = why ? why : "no-sign";
+	return class_;
+}
+
+/* ---- the main container ---- */
+
+bool pod_container_is_helper(const char *name)
+{
+	/* A name that ends in '*' stands for all that start so. */
+	static const char *const helpers[] = {
+		"wait",
+		"init",
+		"supervisor",
+		"artifact-plugin-*",
+		"init-pytorch",
+		"kubectl-delivery",
+		"wait-gcs-ready",
+		"autoscaler",
+		"ray-history-collector",
+		"ray-job-submitter",
+		"gke-gcsfuse-*",
+		"gke-parallelstore-sidecar",
+		"metrics-logger-and-collector",
+		"in-place-restart-agent",
+		"flyte-copilot-*",
+		"flux-installer",
+		"istio-proxy",
+		"istio-init",
+		"istio-validation",
+		"linkerd-proxy",
+		"linkerd-init",
+		"vault-agent*",
+		"queue-proxy",
+		"cloud-sql-proxy",
+		"filebeat",
+		"fluent-bit",
+		"fluentd",
+		"otel-collector",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(helpers); i++) {
+		size_t n = strlen(helpers[i]);
+
+		if (helpers[i][n - 1] == '*' ? strncmp(name, helpers[i], n - 1) == 0 : streq(name, helpers[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool find_container(const struct k8s_pod *pod, const char *name, size_t *ret)
+{
+	for (size_t i = 0; i < pod->n_main; i++) {
+		if (streq(pod->containers[i].name, name)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_accelerated(const struct k8s_pod *pod, size_t *ret)
+{
+	struct accelerator_ask ask;
+
+	for (size_t i = 0; i < pod->n_main; i++) {
+		if (accelerator_of_container(&pod->containers[i], &ask)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t pod_main_container(const struct k8s_pod *pod)
+{
+	static const char *const names[] = {"node", "pytorch", "tensorflow", "xgboost",	 "jax",	     "paddle",	  "mpi",
+					    "main", "trainer", "train",	     "training", "ray-head", "ray-worker"};
+	const char *chosen = k8s_label_get(&pod->annotations, "kubectl.kubernetes.io/default-container");
+	size_t found;
+
+	if (find_accelerated(pod, &found) || (chosen && find_container(pod, chosen, &found)))
+		return found;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (find_container(pod, names[i], &found))
+			return found;
+	for (size_t i = 0; i < pod->n_main; i++)
+		if (!pod_container_is_helper(pod->containers[i].name))
+			return i;
+	return 0;
+}

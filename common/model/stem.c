@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What controllers and people append to the name of a repeated run, as one table of rules on the last part of a name.
+ * A rule that is too eager melts two workloads into one (resnet-50 and resnet-101), a rule that is too shy makes every
+ * run a workload of its own; where both errors are possible the table says which one was chosen and why. */
+#include "model/stem.h"
+
+#include "base/attr.h"
+#include "model/identity.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- classes of characters ---- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
+}
+
+static bool is_separator(char c)
+{
+	return c == '-' || c == '.' || c == '_';
+}
+
+/* Kubernetes' generated suffixes: no vowels, and no 0, 1, 3 (k8s.io/apimachinery/pkg/util/rand). */
+static bool is_k8s_random(char c)
+{
+	return c && strchr("bcdfghjklmnpqrstvwxz2456789", c);
+}
+
+static bool is_vowelless(char c)
+{
+	return is_digit(c) || (c && strchr("bcdfghjklmnpqrstvwxz", c));
+}
+
+static bool all(struct str s, bool (*is)(char))
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!is(s.p[i]))
+			return false;
+	return s.n > 0;
+}
+
+static size_t count(struct str s, bool (*is)(char))
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += is(s.p[i]);
+	return n;
+}
+
+static bool str_is_one_of(struct str s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(s, str_c(words[i])))
+			return true;
+	return false;
+}
+
+/* A number without its digits' text: INT64_MAX when it is longer. */
+static int64_t number(struct str s)
+{
+	int64_t value = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
+		    __builtin_add_overflow(value, (int64_t)(s.p[i] - '0'), &value))
+			return INT64_MAX;
+	return value;
+}
+
+/* ---- rules: is this last part volatile? `before` is the part in front of it (empty when there is none) ---- */
+
+/* Numbers that belong to what stands before them: resnet-50, gpt-2, llama-3. */
+static bool is_family(struct str word)
+{
+	static const char *const families[] = {
+		"resnet", "resnext",  "densenet", "efficientnet", "mobilenet", "vgg",	    "gpt",     "llama",
+		"qwen",	  "gemma",    "mistral",  "mixtral",	  "phi",       "opt",	    "bloom",   "yolo",
+		"falcon", "vit",      "swin",	  "deepseek",	  "whisper",   "glm",	    "chatglm", "stablelm",
+		"cifar",  "imagenet", "squad",	  "wmt",	  "coco",      "dino",	    "sam",     "clip",
+		"olmo",	  "pythia",   "granite",  "nemotron",	  "unet",      "alphafold", "stage",   "phase",
+		"part",	  "cuda",     "python",
+	};
+
+	return str_is_one_of(word, families, ARRAY_LEN(families));
+}
+
+/* Any number: counters, dates in parts, unix times. Left alone are numbers of a family and powers of two from 128 on,
+ * which are batch sizes and sequence lengths: the 128th run of a counter is rare, bert-512 beside bert-128 is not. */
+static bool rule_number(struct str part, struct str before)
+{
+	int64_t value;
+
+	if (!all(part, is_digit))
+		return false;
+	value = number(part);
+	if (part.n <= 3 && is_family(before))
+		return false;
+	return !(value >= 128 && value <= 131072 && (value & (value - 1)) == 0);
+}
+
+/* "20261101t081500z", "01t08", "00z": pieces of a date with a time. */
+static bool rule_time(struct str part, struct str before)
+{
+	size_t t = 0;
+	struct str rest = part;
+
+	(void)before;
+	if (rest.n > 2 && lower(rest.p[rest.n - 1]) == 'z')
+		rest.n--;
+	while (t < rest.n && lower(rest.p[t]) != 't')
+		t++;
+	if (t == rest.n)
+		return rest.n < part.n && rest.n % 2 == 0 && all(rest, is_digit);
+	return t >= 2 && all((struct str){rest.p, t}, is_digit) && rest.n - t > 2 &&
+	       all((struct str){rest.p + t + 1, rest.n - t - 1}, is_digit);
+}
+
+/* Words of our trade that look random because they have no vowels; a number may follow (rwkv7, llm7b). */
+static bool is_vowelless_word(struct str part)
+{
+	static const char *const words[] = {"llm",  "rwkv", "gpt",  "lstm", "rlhf", "vgg",  "cnn", "gnn",  "rnn",
+					    "dlrm", "sdxl", "ssm",  "vlm",  "mlp",  "gcn",  "ddp", "fsdp", "nlp",
+					    "tts",  "html", "nccl", "svm",  "xgb",  "lgbm", "ppl", "mlm",  "clm",
+					    "sft",  "tpu",  "gpu",  "cpu",  "hpc",  "ctr",  "cvt", "gpc",  "gbdt"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (str_starts(part, str_c(words[i])))
+			return true;
+	return false;
+}
+
+/* "x7k2p": 5 characters by generateName, 8 by Katib, 8 to 10 by ReplicaSets. */
+static bool rule_k8s_random(struct str part, struct str before)
+{
+	(void)before;
+	return (part.n == 5 || (part.n >= 8 && part.n <= 10)) && all(part, is_k8s_random) && !is_vowelless_word(part);
+}
+
+/* Hashes: hexadecimal, at least 6 long, with a digit (decade and facade are words). */
+static bool rule_hash(struct str part, struct str before)
+{
+	(void)before;
+	return part.n >= 6 && all(part, is_hex) && count(part, is_digit) > 0;
+}
+
+/* Long random ids: no vowels at all (TorchX), or letters and digits that alternate more often than names do. */
+static bool rule_long_random(struct str part, struct str before)
+{
+	size_t turns = 0;
+
+	(void)before;
+	if (part.n >= 11 && all(part, is_vowelless) && !is_vowelless_word(part))
+		return true;
+	for (size_t i = 1; i < part.n; i++)
+		turns += is_digit(part.p[i]) != is_digit(part.p[i - 1]);
+	return part.n >= 12 && turns >= 5;
+}
+
+/* "run1", "trial03": a counting word with its number. */
+static bool rule_counted(struct str part, struct str before)
+{
+	static const char *const words[] = {"run",  "trial", "attempt", "try",	 "retry", "seed",
+					    "fold", "iter",  "build",	"rerun", "rev",	  "restart"};
+	size_t n = part.n;
+
+	(void)before;
+	while (n > 0 && is_digit(part.p[n - 1]))
+		n--;
+	return n < part.n && str_is_one_of((struct str){part.p, n}, words, ARRAY_LEN(words));
+}
+
+static const struct {
+	bool (*matches)(struct str part, struct str before);
+	const char *example;
+} rules[] = {
+	{rule_number, "bert-7, nightly-29384756, bert-2026-11-01"},
+	{rule_time, "bert-20261101t081500z"},
+	{rule_k8s_random, "bert-x7k2p"},
+	{rule_hash, "bert-3f2a91c"},
+	{rule_long_random, "trainer-zmkxp7k1ldl7hc"},
+	{rule_counted, "bert-run3"},
+};
+
+static bool is_volatile(struct str part, struct str before)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (rules[i].matches(part, before))
+			return true;
+	return false;
+}
+
+/* ---- walking from the end ---- */
+
+/* The last part of a name. */
+static struct str last_part(struct str name)
+{
+	size_t start = name.n;
+
+	while (start > 0 && !is_separator(name.p[start - 1]))
+		start--;
+	return (struct str){name.p + start, name.n - start};
+}
+
+static struct str without_separators(struct str name)
+{
+	while (name.n > 0 && is_separator(name.p[name.n - 1]))
+		name.n--;
+	return name;
+}
+
+/* What is left of a name before its last part, without separators. */
+static struct str before_part(struct str name, struct str part)
+{
+	return without_separators((struct str){name.p, name.n - part.n});
+}
+
+/* Length of a UUID at the end, 0 when there is none. Its parts alone might pass for words (dead-beef). */
+static size_t uuid_bytes(struct str name)
+{
+	static const char pattern[] = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+	const size_t n = sizeof(pattern) - 1;
+
+	if (name.n < n || (name.n > n && !is_separator(name.p[name.n - n - 1])))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		char c = name.p[name.n - n + i];
+
+		if (pattern[i] == '-' ? c != '-' : !is_hex(c))
+			return 0;
+	}
+	return n;
+}
+
+struct str stem_of(struct str name)
+{
+	struct str left = without_separators(name);
+
+	for (;;) {
+		size_t uuid = uuid_bytes(left);
+		struct str part = uuid ? (struct str){left.p + left.n - uuid, uuid} : last_part(left);
+		struct str before = before_part(left, part);
+
+		if (!uuid && !is_volatile(part, last_part(before)))
+			return left;
+		/* Nothing but volatile parts: there is no stable name in it, and a piece of it would only look like
+		 * one. */
+		if (before.n == 0)
+			return without_separators(name);
+		left = before;
+	}
+}
+
+size_t identity_stem(const char *name, char *ret, size_t size)
+{
+	struct str stem = stem_of(str_c(name));
+
+	snprintf(ret, size, "%.*s", (int)stem.n, stem.p);
+	return strlen(ret);
+}
+
+bool stem_is_random_suffix(struct str part)
+{
+	return part.n == 5 && all(part, is_k8s_random);
+}
+
+bool stem_is_digits(struct str part)
+{
+	return all(part, is_digit);
+}
+
+bool stem_is_number(struct str part)
+{
+	return part.n <= 9 && all(part, is_digit);
+}
+
+/* ---- tokens of a command line ---- */
+
+static bool is_plausible_date(int64_t yyyymmdd)
+{
+	int64_t month = yyyymmdd / 100 % 100, day = yyyymmdd % 100;
+
+	return yyyymmdd / 10000 >= 1990 && yyyymmdd / 10000 <= 2100 && month >= 1 && month <= 12 && day >= 1 &&
+	       day <= 31;
+}
+
+/* Numbers that are times: minutes, seconds, ms, us since 1970 for 2017 to 2065, dates, dates with times. Steps and
+ * sizes of a training (1000000) are none. */
+static bool is_time_number(struct str token)
+{
+	int64_t value = number(token);
+
+	if (token.n == 8)
+		return is_plausible_date(value) || (value >= 24700000 && value < 50000000);
+	if (token.n == 12 || token.n == 14)
+		return is_plausible_date(value / (token.n == 12 ? 10000 : 1000000));
+	if (token.n == 10 || token.n == 13 || token.n == 16)
+		return token.p[0] == '1' || token.p[0] == '2';
+	return false;
+}
+
+bool stem_is_volatile_token(struct str token)
+{
+	if (all(token, is_digit))
+		return is_time_number(token);
+	return rule_time(token, STR("")) || rule_long_random(token, STR("")) ||
+	       (token.n >= 7 && all(token, is_hex) && count(token, is_digit) > 0);
+}

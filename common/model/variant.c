@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The variant of a container: what of image and command line decides how much memory it needs, as a stable hash.
+ * Arguments that name the run or the rank are left out by a table of flags; times, hashes and random ids by the rules
+ * of stem.c, wherever they stand inside an argument. */
+#include "base/attr.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "model/identity.h"
+#include "model/stem.h"
+
+#include <stdio.h>
+
+/* Flags whose value differs by run or rank (compared with '-' and '_' alike, without leading dashes). */
+static const char *const volatile_flags[] = {
+	"run-name",	 "run-id",
+	"job-id",	 "job-name",
+	"exp-name",	 "experiment-name",
+	"wandb-run-id",	 "output-dir",
+	"output",	 "out-dir",
+	"log-dir",	 "logdir",
+	"logging-dir",	 "checkpoint-dir",
+	"ckpt-dir",	 "save-dir",
+	"save",		 "seed",
+	"random-seed",	 "timestamp",
+	"resume",	 "resume-from-checkpoint",
+	"load",		 "rdzv-id",
+	"rdzv-endpoint", "rdzv-conf",
+	"master-addr",	 "master-port",
+	"node-rank",	 "local-rank",
+	"rank",		 "machine-rank",
+	"host",		 "hostname",
+	"port",
+};
+
+static bool flag_equals(struct str flag, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (flag.n != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (flag.p[i] != name[i] && !(name[i] == '-' && flag.p[i] == '_'))
+			return false;
+	return true;
+}
+
+static bool is_volatile_flag(struct str flag)
+{
+	for (size_t i = 0; i < ARRAY_LEN(volatile_flags); i++)
+		if (flag_equals(flag, volatile_flags[i]))
+			return true;
+	return false;
+}
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Hash the text without its volatile tokens. */
+static uint64_t hash_tokens(uint64_t hash, struct str text)
+{
+	for (size_t at = 0; at < text.n;) {
+		size_t end = at;
+
+		while (end < text.n && is_word(text.p[end]))
+			end++;
+		if (end == at) {
+			hash = hash_stable(hash, &text.p[at++], 1);
+			continue;
+		}
+		if (!stem_is_volatile_token((struct str){text.p + at, end - at}))
+			hash = hash_stable(hash, text.p + at, end - at);
+		at = end;
+	}
+	return hash_stable(hash, "", 1);
+}
+
+static uint64_t hash_arguments(uint64_t hash, const char *const *arguments, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct str text = str_c(arguments[i] ? arguments[i] : ""), flag = text;
+		const char *equals = text.n ? memchr(text.p, '=', text.n) : NULL;
+
+		while (flag.n > 0 && flag.p[0] == '-') {
+			flag.p++;
+			flag.n--;
+		}
+		if (equals)
+			flag.n = (size_t)(equals - flag.p);
+		if ((flag.p > text.p || equals) && is_volatile_flag(flag)) {
+			/* "--seed 3": the value is the next argument unless that is a flag. */
+			if (!equals && i + 1 < n && arguments[i + 1] && arguments[i + 1][0] != '-')
+				i++;
+			continue;
+		}
+		hash = hash_tokens(hash, text);
+	}
+	return hash_stable(hash, "", 1);
+}
+
+/* Repository and tag; a digest counts only where there is no tag. */
+static struct str image_name(const char *image)
+{
+	struct str text = str_c(image ? image : "");
+	const char *digest = text.n ? memchr(text.p, '@', text.n) : NULL;
+	size_t n = digest ? (size_t)(digest - text.p) : text.n;
+
+	for (size_t i = n; digest && i > 0 && text.p[i - 1] != '/'; i--)
+		if (text.p[i - 1] == ':')
+			return (struct str){text.p, n};
+	return text;
+}
+
+void identity_variant(const char *image, const char *const *command, size_t n_command, const char *const *args,
+		      size_t n_args, int64_t world_size, char ret[11])
+{
+	struct str name = image_name(image);
+	uint64_t hash = hash_stable(HASH_STABLE_INIT, name.p, name.n);
+	char world[24];
+
+	snprintf(world, sizeof(world), "%lld", (long long)world_size);
+	hash = hash_stable(hash, "", 1);
+	hash = hash_arguments(hash, command, n_command);
+	hash = hash_arguments(hash, args, n_args);
+	hash = hash_stable(hash, world, strlen(world));
+	snprintf(ret, 11, "%010llx", (unsigned long long)(identity_mix(hash) >> 24));
+}

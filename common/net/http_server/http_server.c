@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Start, drain and stop. poll() on purpose: with libmicrohttpd's epoll modes (which its "auto" chooses) seven bytes of
+ * a ClientHello pin a core until the timeout. */
+#include "http_server/server_internal.h"
+#include "base/io.h"
+#include "base/timefmt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TLS_PRIORITIES	 "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define DRAIN_POLL_NS	 (2 * 1000 * 1000)
+#define CONNECTION_BYTES (32 * 1024) /* request head and what is being sent */
+
+void server_observe(const struct http_server *self, const struct http_server_event *event)
+{
+	if (self->config.observe)
+		self->config.observe(self->config.context, event);
+}
+
+static void on_log(void *context, const char *format, va_list args) ATTR_PRINTF(2, 0);
+
+static void on_log(void *context, const char *format, va_list args)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), format, args);
+	text[strcspn(text, "\n")] = '\0';
+	server_observe(context, &(struct http_server_event){
+					.type = HTTP_EVENT_LIBRARY, .path = "other", .reason = text, .peer = ""});
+}
+
+/* libmicrohttpd found its own state broken: say where, then end, as going on could answer one client with another's. */
+static void on_panic(void *context, const char *file, unsigned int line, const char *reason)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "level=error msg=\"libmicrohttpd gave up\" where=%s:%u error=\"%s\"\n",
+			 file, line, reason ? reason : "");
+
+	(void)context;
+	if (n > 0 && io_write_all(STDERR_FILENO, text, MIN((size_t)n, sizeof(text) - 1)) == 0)
+		fsync(STDERR_FILENO);
+	abort();
+}
+
+static void connection_begins(struct http_server *self, struct MHD_Connection *mhd, void **socket_context)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	int fd = info ? info->connect_fd : -1;
+	struct connection *connection = connection_new(self, fd);
+
+	*socket_context = connection;
+	/* without a connection of ours, or without credentials, the peer sees an end instead of a handshake */
+	if (!connection || (!self->config.is_plain && tls_attach(connection, mhd)))
+		shutdown(fd, SHUT_RDWR);
+}
+
+static void connection_ends(struct http_server *self, struct connection *connection)
+{
+	if (atomic_load(&connection->state) == CONNECTION_HANDSHAKE && !atomic_load(&connection->is_end_told)) {
+		bool wants_client = connection->credentials && credentials_want_client(connection->credentials);
+
+		server_observe(self, &(struct http_server_event){
+					     .type = HTTP_EVENT_HANDSHAKE_ENDED,
+					     .path = "other",
+					     .reason = wants_client ? "no handshake; a client certificate is required"
+								    : "no handshake",
+					     .peer = connection->peer});
+	}
+	connection_free(connection);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *self = context;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		connection_begins(self, mhd, socket_context);
+	} else if (*socket_context) {
+		connection_ends(self, *socket_context);
+		*socket_context = NULL;
+	}
+}
+
+static int start_daemon(struct http_server *self, struct err *err)
+{
+	const struct http_server_config *config = &self->config;
+	unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+	struct MHD_OptionItem options[] = {
+		/* first, so that it hears everything */
+		{MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, self},
+		{MHD_OPTION_LISTEN_SOCKET, self->listen_fd, NULL},
+		{MHD_OPTION_CONNECTION_LIMIT, (intptr_t)config->connections, NULL},
+		{MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)MAX(1, config->idle_timeout_ms / 1000), NULL},
+		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, NULL},
+		{MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, self},
+		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)request_completed, self},
+		{MHD_OPTION_END, 0, NULL},
+		{MHD_OPTION_END, 0, NULL},
+		{MHD_OPTION_END, 0, NULL},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	size_t n = ARRAY_LEN(options) - 4;
+
+	if (config->threads > 1)
+		options[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)config->threads, NULL};
+	if (!config->is_plain) {
+		flags |= MHD_USE_TLS;
+		options[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+						       (void *)(uintptr_t)TLS_PRIORITIES};
+		options[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_no_certificate};
+	}
+	MHD_set_panic_func(on_panic, NULL);
+	self->daemon = MHD_start_daemon(flags, 0, NULL, NULL, request_handle, self, MHD_OPTION_ARRAY, options,
+					MHD_OPTION_END);
+	if (!self->daemon)
+		return err_set(err, -EIO, "the HTTP server does not start");
+	self->listen_fd = -1; /* the daemon's now */
+	return 0;
+}
+
+static struct http_server *server_new(const struct http_server_config *config)
+{
+	struct http_server *self = calloc(1, sizeof(*self));
+	pthread_condattr_t attributes;
+
+	if (!self)
+		return NULL;
+	self->config = *config;
+	self->listen_fd = -1;
+	pthread_mutex_init(&self->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return self;
+}
+
+int http_server_start(const struct http_server_config *config, struct http_server **ret, struct err *err)
+{
+	struct http_server *self = server_new(config);
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = server_listen(config->listen, &self->listen_fd, &self->port, err);
+	self->config.listen = NULL; /* not ours to keep */
+	if (!r)
+		r = watchdog_start(self, err);
+	if (!r)
+		r = start_daemon(self, err);
+	if (r)
+		http_server_free(self);
+	else
+		*ret = self;
+	return r;
+}
+
+unsigned int http_server_port(const struct http_server *self)
+{
+	return self->port;
+}
+
+bool http_server_has_credentials(struct http_server *self)
+{
+	bool has;
+
+	pthread_mutex_lock(&self->mutex);
+	has = self->current;
+	pthread_mutex_unlock(&self->mutex);
+	return has;
+}
+
+size_t http_server_connections(struct http_server *self)
+{
+	size_t n;
+
+	pthread_mutex_lock(&self->mutex);
+	n = self->n_connections;
+	pthread_mutex_unlock(&self->mutex);
+	return n;
+}
+
+size_t http_server_in_flight(struct http_server *self)
+{
+	return atomic_load(&self->in_flight);
+}
+
+void http_server_drain_start(struct http_server *self)
+{
+	atomic_store(&self->is_draining, true);
+}
+
+int http_server_drain_finish(struct http_server *self, int64_t deadline_ms)
+{
+	const struct timespec pause = {.tv_nsec = DRAIN_POLL_NS};
+	int64_t until_ms = time_monotonic_ms() + deadline_ms;
+
+	http_server_drain_start(self);
+	if (self->listen_fd < 0)
+		self->listen_fd = MHD_quiesce_daemon(self->daemon);
+	/* It must stay open until the daemon has stopped, but new clients should be refused, not left waiting. */
+	if (self->listen_fd >= 0)
+		shutdown(self->listen_fd, SHUT_RDWR);
+	while (atomic_load(&self->in_flight) > 0) {
+		if (time_monotonic_ms() >= until_ms)
+			return 1;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+void http_server_free(struct http_server *self)
+{
+	if (!self)
+		return;
+	if (self->daemon)
+		MHD_stop_daemon(self->daemon);
+	watchdog_stop(self);
+	if (self->listen_fd >= 0)
+		close(self->listen_fd);
+	credentials_unref(self->current);
+	pthread_cond_destroy(&self->wake);
+	pthread_mutex_destroy(&self->mutex);
+	free(self);
+}
+
+void http_server_freep(struct http_server **self)
+{
+	http_server_free(*self);
+	*self = NULL;
+}

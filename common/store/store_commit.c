@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_commit: old items and changes merged into a new file. Old items are copied byte for byte by their place in the
+ * old file; the new file is complete and on disk before it takes the old one's name. */
+#include "store/store_internal.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/vec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define COMMIT_DEPTH 32
+
+/* One item of the file to be: either bytes of the old file, or a number in the change. */
+struct entry {
+	enum store_item_kind kind;
+	char *namespace_name, *name; /* heap */
+	int64_t offset;		     /* in the old file; -1: new */
+	size_t n;		     /* bytes in the old file, or index in the change */
+};
+
+struct commit {
+	struct store *store;
+	const struct store_change *change;
+	int old_fd;
+	VEC(struct entry) entries;
+};
+
+static void commit_release(struct commit *self)
+{
+	for (size_t i = 0; i < self->entries.n; i++) {
+		free(self->entries.items[i].namespace_name);
+		free(self->entries.items[i].name);
+	}
+	vec_release(&self->entries);
+	closep(&self->old_fd);
+}
+
+static int names_by_parsing(const struct store_item *item, char **ret_namespace, char **ret_name, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *object = NULL;
+	struct json_object *metadata = NULL;
+	const char *namespace_name = "", *name = "";
+	int r = json_parse(item->text, item->n, COMMIT_DEPTH, &object, err);
+
+	if (!r)
+		r = json_get_object(object, "", "metadata", &metadata, err);
+	if (r >= 0)
+		r = json_get_string(metadata, "metadata", "namespace", &namespace_name, err);
+	if (r >= 0)
+		r = json_get_string(metadata, "metadata", "name", &name, err);
+	if (r < 0)
+		return r;
+	*ret_namespace = strdup(namespace_name);
+	*ret_name = strdup(name);
+	return *ret_namespace && *ret_name ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* `"key":"text"` at *at: a heap copy of the text, if it has no escapes. NULL otherwise. */
+static char *plain_member(const char **at, const char *end, const char *key)
+{
+	size_t n = strlen(key);
+	const char *start = *at + n, *stop;
+
+	if ((size_t)(end - *at) <= n || memcmp(*at, key, n) != 0)
+		return NULL;
+	stop = memchr(start, '"', (size_t)(end - start));
+	if (!stop || memchr(start, '\\', (size_t)(stop - start)))
+		return NULL;
+	*at = stop + 1;
+	return strndup(start, (size_t)(stop - start));
+}
+
+int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
+		     struct err *err)
+{
+	const char *at = memmem(item->text, MIN(item->n, (size_t)128), "\"metadata\":{", 12),
+		   *end = item->text + item->n;
+	int r = 0;
+
+	*ret_namespace = *ret_name = NULL;
+	if (at) {
+		at += 12;
+		*ret_namespace = plain_member(&at, end, "\"namespace\":\"");
+		if (*ret_namespace && at < end && *at == ',')
+			at++;
+		*ret_name = plain_member(&at, end, "\"name\":\"");
+	}
+	if (*ret_name && !*ret_namespace)
+		*ret_namespace = strdup("");
+	if (*ret_name && *ret_namespace)
+		return 0;
+	free(*ret_namespace);
+	free(*ret_name);
+	*ret_namespace = *ret_name = NULL;
+	r = names_by_parsing(item, ret_namespace, ret_name, err);
+	if (r)
+		err_wrap(err, "%s: byte %lld", path, (long long)item->offset);
+	return r;
+}
+
+static int add_old(void *context, const struct store_item *item, struct err *err)
+{
+	struct commit *self = context;
+	struct entry entry = {.kind = item->kind, .offset = item->offset, .n = item->n};
+	int r = store_item_names(item, self->store->path, &entry.namespace_name, &entry.name, err);
+
+	if (!r && vec_push(&self->entries, entry))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r) {
+		free(entry.namespace_name);
+		free(entry.name);
+	}
+	return r;
+}
+
+static int add_new(struct commit *self, enum store_item_kind kind, const char *namespace_name, const char *name,
+		   size_t i)
+{
+	struct entry entry = {
+		.kind = kind, .namespace_name = strdup(namespace_name), .name = strdup(name), .offset = -1, .n = i};
+
+	if (entry.namespace_name && entry.name && !vec_push(&self->entries, entry))
+		return 0;
+	free(entry.namespace_name);
+	free(entry.name);
+	return -ENOMEM;
+}
+
+static int add_changes(struct commit *self, struct err *err)
+{
+	const struct store_change *change = self->change;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < change->n_shapes; i++)
+		r = add_new(self, ITEM_SHAPE, "", change->shapes[i].name, i);
+	for (size_t i = 0; !r && i < change->n_profiles; i++)
+		r = add_new(self, ITEM_PROFILE, change->profiles[i]->namespace_name, change->profiles[i]->name, i);
+	for (size_t i = 0; !r && i < change->n_histories; i++)
+		r = add_new(self, ITEM_HISTORY, change->histories[i]->namespace_name, change->histories[i]->name, i);
+	return r ? err_set(err, r, "out of memory") : 0;
+}
+
+static int same_object(const struct entry *x, const struct entry *y)
+{
+	int r = (x->kind > y->kind) - (x->kind < y->kind);
+
+	r = r ? r : strcmp(x->namespace_name, y->namespace_name);
+	return r ? r : strcmp(x->name, y->name);
+}
+
+/* By kind, namespace, name; of one object the new version first, then the later one of the change. */
+static int compare(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int r = same_object(x, y);
+
+	if (r)
+		return r;
+	if ((x->offset < 0) != (y->offset < 0))
+		return x->offset < 0 ? -1 : 1;
+	return x->offset < 0 ? (x->n < y->n) - (x->n > y->n) : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int copy_old(const struct commit *self, const struct entry *entry, FILE *out)
+{
+	int64_t offset = entry->offset;
+	size_t left = entry->n;
+	char block[64 * 1024];
+
+	while (left) {
+		ssize_t n = pread(self->old_fd, block, MIN(left, sizeof(block)), offset);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		if (fwrite(block, 1, (size_t)n, out) != (size_t)n)
+			return -errno;
+		offset += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_entry(const struct commit *self, const struct entry *entry, struct strbuf *buf, FILE *out)
+{
+	int r;
+
+	if (entry->offset >= 0)
+		return copy_old(self, entry, out);
+	strbuf_clear(buf);
+	if (entry->kind == ITEM_SHAPE)
+		r = node_shape_encode(&self->change->shapes[entry->n], buf);
+	else if (entry->kind == ITEM_PROFILE)
+		r = profile_encode(self->change->profiles[entry->n], buf);
+	else
+		r = history_encode(self->change->histories[entry->n], buf);
+	if (!r && fwrite(buf->text, 1, buf->len, out) != buf->len)
+		r = -errno;
+	return r;
+}
+
+static int write_list(const struct commit *self, FILE *out)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES);
+	const struct entry *last = NULL;
+	int r = 0;
+
+	fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[", out);
+	for (size_t i = 0; !r && i < self->entries.n; i++) {
+		const struct entry *entry = &self->entries.items[i];
+
+		if (last && same_object(last, entry) == 0)
+			continue;
+		fputs(last ? ",\n" : "\n", out);
+		r = write_entry(self, entry, &buf, out);
+		last = entry;
+	}
+	fputs("\n]}\n", out);
+	if (!r && (fflush(out) || ferror(out)))
+		r = errno ? -errno : -EIO;
+	if (!r && (fchmod(fileno(out), 0644) || fsync(fileno(out))))
+		r = -errno;
+	return r;
+}
+
+static int sync_folder(const char *path)
+{
+	CLEANUP(closep) int fd = -1;
+	char copy[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) ? -errno : 0;
+}
+
+static int write_file(const struct commit *self, struct err *err)
+{
+	const char *path = self->store->path;
+	char temporary[PATH_MAX];
+	FILE *out;
+	int fd, r;
+
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
+		return err_set_at(err, -ENAMETOOLONG, path, 0, 0, "path too long");
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return err_set_at(err, -errno, path, 0, 0, "cannot create: %s", strerror(errno));
+	out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		unlink(temporary);
+		return err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
+	}
+	errno = 0;
+	r = write_list(self, out);
+	if (fclose(out) && !r)
+		r = -errno;
+	if (!r && rename(temporary, path))
+		r = -errno;
+	if (r)
+		unlink(temporary);
+	else
+		r = sync_folder(path);
+	return r ? err_set_at(err, r, path, 0, 0, "cannot write: %s", strerror(-r)) : 0;
+}
+
+int store_commit(struct store *self, const struct store_change *change, struct err *err)
+{
+	CLEANUP(commit_release) struct commit commit = {.store = self, .change = change, .old_fd = -1};
+	struct store_scan scan = {.wants = {true, true, true}, .context = &commit, .item = add_old};
+	int r;
+
+	if (self->lock_fd < 0)
+		return err_set_at(err, -EACCES, self->path, 0, 0, "the store was opened for reading");
+	r = store_open_data(self, &commit.old_fd, err);
+	if (!r && commit.old_fd >= 0)
+		r = store_scan(commit.old_fd, self->path, &scan, err);
+	if (!r)
+		r = add_changes(&commit, err);
+	if (r)
+		return r;
+	if (commit.entries.n)
+		qsort(commit.entries.items, commit.entries.n, sizeof(*commit.entries.items), compare);
+	return write_file(&commit, err);
+}
