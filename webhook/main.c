@@ -3,10 +3,8 @@
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "config/config.h"
-#include "serve/serve_command.h"
-#ifdef WITH_REVIEW
 #include "review/review_command.h"
-#endif
+#include "serve/serve_command.h"
 
 #include <stdio.h>
 
@@ -49,9 +47,7 @@ int main(int argc, char **argv)
 {
 	const struct cli_command commands[] = {
 		serve_command,
-#ifdef WITH_REVIEW
 		review_command,
-#endif
 		{NULL, NULL, NULL, NULL, NULL},
 	};
 	const struct cli_program program = {

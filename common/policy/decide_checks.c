@@ -90,7 +90,7 @@ static const char *figures(const struct deciding *self, const struct sized *item
 	if (rec->runs > 0 && rec->peak_bytes > 0)
 		return arena_printf(self->arena, "; %s so far: peak %s", runs, HUMAN(rec->peak_bytes));
 	if (item->is_main && self->nodes.share_memory_bytes > 0)
-		return arena_printf(self->arena, "; no past runs; its share of a node (%s) is %s", text_part(self),
+		return arena_printf(self->arena, "; no past runs; the share of %s is %s", text_part(self),
 				    HUMAN(self->nodes.share_memory_bytes));
 	return item->is_main ? "; no past runs" : "";
 }
@@ -114,6 +114,20 @@ static const char *proof(const struct deciding *self, const struct sized *item, 
 	return arena_printf(self->arena, "below the peak %s of %s", HUMAN(rec->peak_bytes), runs);
 }
 
+/* The peak is in the sentence already: what is added says only by how much. */
+static const char *why_raised(const struct deciding *self, const struct sized *item)
+{
+	const struct recommendation *rec = &item->rec;
+
+	if (item->profile->spec.pin_limit_bytes > 0)
+		return "pinned";
+	if (item->fields[SIZED_MEMORY][SIZE_LIMIT].proposal.to_bytes < rec->limit_bytes)
+		return "size of the node";
+	if (rec->proven_bytes > 0 && rec->proven_bytes >= rec->peak_bytes)
+		return "after an OOM kill";
+	return arena_printf(self->arena, "+ %d%%", (rec->buffer_permille + 5) / 10);
+}
+
 static int check_limit_below_peak(struct deciding *self)
 {
 	int r = 0;
@@ -131,14 +145,10 @@ static int check_limit_below_peak(struct deciding *self)
 		said = proof(self, item, bytes);
 		if (!said)
 			return -ENOMEM;
-		/* The peak is in the sentence already: what is added says only by how much. */
 		r = add_field(self, CHECK_MEMORY_LIMIT_BELOW_PEAK, item, SIZED_MEMORY, SIZE_LIMIT,
 			      arena_printf(self->arena, "memory limit %s%s is %s", is_pod_level ? "of the pod " : "",
 					   EXACT(bytes), said),
-			      item->rec.limit_bytes > item->rec.proven_bytes &&
-					      item->rec.proven_bytes >= item->rec.peak_bytes
-				      ? "after an OOM kill"
-				      : arena_printf(self->arena, "+ %d%%", (item->rec.buffer_permille + 5) / 10));
+			      why_raised(self, item));
 	}
 	return r;
 }
@@ -234,19 +244,18 @@ static int over_share(struct deciding *self, enum check_id check, enum sized_res
 	int64_t bar = size_scale_permille(share, self->policy->sizing.over_share_permille);
 	int f = fields[SIZE_LIMIT].now_bytes > bar ? SIZE_LIMIT : SIZE_REQUEST;
 	int64_t now = fields[SIZE_LIMIT].now_bytes;
-	const char *part = text_part(self), *why;
+	const char *part = text_part(self);
 
 	if (f == SIZE_REQUEST)
 		now = k8s_pod_effective_request(&self->pod, sized_resource_of(resource));
 	if (share <= 0 || now <= bar)
 		return 0;
-	why = text_why_limit(self, item);
 	if (!part)
 		return -ENOMEM;
 	return add_field(self, check, item, resource, f,
-			 arena_printf(self->arena, "%s %s %s is above its %s share of a node (%s)", what,
+			 arena_printf(self->arena, "%s %s %s exceeds the %s share of %s", what,
 				      f == SIZE_LIMIT ? "limit" : "request", EXACT(now), HUMAN(share), part),
-			 why);
+			 "");
 }
 
 static int check_over_share(struct deciding *self)
@@ -272,7 +281,7 @@ static int check_usage_over_share(struct deciding *self)
 		return -ENOMEM;
 	return add(self, CHECK_USAGE_OVER_GPU_SHARE, false, item->container,
 		   pointer_of(self, item, SIZED_MEMORY, SIZE_LIMIT),
-		   arena_printf(self->arena, "%s peaked at %s, above the %s share of a node (%s)", runs,
+		   arena_printf(self->arena, "%s peaked at %s, above the %s share of %s", runs,
 				HUMAN(item->rec.peak_bytes), HUMAN(share), part));
 }
 
@@ -292,9 +301,19 @@ static int check_request_below_median(struct deciding *self)
 		r = add_field(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, item, SIZED_MEMORY, SIZE_REQUEST,
 			      arena_printf(self->arena, "memory request %s is below the median use %s",
 					   EXACT(request->now_bytes), HUMAN(item->rec.median_bytes)),
-			      arena_printf(self->arena, "%s", runs));
+			      request->proposal.to_bytes < item->rec.request_bytes ? "its limit" : runs);
 	}
 	return r;
+}
+
+static const char *why_lowered(const struct deciding *self, const struct sized *item, int f)
+{
+	const struct recommendation *rec = &item->rec;
+	int64_t want = f == SIZE_LIMIT ? rec->limit_bytes : rec->request_bytes;
+
+	if (item->fields[SIZED_MEMORY][f].proposal.to_bytes > want)
+		return "one step down";
+	return f == SIZE_LIMIT ? arena_printf(self->arena, "+ %d%%", (rec->buffer_permille + 5) / 10) : "";
 }
 
 static int check_over_provisioned(struct deciding *self)
@@ -317,7 +336,7 @@ static int check_over_provisioned(struct deciding *self)
 			      arena_printf(self->arena, "memory %s %s, but %s %s %s", is_limit ? "limit" : "request",
 					   EXACT(fields[f].now_bytes), runs, is_limit ? "peaked at" : "had a median of",
 					   HUMAN(is_limit ? item->rec.peak_bytes : item->rec.median_bytes)),
-			      is_limit ? text_why_limit(self, item) : text_why_request(self, item));
+			      why_lowered(self, item, f));
 	}
 	return r;
 }
