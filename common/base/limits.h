@@ -34,7 +34,11 @@
 /* Prometheus. */
 #define LIMIT_PROM_LABELSET_BYTES (64 * KIB)
 #define LIMIT_PROM_ERROR_BYTES	  (64 * KIB)
+#define LIMIT_PROM_QUERY_BYTES	  (256 * KIB) /* one expression with its list of namespaces */
 #define LIMIT_PROM_SERIES	  2000000 /* of one answer */
+#define LIMIT_PROM_METADATA_BYTES (4 * MIB) /* names of metrics, labels or namespaces */
+#define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; beyond it the window is halved */
+#define LIMIT_COLLECTOR_BYTES	  (512 * MIB) /* state of runs that are not over */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */
 #define LIMIT_PROFILE_BYTES	1024 /* spec + status with one variant; 512 more for each further one */

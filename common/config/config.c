@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -191,9 +192,13 @@ int config_parse(const char *text, size_t n, const char *name, const char *folde
 /* The folder of a file, absolute, so that a printed configuration means the same files anywhere. */
 static char *folder_of(const char *path)
 {
-	CLEANUP(freep) char *copy = strdup(path);
+	char copy[PATH_MAX];
 
-	return copy ? realpath(dirname(copy), NULL) : NULL;
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return realpath(dirname(copy), NULL);
 }
 
 int config_load(const char *path, struct config **ret, struct err *err)

@@ -143,6 +143,23 @@ static const char checks_intro[] =
 	"An action never does more than the mode: in mode `observe` everything is at most a warning.\n\n"
 	"| check | default | finding |\n|---|---|---|\n";
 
+static const char checks_outro[] =
+	"\n## Findings as JSON\n\n"
+	"`memtamer-webhook review -o json` prints an array of findings, in the order of files, documents and pods:\n\n"
+	"| member | meaning |\n|---|---|\n"
+	"| `file`, `line`, `column` | where; lines and columns count from 1, columns in characters; standard input is "
+	"`stdin` |\n"
+	"| `kind`, `name`, `namespace` | the object that is, or makes, the pod |\n"
+	"| `role` | which of its pods (`worker`, a task, a replicated job); empty when there is one kind |\n"
+	"| `container` | empty: the whole pod |\n"
+	"| `check`, `action` | which check, and what is done about it: `warn`, `patch` or `deny` |\n"
+	"| `message` | the finding in words |\n"
+	"| `sizes` | with `patch`, what is set: `resource`, `field` (`request` or `limit`), `from` (null: absent), "
+	"`to`, `rule`, "
+	"`reason` |\n\n"
+	"`-o sarif` is SARIF 2.1.0: `deny` has level `error`, the others `warning`; the property `action` tells them "
+	"apart.\n";
+
 int checks_render_docs(struct strbuf *buf)
 {
 	strbuf_adds(buf, checks_intro);
@@ -152,5 +169,6 @@ int checks_render_docs(struct strbuf *buf)
 	for (int i = 0; i < CHECK_COUNT_; i++)
 		strbuf_addf(buf, "\n## %s\n\n%s (default: `%s`). %s\n", check_table[i].name, check_table[i].title,
 			    check_action_names[check_table[i].default_action], check_table[i].text);
+	strbuf_adds(buf, checks_outro);
 	return buf->status;
 }

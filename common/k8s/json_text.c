@@ -2,7 +2,6 @@
 #include "k8s/json_text.h"
 
 #include "base/limits.h"
-#include "k8s/scan.h"
 
 #include <errno.h>
 
@@ -26,14 +25,8 @@ static int too_many_tokens(struct json_text *self)
 	return err_set(self->err, -E2BIG, "more than %d tokens", LIMIT_REVIEW_TOKENS);
 }
 
-int json_text_expect(struct json_text *self, char c)
+int json_text_expect_slow(struct json_text *self, char c)
 {
-	char found = json_text_peek(self);
-
-	if (found == c) {
-		self->pos++;
-		return 0;
-	}
 	if (self->pos == self->n)
 		return ends_early(self);
 	return err_set(self->err, -EINVAL, "expected '%c' at byte %zu", c, self->pos);
@@ -121,7 +114,7 @@ static size_t utf8_length(const unsigned char *p, size_t n)
 	return length;
 }
 
-int json_text_string(struct json_text *self, struct json_string *ret)
+int json_text_string_slow(struct json_text *self, struct json_string *ret)
 {
 	*ret = (struct json_string){.from = self->pos};
 	if (self->pos == self->n)
@@ -158,70 +151,68 @@ int json_text_string(struct json_text *self, struct json_string *ret)
 	return 0;
 }
 
-static void add_utf8(struct strbuf *buf, uint32_t value)
+static size_t put_utf8(char *to, uint32_t value)
 {
-	char bytes[4];
-
 	if (value < 0x80) {
-		strbuf_addc(buf, (char)value);
-	} else if (value < 0x800) {
-		bytes[0] = (char)(0xc0 | value >> 6);
-		bytes[1] = (char)(0x80 | (value & 0x3f));
-		strbuf_add(buf, bytes, 2);
-	} else if (value < 0x10000) {
-		bytes[0] = (char)(0xe0 | value >> 12);
-		bytes[1] = (char)(0x80 | (value >> 6 & 0x3f));
-		bytes[2] = (char)(0x80 | (value & 0x3f));
-		strbuf_add(buf, bytes, 3);
-	} else {
-		bytes[0] = (char)(0xf0 | value >> 18);
-		bytes[1] = (char)(0x80 | (value >> 12 & 0x3f));
-		bytes[2] = (char)(0x80 | (value >> 6 & 0x3f));
-		bytes[3] = (char)(0x80 | (value & 0x3f));
-		strbuf_add(buf, bytes, 4);
+		to[0] = (char)value;
+		return 1;
 	}
+	if (value < 0x800) {
+		to[0] = (char)(0xc0 | value >> 6);
+		to[1] = (char)(0x80 | (value & 0x3f));
+		return 2;
+	}
+	if (value < 0x10000) {
+		to[0] = (char)(0xe0 | value >> 12);
+		to[1] = (char)(0x80 | (value >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (value & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | value >> 18);
+	to[1] = (char)(0x80 | (value >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (value >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (value & 0x3f));
+	return 4;
 }
 
-/* The character of the \u escape at `p` (6 bytes, or 12 for a pair); returns how many bytes it took. */
-static size_t unescape_unicode(const char *p, size_t n, struct strbuf *ret)
+/* The character of the \u escape at `p` (6 bytes, or 12 for a pair); `*ret_taken` is how many bytes it took. */
+static uint32_t unicode_of(const char *p, size_t n, size_t *ret_taken)
 {
 	uint32_t high = (uint32_t)hex4(p + 2), low;
 
-	if (high < 0xd800 || high >= 0xe000) {
-		add_utf8(ret, high);
-		return 6;
-	}
+	*ret_taken = 6;
+	if (high < 0xd800 || high >= 0xe000)
+		return high;
 	if (high < 0xdc00 && n >= 12 && p[6] == '\\' && p[7] == 'u') {
 		low = (uint32_t)hex4(p + 8);
 		if (low >= 0xdc00 && low < 0xe000) {
-			add_utf8(ret, 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
-			return 12;
+			*ret_taken = 12;
+			return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 		}
 	}
-	add_utf8(ret, 0xfffd);
-	return 6;
+	return 0xfffd;
 }
 
-int json_text_unescape(struct str inside, struct strbuf *ret)
+size_t json_text_unescape(struct str inside, char *ret)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	size_t i = 0;
+	size_t i = 0, n = 0, taken;
 
-	strbuf_clear(ret);
 	while (i < inside.n) {
 		const char *p = inside.p + i;
 
+		taken = 1;
 		if (*p != '\\') {
-			strbuf_addc(ret, *p);
-			i++;
+			ret[n++] = *p;
 		} else if (p[1] == 'u') {
-			i += unescape_unicode(p, inside.n - i, ret);
+			n += put_utf8(ret + n, unicode_of(p, inside.n - i, &taken));
 		} else {
-			strbuf_addc(ret, to[strchr(from, p[1]) - from]);
-			i += 2;
+			ret[n++] = to[strchr(from, p[1]) - from];
+			taken = 2;
 		}
+		i += taken;
 	}
-	return ret->status ? -ENOMEM : 0;
+	return n;
 }
 
 /* --- Other values --- */
@@ -290,6 +281,15 @@ int json_text_scalar(struct json_text *self)
 
 /* --- Skipping --- */
 
+/* Without a machine instruction for it, which not every x86-64 has, the compiler calls a table. */
+static inline int count_bits(uint64_t x)
+{
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (int)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* State of a skip between blocks. */
 struct skip {
 	uint64_t in_string;   /* all ones or zero */
@@ -350,7 +350,7 @@ static int skip_block(struct skip *skip, const char *p, size_t *tokens, int *ret
 {
 	struct scan_masks masks;
 	uint64_t inside, controls;
-	int end = SCAN_BLOCK + 1;
+	int end = SCAN_BLOCK + 1, opened, closed;
 
 	scan_block(p, &masks);
 	if (masks.backslash | skip->is_escaped)
@@ -360,10 +360,11 @@ static int skip_block(struct skip *skip, const char *p, size_t *tokens, int *ret
 	masks.open &= ~inside;
 	masks.close &= ~inside;
 	masks.comma &= ~inside;
+	opened = count_bits(masks.open);
+	closed = count_bits(masks.close);
 	/* Far from both ends of the nesting only the sums matter. */
-	if (__builtin_popcountll(masks.close) < skip->depth &&
-	    skip->depth + __builtin_popcountll(masks.open) <= skip->max_depth)
-		skip->depth += __builtin_popcountll(masks.open) - __builtin_popcountll(masks.close);
+	if (closed < skip->depth && skip->depth + opened <= skip->max_depth)
+		skip->depth += opened - closed;
 	else
 		end = follow_brackets(skip, masks.open, masks.close);
 	if (end < 0)
@@ -373,7 +374,7 @@ static int skip_block(struct skip *skip, const char *p, size_t *tokens, int *ret
 		masks.open &= (UINT64_C(1) << end) - 1;
 		masks.comma &= (UINT64_C(1) << end) - 1;
 	}
-	*tokens += (size_t)__builtin_popcountll(masks.open | masks.comma);
+	*tokens += (size_t)count_bits(masks.open | masks.comma);
 	if (!controls)
 		return end;
 	*ret_at = __builtin_ctzll(controls);

@@ -6,58 +6,49 @@
 
 #include <errno.h>
 
-static int decode_texts(struct json_object *object, const char *key, struct arena *arena, const char ***ret,
+static int decode_texts(const struct doc *object, const char *key, struct arena *arena, const char ***ret,
 			size_t *ret_n, struct err *err)
 {
-	struct json_object *array;
-	int r = json_get_array(object, "", key, &array, err);
-	size_t n;
+	const struct doc *array = NULL;
+	int r = decode_array(object, key, &array, err);
 
-	if (r)
-		return r == JSON_ABSENT ? 0 : r;
-	n = json_object_array_length(array);
-	*ret = arena_array(arena, n, sizeof(**ret));
+	if (r || !array)
+		return r;
+	*ret = arena_array(arena, array->n_items, sizeof(**ret));
 	if (!*ret)
 		return decode_oom(err);
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-
-		if (!json_object_is_type(item, json_type_string))
-			return decode_at(err_set(err, -EINVAL, "expected string, found %s",
-						 json_type_to_name(json_object_get_type(item))),
-					 err, "%s[%zu]", key, i);
-		(*ret)[i] = arena_strdup(arena, json_object_get_string(item));
-		if (!(*ret)[i])
-			return decode_oom(err);
+	for (const struct doc *item = array->first; item; item = item->next) {
+		if (item->type != DOC_STRING)
+			return decode_at(decode_type_error(item, "string", err), err, "%s[%zu]", key, *ret_n);
+		(*ret)[(*ret_n)++] = item->text;
 	}
-	*ret_n = n;
 	return 0;
 }
 
-/* Projection leaves null in place of variables that nobody reads. */
-static int decode_env(struct json_object *object, struct arena *arena, struct k8s_container *ret, struct err *err)
+/* Items that the allow-list does not keep are null. */
+static int decode_env(const struct doc *object, struct arena *arena, struct k8s_container *ret, struct err *err)
 {
-	struct json_object *array;
-	int r = json_get_array(object, "", "env", &array, err);
-	size_t n;
+	const struct doc *array = NULL;
+	int r = decode_array(object, "env", &array, err);
+	size_t i = 0;
 
-	if (r)
-		return r == JSON_ABSENT ? 0 : r;
-	n = json_object_array_length(array);
+	if (r || !array)
+		return r;
 	ret->has_env = true;
-	ret->env = arena_array(arena, n, sizeof(*ret->env));
+	ret->env = arena_array(arena, array->n_items, sizeof(*ret->env));
 	if (!ret->env)
 		return decode_oom(err);
-	for (size_t i = 0; !r && i < n; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
+	for (const struct doc *item = array->first; !r && item; item = item->next, i++) {
 		struct k8s_env *env = &ret->env[ret->n_env];
 
-		if (!item)
+		if (item->type == DOC_NULL)
 			continue;
+		if (item->type != DOC_OBJECT)
+			return decode_at(decode_type_error(item, "object", err), err, "env[%zu]", i);
 		env->name = "";
-		r = decode_string(item, "name", arena, &env->name, err);
+		r = decode_string(item, "name", &env->name, err);
 		if (!r)
-			r = decode_string(item, "value", arena, &env->value, err);
+			r = decode_string(item, "value", &env->value, err);
 		if (env->value && !*env->value)
 			env->value = NULL;
 		ret->n_env++;
@@ -66,44 +57,38 @@ static int decode_env(struct json_object *object, struct arena *arena, struct k8
 	return r;
 }
 
-static int decode_mounts(struct json_object *object, struct arena *arena, struct k8s_container *ret, struct err *err)
+static int decode_mounts(const struct doc *object, struct arena *arena, struct k8s_container *ret, struct err *err)
 {
-	struct json_object *array;
-	int r = decode_array(object, "volumeMounts", &array, &ret->n_mounts, err);
+	const struct doc *item;
+	size_t n;
+	int r = decode_items(object, "volumeMounts", &item, &n, err);
 
-	if (r || !ret->n_mounts)
+	if (r || !n)
 		return r;
-	ret->mounts = arena_array(arena, ret->n_mounts, sizeof(*ret->mounts));
+	ret->mounts = arena_array(arena, n, sizeof(*ret->mounts));
 	if (!ret->mounts)
 		return decode_oom(err);
-	for (size_t i = 0; !r && i < ret->n_mounts; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
+	for (; !r && item; item = item->next) {
+		struct k8s_mount *mount = &ret->mounts[ret->n_mounts];
 
-		ret->mounts[i] = (struct k8s_mount){"", ""};
-		r = decode_string(item, "name", arena, &ret->mounts[i].volume, err);
+		*mount = (struct k8s_mount){"", ""};
+		r = decode_string(item, "name", &mount->volume, err);
 		if (!r)
-			r = decode_string(item, "mountPath", arena, &ret->mounts[i].path, err);
-		decode_at(r, err, "volumeMounts[%zu]", i);
+			r = decode_string(item, "mountPath", &mount->path, err);
+		decode_at(r, err, "volumeMounts[%zu]", ret->n_mounts++);
 	}
 	return r;
 }
 
-static int decode_bool(struct json_object *object, const char *key, bool *ret, struct err *err)
-{
-	int r = json_get_bool(object, "", key, ret, err);
-
-	return r == JSON_ABSENT ? 0 : r;
-}
-
-static int decode_container(struct json_object *object, struct arena *arena, struct k8s_container *ret, struct err *err)
+static int decode_container(const struct doc *object, struct arena *arena, struct k8s_container *ret, struct err *err)
 {
 	const char *restart_policy = "";
 	int r;
 
 	ret->name = ret->image = "";
-	r = decode_string(object, "name", arena, &ret->name, err);
+	r = decode_string(object, "name", &ret->name, err);
 	if (!r)
-		r = decode_string(object, "image", arena, &ret->image, err);
+		r = decode_string(object, "image", &ret->image, err);
 	if (!r)
 		r = decode_texts(object, "command", arena, &ret->command, &ret->n_command, err);
 	if (!r)
@@ -119,128 +104,153 @@ static int decode_container(struct json_object *object, struct arena *arena, str
 	if (!r)
 		r = decode_resources(object, arena, &ret->resources, err);
 	if (!r && ret->type == K8S_CONTAINER_INIT) {
-		r = decode_string(object, "restartPolicy", arena, &restart_policy, err);
+		r = decode_string(object, "restartPolicy", &restart_policy, err);
 		if (strcmp(restart_policy, "Always") == 0)
 			ret->type = K8S_CONTAINER_SIDECAR;
 	}
 	return r;
 }
 
-static int decode_containers(struct json_object *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_container_list(const struct doc *first, const char *key, enum k8s_container_type type,
+				 struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	static const char *const keys[] = {"containers", "initContainers"};
-	struct json_object *arrays[2];
-	size_t n[2];
+	size_t index = 0;
 
-	for (int k = 0; k < 2; k++) {
-		int r = decode_array(spec, keys[k], &arrays[k], &n[k], err);
-
-		if (r)
-			return r;
-		if (n[k] > LIMIT_POD_CONTAINERS)
-			return decode_at(err_set(err, -E2BIG, "more than %d containers", LIMIT_POD_CONTAINERS), err,
-					 "%s", keys[k]);
-	}
-	if (n[0] == 0)
-		return decode_at(err_set(err, -EINVAL, "a pod has at least one container"), err, "containers");
-	if (n[0] + n[1] > LIMIT_POD_CONTAINERS)
-		return err_set(err, -E2BIG, "more than %d containers", LIMIT_POD_CONTAINERS);
-	ret->containers = arena_array(arena, n[0] + n[1], sizeof(*ret->containers));
-	if (!ret->containers)
-		return decode_oom(err);
-	ret->n_main = n[0];
-	for (size_t i = 0; i < n[0] + n[1]; i++) {
-		int k = i >= n[0];
-		size_t index = k ? i - n[0] : i;
-		struct k8s_container *container = &ret->containers[i];
+	for (const struct doc *item = first; item; item = item->next, index++) {
+		struct k8s_container *container = &ret->containers[ret->n_containers++];
 		int r;
 
-		container->type = k ? K8S_CONTAINER_INIT : K8S_CONTAINER_MAIN;
+		container->type = type;
 		container->index = index;
-		r = decode_container(json_object_array_get_idx(arrays[k], index), arena, container, err);
+		r = decode_container(item, arena, container, err);
 		if (r)
-			return decode_at(r, err, "%s[%zu]", keys[k], index);
-		ret->n_containers++;
+			return decode_at(r, err, "%s[%zu]", key, index);
 	}
 	return 0;
 }
 
-static int decode_emptydir(struct json_object *volume, struct arena *arena, struct k8s_volume *ret, struct err *err)
+static int decode_containers(const struct doc *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	struct json_object *emptydir;
-	const char *medium = "";
-	int r = json_get_object(volume, "", "emptyDir", &emptydir, err);
+	const struct doc *mains, *inits;
+	size_t n_main, n_init;
+	int r = decode_items(spec, "containers", &mains, &n_main, err);
 
+	if (!r)
+		r = decode_items(spec, "initContainers", &inits, &n_init, err);
 	if (r)
-		return r == JSON_ABSENT ? 0 : r;
+		return r;
+	if (n_main == 0)
+		return decode_at(err_set(err, -EINVAL, "a pod has at least one container"), err, "containers");
+	if (n_main + n_init > LIMIT_POD_CONTAINERS)
+		return err_set(err, -E2BIG, "more than %d containers", LIMIT_POD_CONTAINERS);
+	ret->containers = arena_array(arena, n_main + n_init, sizeof(*ret->containers));
+	if (!ret->containers)
+		return decode_oom(err);
+	ret->n_main = n_main;
+	r = decode_container_list(mains, "containers", K8S_CONTAINER_MAIN, arena, ret, err);
+	if (!r)
+		r = decode_container_list(inits, "initContainers", K8S_CONTAINER_INIT, arena, ret, err);
+	return r;
+}
+
+static int decode_emptydir(const struct doc *volume, struct k8s_volume *ret, struct err *err)
+{
+	const struct doc *emptydir = NULL;
+	const char *medium = "";
+	int r = decode_object(volume, "emptyDir", &emptydir, err);
+
+	if (r || !emptydir)
+		return r;
 	ret->is_emptydir = true;
-	r = decode_string(emptydir, "medium", arena, &medium, err);
+	r = decode_string(emptydir, "medium", &medium, err);
 	ret->is_memory = strcmp(medium, "Memory") == 0;
 	if (!r)
-		r = decode_at(decode_amount(json_member(emptydir, "sizeLimit"), false, arena, &ret->size_limit, err),
-			      err, "sizeLimit");
+		r = decode_at(decode_amount(doc_member(emptydir, "sizeLimit"), false, &ret->size_limit, err), err,
+			      "sizeLimit");
 	return decode_at(r, err, "emptyDir");
 }
 
-static int decode_volumes(struct json_object *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_volumes(const struct doc *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	struct json_object *array;
-	int r = decode_array(spec, "volumes", &array, &ret->n_volumes, err);
+	const struct doc *item;
+	size_t n;
+	int r = decode_items(spec, "volumes", &item, &n, err);
 
-	if (r || !ret->n_volumes)
+	if (r || !n)
 		return r;
-	ret->volumes = arena_array(arena, ret->n_volumes, sizeof(*ret->volumes));
+	ret->volumes = arena_array(arena, n, sizeof(*ret->volumes));
 	if (!ret->volumes)
 		return decode_oom(err);
-	for (size_t i = 0; !r && i < ret->n_volumes; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		struct k8s_volume *volume = &ret->volumes[i];
+	for (; !r && item; item = item->next) {
+		struct k8s_volume *volume = &ret->volumes[ret->n_volumes];
 
 		volume->name = "";
-		volume->is_persistent = json_member(item, "persistentVolumeClaim") || json_member(item, "ephemeral");
-		r = decode_string(item, "name", arena, &volume->name, err);
+		volume->is_persistent = doc_member(item, "persistentVolumeClaim") || doc_member(item, "ephemeral");
+		r = decode_string(item, "name", &volume->name, err);
 		if (!r)
-			r = decode_emptydir(item, arena, volume, err);
-		decode_at(r, err, "volumes[%zu]", i);
+			r = decode_emptydir(item, volume, err);
+		decode_at(r, err, "volumes[%zu]", ret->n_volumes++);
 	}
 	return r;
 }
 
-static int decode_owners(struct json_object *metadata, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_owner(const struct doc *item, struct k8s_owner *ret, struct err *err)
 {
-	struct json_object *array;
-	int r = decode_array(metadata, "ownerReferences", &array, &ret->n_owners, err);
+	int r;
 
-	if (r || !ret->n_owners)
+	*ret = (struct k8s_owner){.api_version = "", .kind = "", .name = "", .uid = ""};
+	r = decode_string(item, "apiVersion", &ret->api_version, err);
+	if (!r)
+		r = decode_string(item, "kind", &ret->kind, err);
+	if (!r)
+		r = decode_string(item, "name", &ret->name, err);
+	if (!r)
+		r = decode_string(item, "uid", &ret->uid, err);
+	if (!r)
+		r = decode_bool(item, "controller", &ret->is_controller, err);
+	return r;
+}
+
+static int decode_owners(const struct doc *metadata, struct arena *arena, struct k8s_pod *ret, struct err *err)
+{
+	const struct doc *item;
+	size_t n;
+	int r = decode_items(metadata, "ownerReferences", &item, &n, err);
+
+	if (r || !n)
 		return r;
-	ret->owners = arena_array(arena, ret->n_owners, sizeof(*ret->owners));
+	ret->owners = arena_array(arena, n, sizeof(*ret->owners));
 	if (!ret->owners)
 		return decode_oom(err);
-	for (size_t i = 0; !r && i < ret->n_owners; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		struct k8s_owner *owner = &ret->owners[i];
-
-		*owner = (struct k8s_owner){.api_version = "", .kind = "", .name = "", .uid = ""};
-		r = decode_string(item, "apiVersion", arena, &owner->api_version, err);
-		if (!r)
-			r = decode_string(item, "kind", arena, &owner->kind, err);
-		if (!r)
-			r = decode_string(item, "name", arena, &owner->name, err);
-		if (!r)
-			r = decode_string(item, "uid", arena, &owner->uid, err);
-		if (!r)
-			r = decode_bool(item, "controller", &owner->is_controller, err);
-		decode_at(r, err, "ownerReferences[%zu]", i);
+	for (; !r && item; item = item->next) {
+		r = decode_owner(item, &ret->owners[ret->n_owners], err);
+		decode_at(r, err, "ownerReferences[%zu]", ret->n_owners++);
 	}
+	return r;
+}
+
+/* The pair of an expression `key In [value]`; others pin nothing. */
+static int decode_expression(const struct doc *item, struct arena *arena, struct k8s_labels *ret, struct err *err)
+{
+	const char *operator_ = "", *key = NULL, **values = NULL;
+	size_t n_values = 0;
+	int r = decode_string(item, "operator", &operator_, err);
+
+	if (!r)
+		r = decode_string(item, "key", &key, err);
+	if (!r && strcmp(operator_, "In") == 0)
+		r = decode_texts(item, "values", arena, &values, &n_values, err);
+	if (!r && key && n_values == 1)
+		ret->items[ret->n++] = (struct k8s_label){key, values[0]};
 	return r;
 }
 
 /* Pairs of the one required term: terms are alternatives, so several of them pin nothing by themselves. */
-static int decode_term(struct json_object *term, struct arena *arena, struct k8s_labels *ret, struct err *err)
+static int decode_term(const struct doc *term, struct arena *arena, struct k8s_labels *ret, struct err *err)
 {
-	struct json_object *array;
-	size_t n;
-	int r = decode_array(term, "matchExpressions", &array, &n, err);
+	const struct doc *item;
+	size_t n, i = 0;
+	int r = decode_items(term, "matchExpressions", &item, &n, err);
 
 	if (r || !n)
 		return r;
@@ -248,58 +258,42 @@ static int decode_term(struct json_object *term, struct arena *arena, struct k8s
 	if (!ret->items)
 		return decode_oom(err);
 	ret->is_present = true;
-	for (size_t i = 0; !r && i < n; i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		const char *operator= "", *key = NULL, **values = NULL;
-		size_t n_values = 0;
-
-		r = decode_string(item, "operator", arena, &operator, err);
-		if (!r)
-			r = decode_string(item, "key", arena, &key, err);
-		if (!r && strcmp(operator, "In") == 0)
-			r = decode_texts(item, "values", arena, &values, &n_values, err);
-		if (!r && key && n_values == 1)
-			ret->items[ret->n++] = (struct k8s_label){key, values[0]};
-		decode_at(r, err, "matchExpressions[%zu]", i);
-	}
+	for (; !r && item; item = item->next)
+		r = decode_at(decode_expression(item, arena, ret, err), err, "matchExpressions[%zu]", i++);
 	return r;
 }
 
-static int decode_affinity(struct json_object *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_affinity(const struct doc *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	static const char *const path[] = {"affinity", "nodeAffinity",
-					   "requiredDuringSchedulingIgnoredDuringExecution"};
-	struct json_object *object = spec, *terms;
+	const struct doc *affinity = NULL, *node = NULL, *required = NULL, *terms;
 	size_t n;
-	int r = 0;
+	int r = decode_object(spec, "affinity", &affinity, err);
 
-	for (size_t i = 0; !r && i < ARRAY_LEN(path); i++)
-		r = json_get_object(object, "", path[i], &object, err);
-	if (r)
-		return r == JSON_ABSENT ? 0 : decode_at(r, err, "affinity");
-	r = decode_array(object, "nodeSelectorTerms", &terms, &n, err);
+	if (r || !affinity)
+		return r;
+	r = decode_object(affinity, "nodeAffinity", &node, err);
+	if (!r)
+		r = decode_object(node, "requiredDuringSchedulingIgnoredDuringExecution", &required, err);
+	if (r || !required)
+		return decode_at(r, err, "affinity");
+	r = decode_items(required, "nodeSelectorTerms", &terms, &n, err);
 	if (!r && n == 1)
-		r = decode_at(decode_term(json_object_array_get_idx(terms, 0), arena, &ret->required_affinity, err),
-			      err, "nodeSelectorTerms[0]");
-	return decode_at(r, err, "affinity.nodeAffinity.%s", path[2]);
+		r = decode_at(decode_term(terms, arena, &ret->required_affinity, err), err, "nodeSelectorTerms[0]");
+	return decode_at(r, err, "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution");
 }
 
-static int decode_metadata(struct json_object *metadata, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_metadata(const struct doc *metadata, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	const struct {
-		const char *key, **field;
-	} texts[] = {
-		{"namespace", &ret->namespace_name},
-		{"name", &ret->name},
-		{"generateName", &ret->generate_name},
-		{"uid", &ret->uid},
-	};
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; !r && i < ARRAY_LEN(texts); i++) {
-		*texts[i].field = "";
-		r = decode_string(metadata, texts[i].key, arena, texts[i].field, err);
-	}
+	ret->namespace_name = ret->name = ret->generate_name = ret->uid = "";
+	r = decode_string(metadata, "namespace", &ret->namespace_name, err);
+	if (!r)
+		r = decode_string(metadata, "name", &ret->name, err);
+	if (!r)
+		r = decode_string(metadata, "generateName", &ret->generate_name, err);
+	if (!r)
+		r = decode_string(metadata, "uid", &ret->uid, err);
 	if (!r)
 		r = decode_labels(metadata, "labels", arena, &ret->labels, err);
 	if (!r)
@@ -309,21 +303,20 @@ static int decode_metadata(struct json_object *metadata, struct arena *arena, st
 	return r;
 }
 
-static int decode_spec_rest(struct json_object *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_spec_rest(const struct doc *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	struct json_object *overhead, *ignored;
+	const struct doc *overhead = NULL, *ignored;
 	int r = decode_resources(spec, arena, &ret->resources, err);
 
 	ret->has_pod_resources = ret->resources.is_present;
 	if (!r)
-		r = json_get_object(spec, "", "overhead", &overhead, err);
+		r = decode_object(spec, "overhead", &overhead, err);
 	if (!r)
-		r = decode_at(decode_amounts(overhead, arena, ret->overhead, err), err, "overhead");
-	if (r < 0)
-		return r;
-	r = decode_array(spec, "resourceClaims", &ignored, &ret->n_resource_claims, err);
+		r = decode_at(decode_amounts(overhead, ret->overhead, err), err, "overhead");
 	if (!r)
-		r = decode_array(spec, "schedulingGates", &ignored, &ret->n_scheduling_gates, err);
+		r = decode_items(spec, "resourceClaims", &ignored, &ret->n_resource_claims, err);
+	if (!r)
+		r = decode_items(spec, "schedulingGates", &ignored, &ret->n_scheduling_gates, err);
 	if (!r)
 		r = decode_affinity(spec, arena, ret, err);
 	if (!r)
@@ -331,16 +324,16 @@ static int decode_spec_rest(struct json_object *spec, struct arena *arena, struc
 	return r;
 }
 
-static int decode_spec(struct json_object *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
+static int decode_spec(const struct doc *spec, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
 	int r;
 
 	ret->priority_class = ret->scheduler_name = ret->restart_policy = "";
-	r = decode_string(spec, "priorityClassName", arena, &ret->priority_class, err);
+	r = decode_string(spec, "priorityClassName", &ret->priority_class, err);
 	if (!r)
-		r = decode_string(spec, "schedulerName", arena, &ret->scheduler_name, err);
+		r = decode_string(spec, "schedulerName", &ret->scheduler_name, err);
 	if (!r)
-		r = decode_string(spec, "restartPolicy", arena, &ret->restart_policy, err);
+		r = decode_string(spec, "restartPolicy", &ret->restart_policy, err);
 	if (!r)
 		r = decode_containers(spec, arena, ret, err);
 	if (!r)
@@ -350,17 +343,18 @@ static int decode_spec(struct json_object *spec, struct arena *arena, struct k8s
 	return r;
 }
 
-int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod *ret, struct err *err)
+int decode_pod(const struct doc *pod, struct arena *arena, struct k8s_pod *ret, struct err *err)
 {
-	struct json_object *metadata = NULL, *spec = NULL;
+	const struct doc *metadata = NULL, *spec = NULL;
 	struct k8s_pod decoded = {.n_containers = 0};
 	int r;
 
-	r = json_get_object(pod, "", "metadata", &metadata, err);
-	if (r < 0)
-		return r;
-	r = json_get_object(pod, "", "spec", &spec, err);
-	if (r < 0)
+	if (pod->type != DOC_OBJECT)
+		return decode_type_error(pod, "object", err);
+	r = decode_object(pod, "metadata", &metadata, err);
+	if (!r)
+		r = decode_object(pod, "spec", &spec, err);
+	if (r)
 		return r;
 	r = decode_metadata(metadata, arena, &decoded, err);
 	if (r)
@@ -370,6 +364,14 @@ int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod 
 		return decode_at(r, err, "spec");
 	*ret = decoded;
 	return 0;
+}
+
+int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod *ret, struct err *err)
+{
+	struct doc doc;
+	int r = doc_of_json(pod, &allow_pod, arena, &doc, err);
+
+	return r ? r : decode_pod(&doc, arena, ret, err);
 }
 
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* pod: the part of a v1 Pod (or of a pod template) that memtamer reads, decoded from JSON.
- * All text is copied into the arena: a pod lives as long as its arena and nothing outlives it. Unknown fields are
- * ignored; a listed field of a wrong type is an error that names it. A quantity that does not parse is no error here
- * (the API server refuses it, templates hold placeholders): its amount says `is_invalid`.
- * Threads: a pod is read-only after decoding. */
+ * All text is in the arena: a pod lives as long as its arena and nothing outlives it. What is read stands in allow.c,
+ * unknown fields are ignored; a listed field of a wrong type is an error that names it. A quantity that does not parse
+ * is no error here (the API server refuses it, templates hold placeholders): its amount says `is_invalid`. Threads: a
+ * pod is read-only after decoding. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -47,8 +47,8 @@ struct k8s_resources {
 	size_t n_claims; /* resources.claims (dynamic resource allocation) */
 };
 
-/* Of a review only ARGO_TEMPLATE, PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF and WORLD_SIZE arrive (env_names in
- * projection.c): decide by no other, or the offline review will decide differently. */
+/* Only variables that somebody reads are kept, everywhere: ARGO_TEMPLATE, RAY_USAGE_STATS_EXTRA_TAGS,
+ * PYTORCH_CUDA_ALLOC_CONF, PYTORCH_ALLOC_CONF, WORLD_SIZE (the list is env_names in allow.c). */
 struct k8s_env {
 	const char *name, *value; /* value NULL: valueFrom or empty */
 };

@@ -8,68 +8,58 @@
 #include <errno.h>
 
 /* A kind is an object {group, version, kind}. */
-static int decode_kind(struct json_object *request, struct arena *arena, struct review *ret, struct err *err)
+static int decode_kind(const struct doc *request, struct review *ret, struct err *err)
 {
-	struct json_object *kind;
-	int r = json_get_object(request, "", "kind", &kind, err);
-
-	if (r)
-		return r == JSON_ABSENT ? 0 : r;
-	r = decode_string(kind, "group", arena, &ret->group, err);
-	if (!r)
-		r = decode_string(kind, "version", arena, &ret->version, err);
-	if (!r)
-		r = decode_string(kind, "kind", arena, &ret->kind, err);
-	return decode_at(r, err, "kind");
-}
-
-static int decode_object(struct json_object *request, const char *key, struct json_object **ret, struct err *err)
-{
-	int r = json_get_object(request, "", key, ret, err);
-
-	return r == JSON_ABSENT ? 0 : r;
-}
-
-static int decode_user(struct json_object *request, struct arena *arena, struct review *ret, struct err *err)
-{
-	struct json_object *user = NULL;
-	int r = decode_object(request, "userInfo", &user, err);
+	const struct doc *kind = NULL;
+	int r = decode_object(request, "kind", &kind, err);
 
 	if (r)
 		return r;
-	return decode_at(decode_string(user, "username", arena, &ret->user, err), err, "userInfo");
+	r = decode_string(kind, "group", &ret->group, err);
+	if (!r)
+		r = decode_string(kind, "version", &ret->version, err);
+	if (!r)
+		r = decode_string(kind, "kind", &ret->kind, err);
+	return decode_at(r, err, "kind");
 }
 
-static int decode_request(struct json_object *request, struct arena *arena, struct review *ret, struct err *err)
+static int decode_user(const struct doc *request, struct review *ret, struct err *err)
 {
-	int r = decode_string(request, "uid", arena, &ret->uid, err);
+	const struct doc *user = NULL;
+	int r = decode_object(request, "userInfo", &user, err);
+
+	return r ? r : decode_at(decode_string(user, "username", &ret->user, err), err, "userInfo");
+}
+
+static int decode_request(const struct doc *request, struct review *ret, struct err *err)
+{
+	int r = decode_string(request, "uid", &ret->uid, err);
 
 	if (!r && !*ret->uid)
 		r = decode_at(err_set(err, -EINVAL, "a review needs a uid"), err, "uid");
 	if (!r)
-		r = decode_kind(request, arena, ret, err);
+		r = decode_kind(request, ret, err);
 	if (!r)
-		r = decode_string(request, "subResource", arena, &ret->sub_resource, err);
+		r = decode_string(request, "subResource", &ret->sub_resource, err);
 	if (!r)
-		r = decode_string(request, "operation", arena, &ret->operation, err);
+		r = decode_string(request, "operation", &ret->operation, err);
 	if (!r)
-		r = decode_string(request, "namespace", arena, &ret->namespace_name, err);
+		r = decode_string(request, "namespace", &ret->namespace_name, err);
 	if (!r)
-		r = decode_string(request, "name", arena, &ret->name, err);
+		r = decode_string(request, "name", &ret->name, err);
 	if (!r)
-		r = decode_user(request, arena, ret, err);
+		r = decode_user(request, ret, err);
 	if (!r)
-		r = json_get_bool(request, "", "dryRun", &ret->is_dry_run, err);
-	if (r >= 0)
-		r = decode_object(request, "object", &ret->object, err);
-	if (!r)
-		r = decode_object(request, "oldObject", &ret->old_object, err);
+		r = decode_bool(request, "dryRun", &ret->is_dry_run, err);
 	return r;
 }
 
-int review_decode(struct json_object *tree, struct arena *arena, struct review *ret, struct err *err)
+static int decode_envelope(const struct doc *doc, struct review *ret, struct err *err)
 {
-	struct review decoded = {
+	const struct doc *request = NULL;
+	int r;
+
+	*ret = (struct review){
 		.api_version = "",
 		.uid = "",
 		.kind = "",
@@ -81,23 +71,65 @@ int review_decode(struct json_object *tree, struct arena *arena, struct review *
 		.name = "",
 		.user = "",
 	};
-	struct json_object *request;
-	int r = decode_string(tree, "apiVersion", arena, &decoded.api_version, err);
-
+	if (doc->type != DOC_OBJECT)
+		return decode_type_error(doc, "object", err);
+	r = decode_string(doc, "apiVersion", &ret->api_version, err);
 	if (r)
 		return r;
-	if (strcmp(decoded.api_version, "admission.k8s.io/v1") != 0 &&
-	    strcmp(decoded.api_version, "admission.k8s.io/v1beta1") != 0)
+	if (strcmp(ret->api_version, "admission.k8s.io/v1") != 0 &&
+	    strcmp(ret->api_version, "admission.k8s.io/v1beta1") != 0)
 		return decode_at(err_set(err, -EINVAL, "not an AdmissionReview of admission.k8s.io/v1"), err,
 				 "apiVersion");
-	r = json_get_object(tree, "", "request", &request, err);
-	if (r == JSON_ABSENT)
-		return decode_at(err_set(err, -EINVAL, "a review needs a request"), err, "request");
+	r = decode_object(doc, "request", &request, err);
+	if (!r && !request)
+		r = decode_at(err_set(err, -EINVAL, "a review needs a request"), err, "request");
+	return r ? r : decode_at(decode_request(request, ret, err), err, "request");
+}
+
+static int borrow_object(struct json_object *request, const char *key, struct json_object **ret, struct err *err)
+{
+	int r = json_get_object(request, "request", key, ret, err);
+
+	return r == JSON_ABSENT ? 0 : r;
+}
+
+int review_decode(struct json_object *tree, struct arena *arena, struct review *ret, struct err *err)
+{
+	struct review decoded;
+	struct doc doc;
+	int r = doc_of_json(tree, &allow_envelope, arena, &doc, err);
+
 	if (!r)
-		r = decode_at(decode_request(request, arena, &decoded, err), err, "request");
+		r = decode_envelope(&doc, &decoded, err);
+	if (!r)
+		r = borrow_object(json_member(tree, "request"), "object", &decoded.object, err);
+	if (!r)
+		r = borrow_object(json_member(tree, "request"), "oldObject", &decoded.old_object, err);
 	if (!r)
 		*ret = decoded;
 	return r;
+}
+
+int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
+		    struct err *err)
+{
+	struct err ignored;
+	struct doc doc;
+	const struct doc *object;
+	int r = doc_read(text, n, &allow_review, arena, &doc, err);
+
+	/* What was read before a failure may hold the uid. */
+	if (r) {
+		(void)decode_envelope(&doc, ret, &ignored);
+		return r;
+	}
+	r = decode_envelope(&doc, ret, err);
+	if (r)
+		return r;
+	object = doc_member(doc_member(&doc, "request"), "object");
+	if (!object || *ret->group || strcmp(ret->kind, "Pod") != 0)
+		return REVIEW_NO_POD;
+	return decode_at(decode_pod(object, arena, ret_pod, err), err, "request.object");
 }
 
 static void add_base64(struct strbuf *buf, const char *bytes, size_t n)

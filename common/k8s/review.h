@@ -20,6 +20,15 @@ struct review {
  *  @return 0; -EINVAL with the field (a review without a readable uid is this too); -ENOMEM. */
 int review_decode(struct json_object *tree, struct arena *arena, struct review *ret, struct err *err) ATTR_NODISCARD;
 
+/** The admission path: read the text of a review and the pod in it in one pass, without json-c (`object` and
+ *  `old_object` stay NULL). The body is checked and bounded as k8s/projection.h says; text lives in the arena.
+ *  Whenever it returns, `ret->uid` is "" or can be answered.
+ *  @return 0 with the pod; REVIEW_NO_POD: the review is fine, but of another kind or without object (DELETE);
+ *  -EINVAL with the field or byte offset; -E2BIG; -ENOMEM. */
+enum { REVIEW_NO_POD = 1 };
+int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
+		    struct err *err) ATTR_NODISCARD;
+
 struct review_response {
 	bool is_allowed;
 	const char *message;	     /* of a denial; NULL else */

@@ -58,7 +58,7 @@ struct decision {
 };
 
 struct decide_input {
-	const struct k8s_pod *pod;
+	const struct k8s_pod *pod; /* as decoded: decide() does the API server's defaulting on a copy */
 	enum subject subject;
 	const char *namespace_name; /* the request's; wins over the pod's own */
 	const char *root_kind;	    /* of the object that holds the template; NULL for pods */

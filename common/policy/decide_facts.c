@@ -72,15 +72,27 @@ bool decide_is_critical(const struct deciding *self, const char **ret_why)
 	return self->pod.priority_class[0] && is_in(self->policy->critical_priority_classes, self->pod.priority_class);
 }
 
-static int copy_after(struct deciding *self)
+static struct k8s_container *copy_containers(const struct deciding *self)
 {
-	self->after = self->pod;
-	self->after.containers = arena_array(self->arena, self->pod.n_containers + 1, sizeof(*self->after.containers));
-	if (!self->after.containers)
+	size_t n = self->pod.n_containers;
+	struct k8s_container *copy = arena_array(self->arena, n + 1, sizeof(*copy));
+
+	if (copy && n)
+		memcpy(copy, self->pod.containers, n * sizeof(*copy));
+	return copy;
+}
+
+/* One defaulting for pods, templates and files, so that all are decided alike; the API server's pods have passed it.
+ * The input keeps its own words: the patch has to fit them. */
+static int copy_pod(struct deciding *self)
+{
+	self->pod.containers = copy_containers(self);
+	if (!self->pod.containers)
 		return -ENOMEM;
-	for (size_t i = 0; i < self->pod.n_containers; i++)
-		self->after.containers[i] = self->pod.containers[i];
-	return 0;
+	k8s_pod_default(&self->pod);
+	self->after = self->pod;
+	self->after.containers = copy_containers(self);
+	return self->after.containers ? 0 : -ENOMEM;
 }
 
 /* One entry of LimitRanger's annotation: "cpu, memory request for container a". */
@@ -133,7 +145,7 @@ static void read_fields(const struct deciding *self, struct sized *item)
 
 	for (int i = 0; i < SIZED_COUNT_; i++) {
 		enum k8s_resource resource = sized_resource_of((enum sized_resource)i);
-		const struct k8s_resources *resources = &item->container->resources;
+		const struct k8s_resources *resources = &item->after->resources;
 		const struct k8s_amount *amounts[2] = {&resources->requests[resource], &resources->limits[resource]};
 
 		for (int f = 0; f < 2; f++) {
@@ -201,7 +213,7 @@ static void add_item(struct deciding *self, size_t index, bool is_main)
 {
 	struct sized *item = &self->items[self->n_items++];
 
-	item->container = &self->pod.containers[index];
+	item->container = &self->input->pod->containers[index];
 	item->after = &self->after.containers[index];
 	item->is_main = is_main;
 	item->profile = find_profile(self, item->container);
@@ -365,7 +377,7 @@ int decide_gather(struct deciding *self)
 	self->ret->ask.resource = "";
 	(void)accelerator_of_pod(&self->pod, &self->ret->ask);
 	identify(self);
-	r = copy_after(self);
+	r = copy_pod(self);
 	if (!r)
 		r = gather_items(self);
 	if (r)

@@ -52,6 +52,18 @@ const char *text_part(const struct deciding *self)
 			    (long long)(milli % 1000 / 10), (long long)self->nodes.accelerators);
 }
 
+/* What moved the limit away from the recommendation. */
+static const char *moved_by(const struct sized *item)
+{
+	const struct field *limit = &item->fields[SIZED_MEMORY][SIZE_LIMIT];
+
+	if (limit->proposal.gate == GATE_NONE || limit->proposal.to_bytes == item->rec.limit_bytes)
+		return "";
+	if (limit->proposal.to_bytes < item->rec.limit_bytes)
+		return ", size of the node";
+	return limit->proposal.needs == MODE_ENFORCE ? ", one step down" : ", at least the request";
+}
+
 /* By what the recommended limit came about. */
 const char *text_why_limit(const struct deciding *self, const struct sized *item)
 {
@@ -67,12 +79,12 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
 	if (!rec->whole_runs)
 		return arena_printf(self->arena, "a run reached %s", HUMAN(rec->peak_bytes));
-	if (rec->limit_bytes > by_peak)
+	if (rec->limit_bytes == self->policy->sizing.floor_limit_bytes && rec->limit_bytes > by_peak)
 		return arena_printf(self->arena, "peak %s of %s, least size", HUMAN(rec->peak_bytes), runs);
-	if (rec->limit_bytes < by_peak)
-		return arena_printf(self->arena, "peak %s of %s, ceiling", HUMAN(rec->peak_bytes), runs);
-	return arena_printf(self->arena, "peak %s of %s + %d%%", HUMAN(rec->peak_bytes), runs,
-			    (rec->buffer_permille + 5) / 10);
+	if (rec->limit_bytes != by_peak)
+		return arena_printf(self->arena, "peak %s of %s%s", HUMAN(rec->peak_bytes), runs, moved_by(item));
+	return arena_printf(self->arena, "peak %s of %s + %d%%%s", HUMAN(rec->peak_bytes), runs,
+			    (rec->buffer_permille + 5) / 10, moved_by(item));
 }
 
 const char *text_why_request(const struct deciding *self, const struct sized *item)
@@ -85,7 +97,8 @@ const char *text_why_request(const struct deciding *self, const struct sized *it
 		return NULL;
 	if (item->profile && item->profile->spec.pin_request_bytes > 0)
 		return arena_printf(self->arena, "pinned");
-	if (rec->request_bytes == rec->limit_bytes)
+	if (rec->request_bytes == rec->limit_bytes ||
+	    streq(item->fields[SIZED_MEMORY][SIZE_REQUEST].proposal.rule, "guaranteed"))
 		return arena_printf(self->arena, "equal to the limit");
 	if (!rec->whole_runs)
 		return arena_printf(self->arena, "no whole run yet");
@@ -117,15 +130,12 @@ const char *text_no_lower_reason(const struct deciding *self, const struct sized
 
 static const char *outcome_open(const struct deciding *self, const struct field *field, const char *to, const char *why)
 {
-	bool is_reapply_broken = self->is_bare && field->has && !field->is_default;
-	const char *by_default = field->is_default ? "LimitRange default; " : "";
-
 	if (self->input->subject == SUBJECT_TEMPLATE)
-		return arena_printf(self->arena, "; will be set to %s when pods are created (%s%s)", to, by_default,
-				    why);
-	if (is_reapply_broken)
-		return arena_printf(self->arena, "; set to %s, next apply fails (%s)", to, why);
-	return arena_printf(self->arena, "; set to %s (%s%s)", to, by_default, why);
+		return arena_printf(self->arena, "; will be set to %s when pods are created%s", to, why);
+	if (self->is_bare && field->has && !field->is_default)
+		return arena_printf(self->arena, "; set to %s, next apply fails%s", to, why);
+	return arena_printf(self->arena, "; set to %s%s%s", to, field->is_default ? " over the LimitRange default" : "",
+			    why);
 }
 
 const char *text_outcome(const struct deciding *self, const struct sized *item, const struct field *field,
@@ -134,17 +144,23 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	const struct proposal *proposal = &field->proposal;
 	const char *to = EXACT(proposal->to_bytes), *mode = mode_names[proposal->needs];
 
+	if (why[0])
+		why = arena_printf(self->arena, " (%s)", why);
+	if (!why)
+		return NULL;
 	switch (proposal->gate) {
 	case GATE_OPEN:
 		return outcome_open(self, field, to, why);
 	case GATE_ACTION:
-		return arena_printf(self->arena, "; %s would fit (%s)", to, why);
+		return arena_printf(self->arena, "; %s would fit%s", to, why);
 	case GATE_MODE:
-		return arena_printf(self->arena, "; mode %s would set %s (%s)", mode, to, why);
+		return arena_printf(self->arena, "; mode %s would set %s%s", mode, to, why);
 	case GATE_BARE:
-		return arena_printf(self->arena, "; annotation memtamer.io/mode: %s would set %s", mode, to);
+		return arena_printf(self->arena, "; annotation memtamer.io/mode: %s sets %s", mode, to);
+	case GATE_KIND:
+		return arena_printf(self->arena, "; %s would fit, but %s%s", to, self->kind_why, why);
 	case GATE_QUEUE:
-		return arena_printf(self->arena, "; %s would fit, but its queue counted it (%s)", to, why);
+		return arena_printf(self->arena, "; %s would fit, but a queue counted it%s", to, why);
 	case GATE_EVIDENCE:
 		return arena_printf(self->arena, "; not lowered: %s", text_no_lower_reason(self, item));
 	case GATE_NODE:

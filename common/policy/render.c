@@ -57,9 +57,12 @@ static void add_sizes(const struct decision *decision, struct strbuf *buf)
 
 	for (size_t i = 0; i < decision->n_sizes; i++) {
 		const struct size_change *size = &decision->sizes[i];
+		const struct k8s_resources *resources = &size->container->resources;
 
 		add_parents(decision, i, buf);
-		op_open(buf, size->has_from);
+		/* A value that only the defaulting made is not there to be replaced. */
+		op_open(buf,
+			(size->field == SIZE_LIMIT ? resources->limits : resources->requests)[size->resource].text);
 		add_container_path(size->container, buf);
 		strbuf_addf(buf, "/%s/%s\",\"value\":\"%s\"}", size->field == SIZE_LIMIT ? "limits" : "requests",
 			    k8s_resource_names[size->resource], quantity_render_bytes(size->to_bytes, text));

@@ -5,6 +5,7 @@
  * below mode raise (but what LimitRanger chose); nothing is lowered below mode enforce. */
 #include "policy/decide_internal.h"
 
+#include "base/str.h"
 #include "policy/size.h"
 #include "policy/size_math.h"
 
@@ -53,6 +54,8 @@ static enum gate gate_of(const struct deciding *self, enum check_id check, enum 
 		return GATE_SETTLED;
 	if (self->policy->actions[check] < ACTION_PATCH)
 		return GATE_ACTION;
+	if (self->ret->mode < needs && self->kind_why && self->asked_mode >= needs)
+		return GATE_KIND;
 	if (self->ret->mode < needs)
 		return self->is_bare && !self->is_bare_granted && self->ret->mode == MODE_FILL ? GATE_BARE : GATE_MODE;
 	return GATE_OPEN;
@@ -143,7 +146,8 @@ static enum gate lower_gate(const struct deciding *self, const struct sized *ite
 
 	if (gate == GATE_ACTION && is_over_share)
 		gate = gate_of(self, CHECK_MEMORY_OVER_GPU_SHARE, MODE_ENFORCE);
-	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE) && !is_lowering_backed(self, item))
+	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE || gate == GATE_KIND) &&
+	    !is_lowering_backed(self, item))
 		return GATE_EVIDENCE;
 	return gate;
 }
@@ -269,7 +273,10 @@ static void raise_request(const struct deciding *self, struct sized *item)
 
 	if (item->rec.request_bytes <= request->now_bytes)
 		return;
-	if (has_final(limit))
+	/* Where the gate is shut, the sentence says what both would be. */
+	if (gate != GATE_OPEN && limit->proposal.gate != GATE_NONE)
+		to = MIN(to, MAX(limit->proposal.to_bytes, limit->now_bytes));
+	else if (has_final(limit))
 		to = MIN(to, field_final(limit));
 	if (to <= request->now_bytes) {
 		to = item->rec.request_bytes;
@@ -292,28 +299,26 @@ static void fit_request(const struct deciding *self, struct sized *item)
 static void fit_guaranteed(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
-	int64_t room = room_for_request(self, item, SIZED_MEMORY);
-	enum gate gate;
+	struct proposal *proposal = &limit->proposal;
+	int64_t room = room_for_request(self, item, SIZED_MEMORY), to = 0;
 
 	if (!item->is_usable)
 		return;
-	fit_limit(self, item);
-	gate = limit->proposal.gate;
-	if (gate == GATE_NONE)
+	if (size_is_below_proof(item, limit->now_bytes))
+		raise_limit(self, item);
+	else if (size_is_over(self, limit->now_bytes, item->rec.limit_bytes))
+		to = lowered(self, limit->now_bytes, item->rec.limit_bytes);
+	if (to && to < limit->now_bytes)
+		propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
+	if (proposal->gate == GATE_NONE)
 		return;
-	if (gate == GATE_OPEN && self->is_queued)
-		gate = GATE_QUEUE;
-	/* fit_limit() measured against the request; here the request follows. */
-	if (limit->proposal.needs == MODE_ENFORCE)
-		limit->proposal.to_bytes = lowered(self, limit->now_bytes, item->rec.limit_bytes);
-	else if (gate == GATE_OPEN && MIN(limit->proposal.to_bytes, room) <= limit->now_bytes)
-		gate = GATE_NODE;
-	else if (gate == GATE_OPEN)
-		limit->proposal.to_bytes = MIN(limit->proposal.to_bytes, room);
-	if (limit->proposal.to_bytes == limit->now_bytes)
-		gate = GATE_NONE;
-	limit->proposal.gate = gate;
-	propose(request, gate, limit->proposal.needs, limit->proposal.to_bytes, "guaranteed");
+	if (proposal->gate == GATE_OPEN && self->is_queued)
+		proposal->gate = GATE_QUEUE;
+	if (proposal->gate == GATE_OPEN && !to && room < proposal->to_bytes) {
+		proposal->gate = room > limit->now_bytes ? GATE_OPEN : GATE_NODE;
+		proposal->to_bytes = room > limit->now_bytes ? room : proposal->to_bytes;
+	}
+	propose(request, proposal->gate, proposal->needs, proposal->to_bytes, "guaranteed");
 }
 
 static void fit_memory(const struct deciding *self, struct sized *item)
@@ -427,7 +432,7 @@ static bool may_guarantee(const struct deciding *self)
 	    !decide_is_critical(self, &why))
 		return false;
 	for (size_t i = 0; i < self->n_items; i++)
-		if (!has_equal_cpu(self->items[i].container) ||
+		if (!has_equal_cpu(self->items[i].after) ||
 		    field_final(&self->items[i].fields[SIZED_MEMORY][LIMIT]) <= 0 ||
 		    self->items[i].fields[SIZED_MEMORY][REQUEST].is_invalid)
 			return false;
@@ -482,11 +487,13 @@ static const char *size_reason(const struct deciding *self, const struct sized *
 	const struct proposal *proposal = &item->fields[resource][f].proposal;
 
 	if (resource == SIZED_EPHEMERAL)
-		return proposal->rule[0] == 'n' ? "no disk use measured" : "measured disk use of past runs";
-	if (proposal->rule[0] == 'n')
+		return streq(proposal->rule, "no-history") ? "no disk use measured" : "measured disk use of past runs";
+	if (streq(proposal->rule, "no-history"))
 		return "no past runs";
-	if (proposal->rule[0] == 'g' && proposal->rule[1] == 'p')
+	if (streq(proposal->rule, "gpu-share"))
 		return "share of the node by its accelerators";
+	if (streq(proposal->rule, "guaranteed"))
+		return "kept equal to the limit";
 	return f == LIMIT ? text_why_limit(self, item) : text_why_request(self, item);
 }
 

@@ -111,7 +111,7 @@ static bool is_block_safe(const char *text, size_t n)
 {
 	size_t first = strspn(text, "\n");
 
-	if (strlen(text) != n || !memchr(text, '\n', n) || first == n || strchr(" \t", text[first]))
+	if (!n || strlen(text) != n || !memchr(text, '\n', n) || first == n || strchr(" \t", text[first]))
 		return false;
 	if (n >= 2 && text[n - 1] == '\n' && text[n - 2] == '\n')
 		return false;

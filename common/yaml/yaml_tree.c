@@ -314,6 +314,8 @@ static void open_document(struct builder *b, const yaml_event_t *event)
 {
 	b->start_line = event->data.document_start.implicit ? SIZE_MAX : event->start_mark.line;
 	b->extent.begin = b->documents.n && b->start_line != SIZE_MAX ? line_offset(b, b->start_line) : 0;
+	if (b->extents.n && !b->extents.items[b->extents.n - 1].tail)
+		b->extents.items[b->extents.n - 1].tail = b->extent.begin;
 }
 
 static int close_document(struct builder *b)
@@ -330,6 +332,7 @@ static int close_document(struct builder *b)
 	b->extent.body = line_offset(b, line);
 	if (line == b->start_line)
 		b->extent.body += strlen("---");
+	b->extent.tail = 0; /* not known yet */
 	b->extent.end = b->n_text;
 	if (b->extents.n)
 		b->extents.items[b->extents.n - 1].end = b->extent.begin;
@@ -396,6 +399,15 @@ static int finish(struct builder *b, struct yaml_documents *ret)
 	return 0;
 }
 
+/* Offsets in the whole text, byte order mark included. */
+static void shift_extent(struct yaml_extent *extent, size_t n)
+{
+	extent->begin += n;
+	extent->body += n;
+	extent->tail = extent->tail ? extent->tail + n : extent->end + n;
+	extent->end += n;
+}
+
 int yaml_tree_parse(const char *text, size_t n, const char *name, struct arena *arena, struct yaml_documents *ret,
 		    struct err *err)
 {
@@ -419,7 +431,6 @@ int yaml_tree_parse(const char *text, size_t n, const char *name, struct arena *
 	vec_release(&b.documents);
 	vec_release(&b.extents);
 	for (size_t i = 0; !r && i < ret->n; i++)
-		ret->extents[i] = (struct yaml_extent){ret->extents[i].begin + n_mark, ret->extents[i].body + n_mark,
-						       ret->extents[i].end + n_mark};
+		shift_extent(&ret->extents[i], n_mark);
 	return r;
 }

@@ -28,6 +28,7 @@ struct yaml_node {
 struct yaml_extent {
 	size_t begin; /* of its `---` line; the first document's is the text's, so that comments on top belong to it */
 	size_t body;  /* of its root node: what is before are comments and `---` */
+	size_t tail;  /* what follows the document itself: empty documents; `end` when there are none */
 	size_t end;
 };
 

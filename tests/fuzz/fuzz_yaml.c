@@ -22,7 +22,7 @@ static void check_extents(const struct yaml_documents *documents, size_t size)
 	for (size_t i = 0; i < documents->n; i++) {
 		const struct yaml_extent *e = &documents->extents[i];
 
-		check(e->begin <= e->body && e->body <= e->end && e->end <= size);
+		check(e->begin <= e->body && e->body <= e->tail && e->tail <= e->end && e->end <= size);
 		check(i ? e->begin == documents->extents[i - 1].end : e->begin == 0 || e->begin == 3);
 		check(i + 1 < documents->n || e->end == size);
 	}

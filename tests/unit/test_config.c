@@ -370,9 +370,11 @@ static void refused_rows(void **state)
 		 "sizing.ceiling: is below sizing.floors"},
 	};
 
+	CLEANUP(config_freep) struct config *untouched = config_new_default();
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct config *untouched = (struct config *)&rows, *config = untouched;
+		struct config *config = untouched;
 		struct err err = ERR_INIT;
 
 		test_row(rows[i].name);

@@ -53,7 +53,9 @@ static const char worker[] =
 	"'matchExpressions':[{'key':'zone','operator':'In','values':['a']},"
 	"{'key':'many','operator':'In','values':['a','b']},{'key':'no','operator':'NotIn','values':['a']}]}]}}},"
 	"'containers':[{'name':'pytorch','image':'r/bert:1','command':['python','train.py'],'args':['--lr','1e-4'],"
-	"'stdin':true,'env':[{'name':'A','value':'1'},{'name':'B','valueFrom':{}},{'name':'C','value':''}],"
+	"'stdin':true,'env':[{'name':'HOME','value':'/"
+	"root'},{'name':'WORLD_SIZE','value':'1'},{'name':'PYTORCH_ALLOC_CONF','valueFrom':{}},"
+	"{'name':'ARGO_TEMPLATE','value':''}],"
 	"'volumeMounts':[{'name':'shm','mountPath':'/dev/shm'}],"
 	"'resources':{'limits':{'nvidia.com/gpu':'8','memory':'96Gi','cpu':'1500m'},"
 	"'requests':{'nvidia.com/gpu':8,'memory':1073741824}}},"
@@ -100,7 +102,10 @@ static void pod_decodes_what_we_read(void **state)
 	assert_string_equal(main->args[1], "1e-4");
 	assert_true(main->has_stdin);
 	assert_false(main->has_tty);
+	assert_true(main->has_env);
+	assert_false(pod->containers[1].has_env);
 	assert_int_equal(main->n_env, 3);
+	assert_string_equal(main->env[0].name, "WORLD_SIZE");
 	assert_string_equal(main->env[0].value, "1");
 	assert_null(main->env[1].value);
 	assert_null(main->env[2].value);

@@ -90,25 +90,25 @@ static void documents_cover_the_text(void **state)
 	static const struct {
 		const char *name, *text;
 		size_t n;
-		const char *parts[3]; /* of each document, what is before its root marked off with | */
+		const char *parts[3]; /* of each document; its root and its tail begin at | */
 	} rows[] = {
-		{"one", "a: 1\n", 1, {"|a: 1\n"}},
-		{"comments on top and behind", "# x\na: 1\n# y\n", 1, {"# x\n|a: 1\n# y\n"}},
-		{"two", "a: 1\n---\nb: 2\n", 2, {"|a: 1\n", "---\n|b: 2\n"}},
+		{"one", "a: 1\n", 1, {"|a: 1\n|"}},
+		{"comments on top and behind", "# x\na: 1\n# y\n", 1, {"# x\n|a: 1\n# y\n|"}},
+		{"two", "a: 1\n---\nb: 2\n", 2, {"|a: 1\n|", "---\n|b: 2\n|"}},
 		{"a document start and a comment",
 		 "# x\n---\n# y\na: 1\n...\n# z\n--- # w\n# v\nb: 2\n",
 		 2,
-		 {"# x\n---\n# y\n|a: 1\n...\n# z\n", "--- # w\n# v\n|b: 2\n"}},
+		 {"# x\n---\n# y\n|a: 1\n...\n# z\n|", "--- # w\n# v\n|b: 2\n|"}},
 		{"empty ones in between",
 		 "---\n---\n# nothing\n---\na: 1\n---\nnull\n---\n\n---\nb: 2\n---\n",
 		 2,
-		 {"---\n---\n# nothing\n---\n|a: 1\n---\nnull\n---\n\n", "---\n|b: 2\n---\n"}},
-		{"flow on the line of the dashes", "a: 1\n--- {b: 2}\n", 2, {"|a: 1\n", "---| {b: 2}\n"}},
+		 {"---\n---\n# nothing\n---\n|a: 1\n|---\nnull\n---\n\n", "---\n|b: 2\n|---\n"}},
+		{"flow on the line of the dashes", "a: 1\n--- {b: 2}\n", 2, {"|a: 1\n|", "---| {b: 2}\n|"}},
 		{"umlauts, CR LF",
 		 "a: \"\xc3\xa4\xc3\xb6\"\r\n---\r\nb: 2\r\n",
 		 2,
-		 {"|a: \"\xc3\xa4\xc3\xb6\"\r\n", "---\r\n|b: 2\r\n"}},
-		{"JSON", "{\"a\": 1}\n", 1, {"|{\"a\": 1}\n"}},
+		 {"|a: \"\xc3\xa4\xc3\xb6\"\r\n|", "---\r\n|b: 2\r\n|"}},
+		{"JSON", "{\"a\": 1}\n", 1, {"|{\"a\": 1}\n|"}},
 	};
 
 	(void)state;
@@ -122,10 +122,12 @@ static void documents_cover_the_text(void **state)
 			struct yaml_extent e = p.documents.extents[k];
 			CLEANUP(strbuf_release) struct strbuf part = STRBUF_INIT(4096);
 
-			assert_true(e.begin <= e.body && e.body <= e.end);
+			assert_true(e.begin <= e.body && e.body <= e.tail && e.tail <= e.end);
 			strbuf_add(&part, rows[i].text + e.begin, e.body - e.begin);
 			strbuf_addc(&part, '|');
-			strbuf_add(&part, rows[i].text + e.body, e.end - e.body);
+			strbuf_add(&part, rows[i].text + e.body, e.tail - e.body);
+			strbuf_addc(&part, '|');
+			strbuf_add(&part, rows[i].text + e.tail, e.end - e.tail);
 			assert_string_equal(strbuf_text(&part), rows[i].parts[k]);
 		}
 	}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+#include "base/limits.h"
+#include "k8s/doc.h"
+#include "k8s/json_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* How it works: a walk over the text along the allow-list. Objects that the list enters are read key by key, a listed
+ * value becomes a node, any other value is skipped 64 bytes at a time. */
+
+struct reader {
+	struct json_text in;
+	struct doc_builder builder;
+};
+
+static int out_of_memory(struct reader *self)
+{
+	return err_set(self->in.err, -ENOMEM, "out of memory");
+}
+
+/* --- Keys of a map, each at most once --- */
+
+#define KEYS_FEW 16
+
+/* A few keys are compared, many by a seeded 64-bit hash. */
+struct key_set {
+	struct str few[KEYS_FEW];
+	size_t n;
+	uint64_t *hashes; /* open addressing, 0: free */
+	size_t capacity;
+};
+
+/* 1 when it is there already. */
+static int key_set_put_hash(uint64_t *hashes, size_t capacity, struct str key)
+{
+	uint64_t hash = hash_seeded(key.p, key.n);
+	size_t i;
+
+	hash += hash == 0;
+	for (i = hash & (capacity - 1); hashes[i]; i = (i + 1) & (capacity - 1))
+		if (hashes[i] == hash)
+			return 1;
+	hashes[i] = hash;
+	return 0;
+}
+
+static int key_set_grow(struct key_set *self)
+{
+	size_t capacity = self->capacity ? self->capacity * 2 : (size_t)4 * KEYS_FEW;
+	uint64_t *hashes = calloc(capacity, sizeof(*hashes));
+
+	if (!hashes)
+		return -ENOMEM;
+	for (size_t i = 0; i < self->capacity; i++) {
+		size_t k = self->hashes[i] & (capacity - 1);
+
+		if (!self->hashes[i])
+			continue;
+		while (hashes[k])
+			k = (k + 1) & (capacity - 1);
+		hashes[k] = self->hashes[i];
+	}
+	for (size_t i = 0; !self->capacity && i < self->n; i++)
+		(void)key_set_put_hash(hashes, capacity, self->few[i]);
+	free(self->hashes);
+	self->hashes = hashes;
+	self->capacity = capacity;
+	return 0;
+}
+
+/* The bytes of the key stay where they are. @return 0; 1 when the key was there; -ENOMEM. */
+static int key_set_put(struct key_set *self, struct str key)
+{
+	if (!self->capacity && self->n < KEYS_FEW) {
+		for (size_t i = 0; i < self->n; i++)
+			if (str_eq(self->few[i], key))
+				return 1;
+		self->few[self->n++] = key;
+		return 0;
+	}
+	if ((!self->capacity || self->n * 2 >= self->capacity) && key_set_grow(self))
+		return -ENOMEM;
+	self->n++;
+	return key_set_put_hash(self->hashes, self->capacity, key);
+}
+
+/* --- Texts --- */
+
+/* A copy of a string's inside, unescaped. `*ret_n` is its length. */
+static const char *copy_string(struct reader *self, const struct json_string *string, size_t *ret_n)
+{
+	char *text = doc_text(&self->builder, string->inside.n);
+
+	if (!text)
+		return NULL;
+	*ret_n = string->inside.n;
+	if (string->has_escape) {
+		*ret_n = json_text_unescape(string->inside, text);
+		text[*ret_n] = '\0';
+	} else {
+		memcpy(text, string->inside.p, string->inside.n);
+	}
+	return text;
+}
+
+static int read_string(struct reader *self, struct doc *ret)
+{
+	struct json_string string;
+	int r = json_text_string(&self->in, &string);
+
+	if (r)
+		return r;
+	if (string.has_nul)
+		return json_text_bad(&self->in, string.from, "NUL in a string");
+	ret->text = copy_string(self, &string, &ret->n_text);
+	if (!ret->text)
+		return out_of_memory(self);
+	ret->type = DOC_STRING;
+	return 0;
+}
+
+static int read_scalar(struct reader *self, struct doc *ret)
+{
+	size_t from = self->in.pos, n;
+	int r = json_text_scalar(&self->in);
+	const char *p = self->in.text + from;
+	char *text;
+
+	if (r)
+		return r;
+	if (*p == 't' || *p == 'f' || *p == 'n') {
+		ret->type = *p == 't' ? DOC_TRUE : *p == 'f' ? DOC_FALSE : DOC_NULL;
+		return 0;
+	}
+	n = self->in.pos - from;
+	text = doc_text(&self->builder, n);
+	if (!text)
+		return out_of_memory(self);
+	memcpy(text, p, n);
+	ret->type = DOC_NUMBER;
+	ret->text = text;
+	ret->n_text = n;
+	return 0;
+}
+
+/* --- The walk --- */
+
+static int read_value(struct reader *self, const struct allow *allow, struct doc *ret, int depth);
+
+static int read_array(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
+{
+	struct doc **tail = &ret->first;
+	int r = json_text_enter(&self->in, depth);
+
+	if (r)
+		return r;
+	ret->type = DOC_ARRAY;
+	if (json_text_peek(&self->in) == ']')
+		return json_text_expect(&self->in, ']');
+	for (;;) {
+		struct doc *item = doc_child(&self->builder, ret, &tail);
+
+		r = item ? read_value(self, allow, item, depth + 1) : out_of_memory(self);
+		if (r)
+			return r;
+		if (json_text_peek(&self->in) != ',')
+			return json_text_expect(&self->in, ']');
+		json_text_comma(&self->in);
+	}
+}
+
+/* What the members of one object leave behind. */
+struct object_state {
+	struct doc *object, **tail;
+	uint64_t seen;	 /* fields of the list, by index */
+	bool is_dropped; /* an item whose name is not kept */
+	struct key_set keys;
+};
+
+static int read_map_member(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
+{
+	struct json_string string;
+	struct doc *item;
+	const char *key;
+	size_t n;
+	int r = json_text_string(&self->in, &string);
+
+	if (!r)
+		r = json_text_expect(&self->in, ':');
+	if (r)
+		return r;
+	if (string.has_nul)
+		return json_text_bad(&self->in, string.from, "NUL in a key");
+	key = copy_string(self, &string, &n);
+	r = key ? key_set_put(&state->keys, (struct str){key, n}) : -ENOMEM;
+	if (r)
+		return r < 0 ? out_of_memory(self) : json_text_bad(&self->in, string.from, "duplicate key");
+	if (allow->dropped_key && str_eq(str_c(allow->dropped_key), (struct str){key, n}))
+		return json_text_skip(&self->in, depth);
+	item = doc_child(&self->builder, state->object, &state->tail);
+	if (!item)
+		return out_of_memory(self);
+	item->key = key;
+	item->n_key = n;
+	return read_value(self, allow->any, item, depth);
+}
+
+/* Find the rule of a key; an escaped key is compared unescaped. */
+static int find_field(struct reader *self, const struct allow *allow, const struct json_string *string,
+		      const struct allow_field **ret)
+{
+	struct str key = string->inside;
+
+	if (string->has_escape) {
+		key.p = copy_string(self, string, &key.n);
+		if (!key.p)
+			return out_of_memory(self);
+	}
+	*ret = allow_field_of(allow, key);
+	return 0;
+}
+
+static int read_field(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
+{
+	const struct allow_field *field = NULL;
+	struct json_string string;
+	struct doc **place = state->tail;
+	struct doc *item;
+	uint64_t bit;
+	int r = json_text_string(&self->in, &string);
+
+	if (!r)
+		r = json_text_expect(&self->in, ':');
+	if (!r)
+		r = find_field(self, allow, &string, &field);
+	if (r)
+		return r;
+	if (!field || state->is_dropped)
+		return json_text_skip(&self->in, depth);
+	bit = UINT64_C(1) << (field - allow->fields);
+	if (state->seen & bit)
+		return json_text_bad(&self->in, string.from, "duplicate key");
+	state->seen |= bit;
+	item = doc_child(&self->builder, state->object, &state->tail);
+	if (!item)
+		return out_of_memory(self);
+	item->key = field->key;
+	item->n_key = field->n;
+	r = read_value(self, field->allow, item, depth);
+	if (!r && allow->names && field == allow->fields && item->type == DOC_STRING)
+		state->is_dropped = !allow_keeps_name(allow, (struct str){item->text, item->n_text});
+	if (!r && item->type == DOC_NULL) { /* a null member is an absent one */
+		*place = NULL;
+		state->tail = place;
+		state->object->n_items--;
+	}
+	return r;
+}
+
+static int read_members(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
+{
+	for (;;) {
+		int r;
+
+		json_text_peek(&self->in);
+		r = allow->any ? read_map_member(self, allow, state, depth) : read_field(self, allow, state, depth);
+		if (r)
+			return r;
+		if (json_text_peek(&self->in) != ',')
+			return json_text_expect(&self->in, '}');
+		json_text_comma(&self->in);
+	}
+}
+
+static int read_object(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
+{
+	struct object_state state;
+	int r = json_text_enter(&self->in, depth);
+
+	if (r)
+		return r;
+	ret->type = DOC_OBJECT;
+	if (json_text_peek(&self->in) == '}')
+		return json_text_expect(&self->in, '}');
+	/* Member by member: the few keys of the set need no zeros. */
+	state.object = ret;
+	state.tail = &ret->first;
+	state.seen = 0;
+	state.is_dropped = false;
+	state.keys.n = state.keys.capacity = 0;
+	state.keys.hashes = NULL;
+	r = read_members(self, allow, &state, depth + 1);
+	free(state.keys.hashes);
+	if (!r && state.is_dropped) {
+		ret->type = DOC_NULL;
+		ret->first = NULL;
+		ret->n_items = 0;
+	}
+	return r;
+}
+
+static int read_value(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
+{
+	if (self->builder.n_made > LIMIT_PROJECTED_TOKENS)
+		return err_set(self->in.err, -E2BIG, "more than %d values", LIMIT_PROJECTED_TOKENS);
+	switch (json_text_peek(&self->in)) {
+	case '"':
+		return read_string(self, ret);
+	case '[':
+		return read_array(self, allow, ret, depth);
+	case '{':
+		if (allow->n_fields || allow->any)
+			return read_object(self, allow, ret, depth);
+		ret->type = DOC_OBJECT;
+		return json_text_skip_container(&self->in, depth);
+	default:
+		return read_scalar(self, ret);
+	}
+}
+
+int doc_read(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct doc *ret,
+	     struct err *err)
+{
+	struct reader self = {
+		.in = {.text = text, .n = n, .err = err},
+		.builder = {.arena = arena},
+	};
+	int r;
+
+	*ret = (struct doc){.type = DOC_NULL};
+	r = read_value(&self, allow, ret, 0);
+	if (!r && (json_text_peek(&self.in) != '\0' || self.in.pos < n))
+		r = json_text_bad(&self.in, self.in.pos, "text behind the JSON value");
+	return r;
+}

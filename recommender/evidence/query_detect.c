@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is there: metrics by the index alone (names and labels, no samples), so that a look at two weeks costs nothing
+ * and sees what ended long ago; a count() over an instant would see only what is scraped right now. */
+#include "evidence/query_internal.h"
+
+#include "base/timefmt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Spellings, best first: where scrapes keep their own labels (honor_labels: false), `pod` is the exporter's own. */
+static const struct {
+	enum metric_family family;
+	struct metric_labels labels;
+} spellings[] = {
+	{FAMILY_KSM, {"exported_namespace", "exported_pod", "exported_container"}},
+	{FAMILY_KSM, {"namespace", "pod", "container"}},
+	{FAMILY_CADVISOR, {"exported_namespace", "exported_pod", "exported_container"}},
+	{FAMILY_CADVISOR, {"namespace", "pod", "container"}},
+	{FAMILY_CADVISOR, {"namespace", "pod_name", "container_name"}},
+	{FAMILY_EPHEMERAL, {"pod_namespace", "pod_name", "container"}},
+	{FAMILY_EPHEMERAL, {"exported_namespace", "exported_pod", "exported_container"}},
+	{FAMILY_EPHEMERAL, {"namespace", "pod_name", "container"}},
+	{FAMILY_EPHEMERAL, {"namespace", "pod", "container"}},
+};
+
+static const char *const family_metrics[FAMILY_COUNT_] = {
+	[FAMILY_KSM] = "kube_pod_owner",
+	[FAMILY_CADVISOR] = "container_memory_working_set_bytes",
+	[FAMILY_EPHEMERAL] = "ephemeral_storage_pod_usage",
+};
+
+/** {"status": "success", "data": ["...", ...]}: small enough for a tree. */
+static int get_names(struct query_reader *self, const char *path, const char *match, int64_t from_ms, int64_t to_ms,
+		     struct json_object **ret_root, struct json_object **ret_names, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(4 * LIMIT_PROM_QUERY_BYTES);
+	CLEANUP(strbuf_release) struct strbuf form = STRBUF_INIT(4 * LIMIT_PROM_QUERY_BYTES);
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(LIMIT_PROM_METADATA_BYTES);
+	struct http_request request = {.timeout_ms = self->config.prometheus->timeout_ms};
+	char text[32];
+	long status = 0;
+	int r;
+
+	http_form_add(&form, "match[]", match);
+	snprintf(text, sizeof(text), "%" PRId64, from_ms / 1000);
+	http_form_add(&form, "start", text);
+	snprintf(text, sizeof(text), "%" PRId64, to_ms / 1000);
+	http_form_add(&form, "end", text);
+	strbuf_addf(&url, "%s?%s", path, strbuf_text(&form));
+	if (form.status || url.status)
+		return err_set(err, -ENOMEM, "no memory left for a query");
+	request.path = strbuf_text(&url);
+	self->base.n_queries++;
+	r = http_client_fetch(self->client, &request, &body, &status, err);
+	if (r)
+		return r == -ENOMEM ? r : EVIDENCE_UNREACHABLE;
+	if (json_parse(strbuf_text(&body), body.len, 4, ret_root, NULL)) {
+		const char *start = strbuf_text(&body);
+
+		return err_set(err, EVIDENCE_UNREACHABLE, "%s: not an answer of Prometheus: it begins with \"%.40s\"",
+			       path, start + strspn(start, " \r\n\t"));
+	}
+	if (json_get_array(*ret_root, path, "data", ret_names, err))
+		return err_set(err, EVIDENCE_UNREACHABLE, "%s: an answer without data", path);
+	return 0;
+}
+
+static bool has_name(struct json_object *names, const char *name)
+{
+	for (size_t i = 0; i < json_object_array_length(names); i++)
+		if (streq(json_object_get_string(json_object_array_get_idx(names, i)), name))
+			return true;
+	return false;
+}
+
+static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf match = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	struct json_object *names;
+	int r;
+
+	strbuf_adds(&match, "{__name__=~\"");
+	for (size_t i = 0; i < metric_row_count; i++)
+		strbuf_addf(&match, "%s%s", i ? "|" : "", metric_rows[i].metric);
+	strbuf_adds(&match, "\"}");
+	r = get_names(self, "/api/v1/label/__name__/values", strbuf_text(&match), from_ms, to_ms, &root, &names, err);
+	if (r)
+		return r;
+	self->findings.n = 0;
+	for (size_t i = 0; i < metric_row_count; i++) {
+		const struct metric_row *row = &metric_rows[i];
+		struct evidence_finding finding = {row->metric, has_name(names, row->metric), row->without};
+
+		self->is_present[i] = finding.is_present;
+		if (row->without && !*row->without)
+			continue;
+		if (vec_push(&self->findings, finding))
+			return err_set(err, -ENOMEM, "no memory left");
+	}
+	self->base.findings = self->findings.items;
+	self->base.n_findings = self->findings.n;
+	return 0;
+}
+
+static int find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
+			 struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	struct json_object *names;
+	int r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+		self->labels[family] = spellings[i].labels;
+		if (spellings[i].family == family && has_name(names, spellings[i].labels.namespace_label) &&
+		    has_name(names, spellings[i].labels.pod_label))
+			return 0;
+	}
+	self->labels[family] = (struct metric_labels){"namespace", "pod", "container"};
+	return 0;
+}
+
+static bool is_wanted(const struct query_reader *self, const char *name)
+{
+	const char *const *only = self->config.namespaces;
+	const char *const *excluded = self->config.excluded_namespaces;
+	bool is_listed = !only || !*only;
+
+	for (; only && *only; only++)
+		is_listed |= streq(*only, name);
+	for (; excluded && *excluded; excluded++)
+		if (streq(*excluded, name))
+			return false;
+	return is_listed && !streq(name, "kube-system");
+}
+
+static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	struct json_object *names;
+	char path[160];
+	int r;
+
+	snprintf(path, sizeof(path), "/api/v1/label/%s/values", self->labels[FAMILY_KSM].namespace_label);
+	r = get_names(self, path, "kube_pod_owner", from_ms, to_ms, &root, &names, err);
+	if (r)
+		return r;
+	self->namespaces.n = 0;
+	for (size_t i = 0; i < json_object_array_length(names); i++) {
+		const char *text = json_object_get_string(json_object_array_get_idx(names, i));
+		const char *copy;
+
+		if (!text || !is_wanted(self, text))
+			continue;
+		copy = arena_strdup(&self->arena, text);
+		if (!copy || vec_push(&self->namespaces, copy))
+			return err_set(err, -ENOMEM, "no memory left");
+	}
+	self->base.namespaces = self->namespaces.items;
+	self->base.n_namespaces = self->namespaces.n;
+	return 0;
+}
+
+int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err)
+{
+	struct query_reader *self = (struct query_reader *)base;
+	int r;
+
+	arena_reset(&self->arena);
+	r = find_metrics(self, from_ms, to_ms, err);
+	for (enum metric_family family = 0; family < FAMILY_COUNT_ && !r; family++)
+		r = find_spelling(self, family, from_ms, to_ms, err);
+	return r ? r : find_namespaces(self, from_ms, to_ms, err);
+}

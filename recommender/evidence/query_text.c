@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/query_internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+
+/* A name inside a regular expression inside a PromQL string. */
+static void add_regex(struct strbuf *text, const char *name)
+{
+	for (; *name; name++) {
+		if (!isalnum((unsigned char)*name) && *name != '-' && *name != '_')
+			strbuf_adds(text, "\\\\");
+		if (*name == '"' || *name == '\\')
+			strbuf_addc(text, '\\');
+		strbuf_addc(text, *name);
+	}
+}
+
+static void add_names(struct strbuf *text, const char *label, const char *operator, const char * const * names,
+		      size_t n)
+{
+	strbuf_addf(text, ",%s%s\"", label, operator);
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			strbuf_addc(text, '|');
+		add_regex(text, names[i]);
+	}
+	strbuf_addc(text, '"');
+}
+
+static size_t count(const char *const *names)
+{
+	size_t n = 0;
+
+	while (names && names[n])
+		n++;
+	return n;
+}
+
+static void add_matchers(const struct query_reader *self, const struct metric_labels *labels,
+			 const char *const *namespaces, size_t n_namespaces, struct strbuf *text)
+{
+	const char *const *excluded = self->config.excluded_namespaces;
+	const char *extra = self->config.prometheus->extra_matchers;
+
+	if (n_namespaces > 0) {
+		add_names(text, labels->namespace_label, "=~", namespaces, n_namespaces);
+	} else {
+		add_names(text, labels->namespace_label, "!~", (const char *const[]){"kube-system"}, 1);
+		if (count(excluded) > 0)
+			add_names(text, labels->namespace_label, "!~", excluded, count(excluded));
+	}
+	if (extra && *extra)
+		strbuf_addf(text, ",%s", extra);
+}
+
+int query_expression(const struct query_reader *self, const struct metric_row *row, int64_t range_ms,
+		     const char *const *namespaces, size_t n_namespaces, struct strbuf *ret, struct err *err)
+{
+	const struct metric_labels *labels = &self->labels[row->family];
+
+	for (const char *p = row->expression; *p; p++) {
+		if (*p != '$') {
+			strbuf_addc(ret, *p);
+			continue;
+		}
+		switch (*++p) {
+		case 'N':
+			strbuf_adds(ret, labels->namespace_label);
+			break;
+		case 'P':
+			strbuf_adds(ret, labels->pod_label);
+			break;
+		case 'C':
+			strbuf_adds(ret, labels->container_label);
+			break;
+		case 'M':
+			add_matchers(self, labels, namespaces, n_namespaces, ret);
+			break;
+		default:
+			strbuf_addf(ret, "%" PRId64 "ms", range_ms);
+			break;
+		}
+	}
+	return ret->status ? err_set(err, ret->status, "the query for %s is too long", row->metric) : 0;
+}

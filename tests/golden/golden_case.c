@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "golden_case.h"
+
+#include "base/io.h"
+#include "k8s/kinds.h"
+#include "policy/render.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 1024, NOW_MS = 1793607300 }; /* seconds: 2026-11-02T08:15:00Z */
+
+static int complain(const struct golden_case *self, const char *what, const struct err *err)
+{
+	char text[512];
+
+	fprintf(stderr, "%s: %s: %s\n", self->folder, what, err ? err_text(err, text, sizeof(text)) : "failed");
+	return -1;
+}
+
+/* 0 with NULL when there is no such file. */
+static int load_json(const struct golden_case *self, const char *name, struct json_object **ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_MANIFEST_BYTES);
+	char path[PATH_BYTES];
+	struct err err = ERR_INIT;
+	int r;
+
+	*ret = NULL;
+	snprintf(path, sizeof(path), "%s/%s", self->folder, name);
+	r = io_read_file(path, &text, &err);
+	if (r == -ENOENT)
+		return 0;
+	if (!r)
+		r = json_parse(strbuf_text(&text), text.len, LIMIT_REVIEW_DEPTH, ret, &err);
+	return r ? complain(self, name, &err) : 0;
+}
+
+static int load_config(struct golden_case *self)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_CONFIG_BYTES);
+	char path[PATH_BYTES];
+	struct err err = ERR_INIT;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/config.yaml", self->folder);
+	r = io_read_file(path, &text, &err);
+	if (r == -ENOENT) {
+		self->config = config_new_default();
+		return self->config ? 0 : -1;
+	}
+	if (!r)
+		r = config_parse(strbuf_text(&text), text.len, path, self->folder, &self->config, &err);
+	return r ? complain(self, "config.yaml", &err) : 0;
+}
+
+static int put_object(struct snapshot_builder *builder, struct json_object *item, struct err *err)
+{
+	const char *kind = json_object_get_string(json_member(item, "kind"));
+	struct profile *profile;
+	struct node_shape shape;
+	int r;
+
+	if (streq(kind, "NodeShape")) {
+		r = node_shape_decode(item, &shape, err);
+		return r ? r : snapshot_builder_put_shape(builder, &shape);
+	}
+	r = profile_decode(item, &profile, err);
+	return r ? r : snapshot_builder_put(builder, profile);
+}
+
+/* case.json: {"namespace": {"mode": "observe", "ignored": true}}: facts that only a cluster has. */
+static int put_namespace(const struct golden_case *self, struct snapshot_builder *builder)
+{
+	struct json_object *facts = json_member(self->facts, "namespace");
+	struct json_object *metadata = json_member(self->object, "metadata");
+
+	if (!facts)
+		return 0;
+	return snapshot_builder_put_namespace(
+		builder, &(struct namespace_facts){
+				 .name = json_object_get_string(json_member(metadata, "namespace")),
+				 .mode = json_object_get_string(json_member(facts, "mode")),
+				 .is_ignored = json_object_get_boolean(json_member(facts, "ignored")),
+			 });
+}
+
+static int load_snapshot(struct golden_case *self)
+{
+	struct snapshot_builder *builder = snapshot_builder_new(NULL);
+	struct json_object *list = NULL, *items;
+	struct err err = ERR_INIT;
+	int r = builder ? load_json(self, "profiles.json", &list) : -1;
+
+	items = json_member(list, "items");
+	for (size_t i = 0; !r && items && i < json_object_array_length(items); i++)
+		r = put_object(builder, json_object_array_get_idx(items, i), &err);
+	for (size_t i = 0; !r && i < self->config->n_node_shapes; i++)
+		r = snapshot_builder_put_shape(builder, &self->config->node_shapes[i]);
+	if (!r)
+		r = put_namespace(self, builder);
+	if (r)
+		snapshot_builder_free(builder);
+	else
+		self->snapshot = snapshot_builder_finish(builder, (int64_t)NOW_MS * 1000);
+	json_object_put(list);
+	return self->snapshot ? 0 : complain(self, "profiles.json", &err);
+}
+
+int golden_load(const char *folder, struct golden_case *ret)
+{
+	*ret = (struct golden_case){.folder = folder, .arena = ARENA_INIT(64 * MIB)};
+	if (load_json(ret, "object.json", &ret->object) || load_json(ret, "case.json", &ret->facts) ||
+	    load_json(ret, "expected.json", &ret->expected) || load_config(ret))
+		return -1;
+	if (!ret->object)
+		return complain(ret, "object.json", NULL);
+	return load_snapshot(ret);
+}
+
+void golden_release(struct golden_case *self)
+{
+	json_object_put(self->object);
+	json_object_put(self->facts);
+	json_object_put(self->expected);
+	config_free(self->config);
+	snapshot_unref(self->snapshot);
+	arena_release(&self->arena);
+}
+
+static void add_text(struct json_object *object, const char *key, const char *text)
+{
+	json_object_object_add(object, key, text ? json_object_new_string(text) : NULL);
+}
+
+static struct json_object *findings_of(const struct decision *decision)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < decision->n_findings; i++) {
+		const struct finding *finding = &decision->findings[i];
+		struct json_object *item = json_object_new_object();
+
+		add_text(item, "check", check_table[finding->check].name);
+		add_text(item, "action", check_action_names[finding->action]);
+		add_text(item, "container", finding->container ? finding->container->name : NULL);
+		add_text(item, "pointer", finding->pointer);
+		add_text(item, "text", finding->text);
+		json_object_array_add(array, item);
+	}
+	return array;
+}
+
+static struct json_object *sizes_of(const struct decision *decision)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < decision->n_sizes; i++) {
+		const struct size_change *size = &decision->sizes[i];
+		struct json_object *item = json_object_new_object();
+		char text[QUANTITY_TEXT_BYTES];
+
+		add_text(item, "container", size->container->name);
+		add_text(item, "resource", k8s_resource_names[size->resource]);
+		add_text(item, "field", size->field == SIZE_LIMIT ? "limit" : "request");
+		add_text(item, "from", size->has_from ? quantity_render_bytes(size->from_bytes, text) : NULL);
+		add_text(item, "to", quantity_render_bytes(size->to_bytes, text));
+		add_text(item, "rule", size->rule);
+		add_text(item, "reason", size->reason);
+		json_object_array_add(array, item);
+	}
+	return array;
+}
+
+static int add_rendered(struct golden_case *self, const struct decide_input *input, const struct decision *decision,
+			struct json_object *answer)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_RESPONSE_BYTES);
+	struct json_object *warnings = json_object_new_array(), *patch = NULL;
+	const char *const *items;
+	size_t n;
+
+	json_object_object_add(answer, "warnings", warnings);
+	if (render_warnings(input, decision, &self->arena, &items, &n))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(warnings, json_object_new_string(items[i]));
+	if (render_patch(input, decision, &self->arena, &buf))
+		return -1;
+	if (buf.len && json_parse(strbuf_text(&buf), buf.len, 16, &patch, NULL))
+		return -1;
+	return json_object_object_add(answer, "patch", patch ? patch : json_object_new_array());
+}
+
+static struct json_object *answer_of(struct golden_case *self, const struct decide_input *input)
+{
+	struct json_object *answer = json_object_new_object();
+	struct decision decision;
+	struct err err = ERR_INIT;
+
+	if (decide(input, &self->arena, &decision, &err)) {
+		complain(self, "decide", &err);
+		json_object_put(answer);
+		return NULL;
+	}
+	add_text(answer, "mode", mode_names[decision.mode]);
+	add_text(answer, "mode_why", decision.mode_why);
+	add_text(answer, "skip", decision.skip);
+	json_object_object_add(answer, "findings", findings_of(&decision));
+	json_object_object_add(answer, "sizes", sizes_of(&decision));
+	if (decision.is_denied)
+		json_object_object_add(answer, "denied", json_object_new_boolean(true));
+	if (add_rendered(self, input, &decision, answer)) {
+		json_object_put(answer);
+		return NULL;
+	}
+	return answer;
+}
+
+static struct json_object *decode_and_answer(struct golden_case *self, struct json_object *object,
+					     struct decide_input input, const char *namespace_name)
+{
+	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
+	struct err err = ERR_INIT;
+
+	if (!pod || k8s_pod_decode(object, &self->arena, pod, &err)) {
+		complain(self, "object.json", &err);
+		return NULL;
+	}
+	input.pod = pod;
+	input.namespace_name = namespace_name;
+	input.snapshot = self->snapshot;
+	input.policy = &self->config->policy;
+	input.now_ms = (int64_t)NOW_MS * 1000;
+	return answer_of(self, &input);
+}
+
+static const char *group_of(struct golden_case *self, const char *api_version)
+{
+	const char *slash = strchr(api_version, '/');
+
+	return slash ? arena_strndup(&self->arena, api_version, (size_t)(slash - api_version)) : "";
+}
+
+/* Labels of the object that holds the templates: read as a pod's would be. */
+static const struct k8s_labels *labels_of(struct golden_case *self, struct json_object *object)
+{
+	struct json_object *head = json_object_new_object(), *spec = json_object_new_object();
+	struct json_object *containers = json_object_new_array();
+	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
+	int r;
+
+	json_object_object_add(head, "metadata", json_object_get(json_member(object, "metadata")));
+	json_object_array_add(containers, json_tokener_parse("{\"name\":\"none\"}"));
+	json_object_object_add(spec, "containers", containers);
+	json_object_object_add(head, "spec", spec);
+	r = pod ? k8s_pod_decode(head, &self->arena, pod, NULL) : -1;
+	json_object_put(head);
+	return r ? NULL : &pod->labels;
+}
+
+static struct json_object *template_answers(struct golden_case *self, struct json_object *object,
+					    const char *namespace_name)
+{
+	struct json_object *answers = json_object_new_array(), *answer = json_object_new_object();
+	struct json_object *metadata = json_member(object, "metadata");
+	struct kind_template *templates;
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	json_object_object_add(answer, "templates", answers);
+	if (kind_templates(object, &self->arena, &templates, &n, &err))
+		complain(self, "object.json", &err);
+	for (size_t i = 0; i < n; i++) {
+		struct decide_input input = {
+			.subject = SUBJECT_TEMPLATE,
+			.root_kind = json_object_get_string(json_member(object, "kind")),
+			.root_group = group_of(self, json_object_get_string(json_member(object, "apiVersion"))),
+			.root_name = json_object_get_string(json_member(metadata, "name")),
+			.root_labels = labels_of(self, object),
+			.role = templates[i].role,
+			.replicas = templates[i].replicas};
+		struct json_object *one = decode_and_answer(self, templates[i].object, input, namespace_name);
+
+		if (!one) {
+			json_object_put(answer);
+			return NULL;
+		}
+		add_text(one, "pointer", templates[i].pointer);
+		json_object_array_add(answers, one);
+	}
+	return answer;
+}
+
+struct json_object *golden_answer(struct golden_case *self, struct json_object *object)
+{
+	const char *kind = json_object_get_string(json_member(object, "kind"));
+	const char *namespace_name = json_object_get_string(json_member(json_member(object, "metadata"), "namespace"));
+
+	if (!streq(kind, "Pod"))
+		return template_answers(self, object, namespace_name);
+	return decode_and_answer(self, object, (struct decide_input){.subject = SUBJECT_POD, .replicas = 1},
+				 namespace_name);
+}

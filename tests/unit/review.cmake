@@ -1,0 +1,1 @@
+memtamer_unit(review_cmd USES webhook_review)

@@ -1,0 +1,651 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "base/io.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "policy/checks.h"
+#include "review/review_command.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MANIFESTS TEST_SOURCE_DIR "/support/manifests/"
+#define JOB_HEAD                                                                                                       \
+	"apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n    spec:\n      restartPolicy: "   \
+	"Never\n"                                                                                                      \
+	"      containers:\n      - name: c\n        image: i\n        resources:\n"
+/* Nothing to say about this one. */
+#define JOB_CLEAN                                                                                                      \
+	JOB_HEAD "          requests: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi}\n"                                 \
+		 "          limits: {memory: 2Gi, nvidia.com/gpu: 1}\n"
+/* One warning: a limit without history cannot be made up. */
+#define JOB_WARN                                                                                                       \
+	JOB_HEAD "          requests: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi}\n"                                 \
+		 "          limits: {nvidia.com/gpu: 1}\n"
+#define JOB_PATCH JOB_HEAD "          limits: {nvidia.com/gpu: 1}\n"
+
+struct output {
+	int code;
+	struct strbuf out, err;
+};
+
+static char work[] = "/tmp/memtamer-review-XXXXXX";
+
+static void output_release(struct output *o)
+{
+	strbuf_release(&o->out);
+	strbuf_release(&o->err);
+}
+
+static void read_back(FILE *file, struct strbuf *ret)
+{
+	char block[4096];
+	size_t n;
+
+	rewind(file);
+	while ((n = fread(block, 1, sizeof(block), file)) > 0)
+		strbuf_add(ret, block, n);
+	fclose(file);
+}
+
+/* `review` and the given words, in the work folder, with standard output and error caught. */
+static struct output review(const char *const *words)
+{
+	const struct cli_command commands[] = {review_command, {0}};
+	const struct cli_program program = {"memtamer-webhook", "", commands, NULL, NULL};
+	struct output o = {.out = STRBUF_INIT(64 * MIB), .err = STRBUF_INIT(MIB)};
+	char *argv[16] = {(char[]){"memtamer-webhook"}, (char[]){"review"}};
+	FILE *files[2] = {tmpfile(), tmpfile()};
+	int argc = 2, saved[2] = {dup(1), dup(2)};
+
+	for (; *words; words++)
+		assert_non_null(argv[argc++] = strdup(*words));
+	fflush(stdout);
+	for (int i = 0; i < 2; i++)
+		dup2(fileno(files[i]), i + 1);
+	o.code = cli_main(&program, argc, argv);
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		dup2(saved[i], i + 1);
+		close(saved[i]);
+	}
+	read_back(files[0], &o.out);
+	read_back(files[1], &o.err);
+	for (int i = 2; i < argc; i++)
+		free(argv[i]);
+	return o;
+}
+
+#define REVIEW(...) review((const char *const[]){__VA_ARGS__, NULL})
+
+static void write_n(const char *name, const char *text, size_t n)
+{
+	FILE *file = fopen(name, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, n, file), n);
+	fclose(file);
+}
+
+static void write_text(const char *name, const char *text)
+{
+	write_n(name, text, strlen(text));
+}
+
+static struct json_object *parse(const struct strbuf *buf)
+{
+	struct json_object *object = NULL;
+	struct err err = ERR_INIT;
+
+	if (json_parse(strbuf_text(buf), buf->len, 32, &object, &err))
+		print_message("%s\n%s", err.msg, strbuf_text(buf));
+	assert_non_null(object);
+	return object;
+}
+
+/* --- What is found, and where --- */
+
+static void every_kind_is_read(void **state)
+{
+	static const struct {
+		const char *file;
+		size_t line, column;
+		const char *kind, *name, *namespace_name, *role, *container, *check, *action;
+	} rows[] = {
+		{"pytorchjob.yaml", 34, 17, "PyTorchJob", "bert", "team-a", "worker", "pytorch", "memory-limit-missing",
+		 "warn"},
+		{"pytorchjob.yaml", 33, 15, "PyTorchJob", "bert", "team-a", "worker", "pytorch",
+		 "memory-request-missing", "patch"},
+		{"jobset.yaml", 33, 25, "JobSet", "llama", "default", "workers", "trainer", "memory-limit-missing",
+		 "warn"},
+		{"jobset.yaml", 36, 25, "JobSet", "llama", "default", "workers", "", "shm-unbounded", "warn"},
+		{"cronjob.yaml", 15, 34, "CronJob", "nightly", "team-b", "", "train", "memory-unit-suspicious", "warn"},
+		{"mpijob.yaml", 20, 13, "MPIJob", "resnet", "default", "worker", "worker", "shm-small", "warn"},
+		{"rayjob.yaml", 22, 33, "RayJob", "tune", "default", "gpu", "ray-worker", "memory-limit-missing",
+		 "warn"},
+		{"volcano-job.yaml", 22, 31, "Job", "tf-dist", "default", "worker", "tensorflow",
+		 "memory-limit-missing", "warn"},
+		{"argo-workflow.yaml", 15, 17, "Workflow", "train-", "default", "train", "main", "memory-limit-missing",
+		 "warn"},
+		{"list.yaml", 16, 27, "Pod", "debug", "team-a", "", "train", "memory-limit-missing", "warn"},
+		{"list.yaml", 27, 22, "Job", "sweep", "team-a", "", "train", "memory-request-missing", "patch"},
+		{"multi.yaml", 34, 13, "Job", "train", "default", "", "main", "memory-limit-missing", "warn"},
+		{"pod.json", 12, 29, "Pod", "notebook-run", "team-a", "", "main", "memory-limit-missing", "warn"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(4096), expected = STRBUF_INIT(4096);
+		CLEANUP(output_release) struct output o = {0};
+
+		test_row(rows[i].file);
+		strbuf_addf(&path, MANIFESTS "%s", rows[i].file);
+		o = REVIEW("-o", "json", strbuf_text(&path));
+		assert_int_equal(o.code, EXIT_FINDINGS);
+		assert_string_equal(strbuf_text(&o.err), "");
+		json_object_put(parse(&o.out));
+		strbuf_addf(&expected,
+			    "{\"file\": \"%s\", \"line\": %zu, \"column\": %zu, \"kind\": \"%s\", \"name\": \"%s\", "
+			    "\"namespace\": "
+			    "\"%s\", \"role\": \"%s\", \"container\": \"%s\", \"check\": \"%s\", \"action\": \"%s\", "
+			    "\"message\": ",
+			    strbuf_text(&path), rows[i].line, rows[i].column, rows[i].kind, rows[i].name,
+			    rows[i].namespace_name, rows[i].role, rows[i].container, rows[i].check, rows[i].action);
+		if (!strstr(strbuf_text(&o.out), strbuf_text(&expected)))
+			assert_string_equal(strbuf_text(&o.out), strbuf_text(&expected));
+	}
+}
+
+static void text_names_place_check_and_container(void **state)
+{
+	CLEANUP(output_release) struct output o = REVIEW(MANIFESTS "cronjob.yaml");
+
+	(void)state;
+	assert_int_equal(o.code, EXIT_FINDINGS);
+	assert_non_null(
+		strstr(strbuf_text(&o.out),
+		       "cronjob.yaml:15:34: warn [memory-unit-suspicious] CronJob/nightly container \"train\": "));
+	assert_non_null(strstr(strbuf_text(&o.out), "\n1 file, 0 pods, 1 pod template: 1 patch, 1 warn\n"));
+	assert_non_null(strstr(strbuf_text(&o.out), "No history: profiles.json does not exist."));
+	assert_null(strchr(strbuf_text(&o.out), '\033'));
+}
+
+static void json_has_the_sizes(void **state)
+{
+	CLEANUP(output_release) struct output o = REVIEW("-o", "json", MANIFESTS "list.yaml");
+	CLEANUP(json_putp) struct json_object *findings = parse(&o.out);
+	size_t n_sizes = 0;
+
+	(void)state;
+	for (size_t i = 0; i < json_object_array_length(findings); i++) {
+		struct json_object *finding = json_object_array_get_idx(findings, i);
+		struct json_object *sizes = json_member(finding, "sizes");
+		const char *check = json_object_get_string(json_member(finding, "check"));
+
+		n_sizes += json_object_array_length(sizes);
+		if (!streq(check, "memory-request-missing"))
+			continue;
+		assert_int_equal(json_object_array_length(sizes), 1);
+		sizes = json_object_array_get_idx(sizes, 0);
+		assert_string_equal(json_object_get_string(json_member(sizes, "resource")), "memory");
+		assert_string_equal(json_object_get_string(json_member(sizes, "field")), "request");
+		assert_null(json_member(sizes, "from"));
+		assert_string_equal(json_object_get_string(json_member(sizes, "to")), "64Mi");
+		assert_string_equal(json_object_get_string(json_member(sizes, "rule")), "no-history");
+	}
+	assert_true(n_sizes >= 4);
+}
+
+static void sarif_is_complete(void **state)
+{
+	CLEANUP(output_release) struct output o = REVIEW("-o", "sarif", MANIFESTS "multi.yaml", "absent.yaml");
+	CLEANUP(json_putp) struct json_object *sarif = parse(&o.out);
+	struct json_object *run = json_object_array_get_idx(json_member(sarif, "runs"), 0);
+	struct json_object *results = json_member(run, "results");
+	struct json_object *rules = json_member(json_member(json_member(run, "tool"), "driver"), "rules");
+	struct json_object *invocation = json_object_array_get_idx(json_member(run, "invocations"), 0);
+
+	(void)state;
+	assert_int_equal(o.code, EXIT_USAGE);
+	assert_string_equal(json_object_get_string(json_member(sarif, "version")), "2.1.0");
+	assert_int_equal(json_object_array_length(rules), CHECK_COUNT_);
+	assert_int_equal(json_object_array_length(results), 4);
+	for (size_t i = 0; i < json_object_array_length(results); i++) {
+		struct json_object *result = json_object_array_get_idx(results, i);
+		struct json_object *place = json_member(json_object_array_get_idx(json_member(result, "locations"), 0),
+							"physicalLocation");
+		int64_t index = json_object_get_int64(json_member(result, "ruleIndex"));
+		struct json_object *rule = json_object_array_get_idx(rules, (size_t)index);
+
+		assert_string_equal(json_object_get_string(json_member(rule, "id")),
+				    json_object_get_string(json_member(result, "ruleId")));
+		assert_string_equal(json_object_get_string(json_member(result, "level")), "warning");
+		assert_in_range(json_object_get_int64(json_member(json_member(place, "region"), "startLine")), 33, 34);
+		assert_memory_equal(json_object_get_string(json_member(json_member(place, "artifactLocation"), "uri")),
+				    "file:///", 8);
+	}
+	assert_false(json_object_get_boolean(json_member(invocation, "executionSuccessful")));
+	assert_int_equal(json_object_array_length(json_member(invocation, "toolExecutionNotifications")), 1);
+}
+
+/* --- -o yaml --- */
+
+static void untouched_documents_stay_byte_for_byte(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(MIB);
+	CLEANUP(output_release) struct output o = REVIEW("-o", "yaml", MANIFESTS "multi.yaml");
+	struct err err = ERR_INIT;
+	const char *changed;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(io_read_file(MANIFESTS "multi.yaml", &before, &err), 0);
+	changed = strstr(strbuf_text(&before), "        args:");
+	n = (size_t)(changed - strbuf_text(&before));
+	assert_true(o.out.len > n);
+	assert_memory_equal(strbuf_text(&o.out), strbuf_text(&before), n);
+	assert_string_equal(strbuf_text(&o.out) + n, "        args:\n"
+						     "        - --lr\n"
+						     "        - \"1e-3\"\n"
+						     "        - \"yes\"\n"
+						     "        resources:\n"
+						     "          limits:\n"
+						     "            nvidia.com/gpu: 1\n"
+						     "          requests:\n"
+						     "            memory: 64Mi\n"
+						     "            ephemeral-storage: 1Gi\n"
+						     "---\n"
+						     "# Only a comment.\n"
+						     "---\n"
+						     "kind: Kustomization\n"
+						     "apiVersion: kustomize.config.k8s.io/v1beta1\n");
+}
+
+static void a_file_without_findings_is_printed_as_it_is(void **state)
+{
+	static const char text[] = "# x\r\n" JOB_CLEAN "# behind\n";
+	CLEANUP(output_release) struct output o = {0};
+
+	(void)state;
+	write_text("clean.yaml", text);
+	o = REVIEW("-o", "yaml", "clean.yaml");
+	assert_int_equal(o.code, EXIT_CLEAN);
+	assert_string_equal(strbuf_text(&o.out), text);
+}
+
+static void patched_manifests_are_a_fixed_point(void **state)
+{
+	CLEANUP(output_release) struct output first = REVIEW("-o", "yaml", MANIFESTS), second = {0};
+
+	(void)state;
+	assert_true(first.out.len > 1000);
+	write_n("first.yaml", strbuf_text(&first.out), first.out.len);
+	second = REVIEW("-o", "yaml", "first.yaml");
+	assert_string_equal(strbuf_text(&second.err), "");
+	assert_string_equal(strbuf_text(&first.out), strbuf_text(&second.out));
+}
+
+static void modes_bound_what_is_changed(void **state)
+{
+	CLEANUP(output_release) struct output off = REVIEW("-m", "off", MANIFESTS "multi.yaml");
+	CLEANUP(output_release)
+	struct output observe = REVIEW("-m", "observe", "--fail-on", "patch", MANIFESTS "multi.yaml");
+	CLEANUP(output_release) struct output yaml = REVIEW("-m", "observe", "-o", "yaml", MANIFESTS "multi.yaml");
+	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(MIB);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(off.code, EXIT_CLEAN);
+	assert_int_equal(observe.code, EXIT_CLEAN);
+	assert_non_null(strstr(strbuf_text(&observe.out), ": 4 warn\n"));
+	assert_int_equal(io_read_file(MANIFESTS "multi.yaml", &before, &err), 0);
+	assert_string_equal(strbuf_text(&yaml.out), strbuf_text(&before));
+}
+
+/* --- Exit codes and configuration --- */
+
+static void exit_codes(void **state)
+{
+	static const struct {
+		const char *name, *text, *fail_on;
+		int code;
+	} rows[] = {
+		{"clean", JOB_CLEAN, "warn", EXIT_CLEAN},
+		{"a warning", JOB_WARN, "warn", EXIT_FINDINGS},
+		{"a warning is no patch", JOB_WARN, "patch", EXIT_CLEAN},
+		{"a patch", JOB_PATCH, "patch", EXIT_FINDINGS},
+		{"a patch is no denial", JOB_PATCH, "deny", EXIT_CLEAN},
+		{"nothing", "", "warn", EXIT_CLEAN},
+		{"only comments", "# nothing\n---\n# here\n", "warn", EXIT_CLEAN},
+		{"no workload", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n", "warn", EXIT_CLEAN},
+		{"no object of Kubernetes", "a: 1\n", "warn", EXIT_CLEAN},
+		{"no training",
+		 "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: web, image: nginx}]}\n",
+		 "warn", EXIT_CLEAN},
+		{"a kind of somebody else", "apiVersion: example.org/v1\nkind: Pod\nspec: 3\n", "warn", EXIT_CLEAN},
+		{"a text", "hello\n", "warn", EXIT_USAGE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(output_release) struct output o = {0};
+
+		test_row(rows[i].name);
+		write_text("exit.yaml", rows[i].text);
+		o = REVIEW("--fail-on", rows[i].fail_on, "exit.yaml");
+		assert_int_equal(o.code, rows[i].code);
+	}
+}
+
+static void configuration_is_used(void **state)
+{
+	static const char config[] = "apiVersion: config.memtamer.io/v1alpha1\n"
+				     "checks: {memory-limit-missing: deny, ephemeral-storage-request-missing: off}\n"
+				     "sizing: {noHistory: share}\n"
+				     "nodeShapes: [{count: 4, memory: 400Gi}]\n";
+	CLEANUP(output_release) struct output o = {0}, bad = {0};
+
+	(void)state;
+	write_text("c.yaml", config);
+	o = REVIEW("--config", "c.yaml", "--fail-on", "deny", MANIFESTS "multi.yaml");
+	assert_non_null(strstr(strbuf_text(&o.out), "100Gi"));
+	assert_null(strstr(strbuf_text(&o.out), "ephemeral-storage"));
+	write_text("c.yaml", "apiVersion: config.memtamer.io/v1alpha1\nmoode: raise\n");
+	bad = REVIEW("--config", "c.yaml", MANIFESTS "multi.yaml");
+	assert_int_equal(bad.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&bad.err), "c.yaml:2:1: unknown key moode; did you mean mode?\n");
+	assert_string_equal(strbuf_text(&bad.out), "");
+}
+
+static void a_named_store_must_be_there(void **state)
+{
+	CLEANUP(output_release) struct output o = REVIEW("--store", "absent.json", MANIFESTS "multi.yaml");
+
+	(void)state;
+	assert_int_equal(o.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&o.err), "absent.json: cannot open: No such file or directory\n");
+}
+
+/* Ten runs of Job/train in namespace default: 40Gi at most, 20Gi half of the time. */
+static void store_a_profile(const char *path)
+{
+	const struct profile draft = {
+		.namespace_name = "default",
+		.name = "train-0123456789",
+		.workload = "Job/train",
+		.role = "",
+		.container = "main",
+		.revision = 7,
+		.updated_ms = 1000,
+		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.parent =
+			{
+				.request_bytes = (int64_t)(20 * GIB),
+				.limit_bytes = (int64_t)(45 * GIB),
+				.median_bytes = (int64_t)(20 * GIB),
+				.p95_bytes = (int64_t)(40 * GIB),
+				.peak_bytes = (int64_t)(40 * GIB),
+				.runs = 10,
+				.whole_runs = 10,
+				.buffer_permille = 125,
+				.confidence = CONFIDENCE_HIGH,
+			},
+	};
+	const struct profile *list[] = {&draft};
+	const struct store_change change = {.profiles = list, .n_profiles = 1};
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(store_open_file(path, true, &store, &err), 0);
+	assert_int_equal(store_commit(store, &change, &err), 0);
+}
+
+static void history_makes_sizes(void **state)
+{
+	CLEANUP(output_release) struct output text = {0}, yaml = {0}, torn = {0};
+
+	(void)state;
+	store_a_profile("p.json");
+	text = REVIEW("--store", "p.json", MANIFESTS "multi.yaml");
+	assert_int_equal(text.code, EXIT_FINDINGS);
+	assert_non_null(strstr(strbuf_text(&text.out),
+			       "patch [memory-limit-missing] Job/train container \"main\": no memory "
+			       "limit; will be set to 45Gi when pods are created"));
+	assert_null(strstr(strbuf_text(&text.out), "No history"));
+	yaml = REVIEW("--store", "p.json", "-o", "yaml", MANIFESTS "multi.yaml");
+	assert_non_null(strstr(strbuf_text(&yaml.out), "            memory: 45Gi\n"));
+	assert_non_null(strstr(strbuf_text(&yaml.out), "            memory: 20Gi\n"));
+	write_text("p.json", "{\"apiVersion\": \"v1\", \"kind\": \"Li");
+	torn = REVIEW("--store", "p.json", MANIFESTS "multi.yaml");
+	assert_int_equal(torn.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&torn.out), "");
+	assert_memory_equal(strbuf_text(&torn.err), "p.json", 6);
+}
+
+static void namespaces(void **state)
+{
+	CLEANUP(output_release)
+	struct output o = REVIEW("-n", "team-x", "-o", "json", MANIFESTS "multi.yaml", MANIFESTS "cronjob.yaml");
+
+	(void)state;
+	assert_non_null(strstr(strbuf_text(&o.out), "\"namespace\": \"team-x\""));
+	assert_non_null(strstr(strbuf_text(&o.out), "\"namespace\": \"team-b\""));
+	assert_null(strstr(strbuf_text(&o.out), "\"namespace\": \"default\""));
+}
+
+/* --- Inputs --- */
+
+static void folders_are_walked_in_order(void **state)
+{
+	static const char *const files[] = {"d/b.yaml",	      "d/a/z.yml",     "d/c.json",
+					    "d/.hidden.yaml", "d/.git/x.yaml", "d/x.txt"};
+	CLEANUP(output_release) struct output o = {0};
+	const char *z, *b, *link;
+
+	(void)state;
+	assert_int_equal(mkdir("d", 0755) | mkdir("d/a", 0755) | mkdir("d/.git", 0755), 0);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		write_text(files[i], streq(files[i], "d/c.json") ? "[1, 2]\n" : JOB_WARN);
+	assert_int_equal(symlink("..", "d/loop"), 0);
+	assert_int_equal(symlink("b.yaml", "d/link.yaml"), 0);
+	o = REVIEW("d/");
+	assert_int_equal(o.code, EXIT_FINDINGS);
+	z = strstr(strbuf_text(&o.out), "d/a/z.yml:");
+	b = strstr(strbuf_text(&o.out), "d/b.yaml:");
+	link = strstr(strbuf_text(&o.out), "d/link.yaml:");
+	assert_true(z && b && link && z < b && b < link);
+	assert_non_null(strstr(strbuf_text(&o.out), "\n4 files, 0 pods, 3 pod templates, 1 other object: 3 warn\n"));
+}
+
+static void standard_input_is_a_dash(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+	int saved = dup(0);
+	FILE *file;
+
+	(void)state;
+	write_text("in.yaml", JOB_WARN);
+	file = fopen("in.yaml", "r");
+	dup2(fileno(file), 0);
+	o = REVIEW("-");
+	dup2(saved, 0);
+	close(saved);
+	fclose(file);
+	assert_int_equal(o.code, EXIT_FINDINGS);
+	assert_non_null(strstr(strbuf_text(&o.out), "stdin:13:"));
+}
+
+static void one_bad_file_does_not_stop_the_others(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+
+	(void)state;
+	write_text("bad.yaml", "a: [1\n");
+	write_text("good.yaml", JOB_WARN);
+	o = REVIEW("bad.yaml", "absent.yaml", "good.yaml");
+	assert_int_equal(o.code, EXIT_USAGE);
+	assert_non_null(strstr(strbuf_text(&o.err), "bad.yaml:2:1: no valid YAML"));
+	assert_non_null(strstr(strbuf_text(&o.err), "absent.yaml: cannot open: No such file or directory\n"));
+	assert_non_null(strstr(strbuf_text(&o.out), "good.yaml:13:"));
+	assert_non_null(strstr(strbuf_text(&o.out), ": 1 warn; 2 input errors\n"));
+}
+
+static void bad_inputs_have_a_place_and_words(void **state)
+{
+	static const struct {
+		const char *name, *text, *err;
+	} rows[] = {
+		{"tab", "a:\n\tb: 1\n", "bad.yaml:2:1: a tab"},
+		{"unclosed quote", "a: \"x\n", "bad.yaml:2:1: no valid YAML"},
+		{"alias bomb", "a: &a [x]\nb: &b [*a, *a]\n", "bad.yaml:1:4: anchor &a"},
+		{"duplicate key", JOB_WARN "spec: {}\n", "bad.yaml:14:1: duplicate key \"spec\", first at line 4"},
+		{"invalid UTF-8", "a: \xff\n", "bad.yaml:1:4: invalid leading UTF-8"},
+		{"second document is bad", "a: 1\n---\nb: [\n", "bad.yaml:4:1: no valid YAML"},
+		{"a wrong type inside a pod", JOB_HEAD "          limits: 3\n",
+		 "bad.yaml:12:19: spec.containers[0].resources.limits"},
+		{"containers are a text", "apiVersion: v1\nkind: Pod\nspec:\n  containers: x\n",
+		 "bad.yaml:4:15: spec.containers"},
+		{"not a number", "apiVersion: v1\nkind: Pod\nx: .nan\n", "bad.yaml:1:1: .nan is no number"},
+		{"terminal codes", "apiVersion: v1\nkind: Pod\nspec: {\"\\e[31m\": 1, \"\\e[31m\": 2}\n",
+		 "bad.yaml:3:21: duplicate key \"?[31m\""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(output_release) struct output o = {0};
+
+		test_row(rows[i].name);
+		write_text("bad.yaml", rows[i].text);
+		o = REVIEW("bad.yaml");
+		assert_int_equal(o.code, EXIT_USAGE);
+		if (strncmp(strbuf_text(&o.err), rows[i].err, strlen(rows[i].err)) != 0)
+			assert_string_equal(strbuf_text(&o.err), rows[i].err);
+		assert_ptr_equal(strchr(strbuf_text(&o.err), '\n') + 1, strbuf_text(&o.err) + o.err.len);
+	}
+}
+
+static void large_and_binary_files(void **state)
+{
+	size_t n = 17 * MIB;
+	CLEANUP(freep) char *text = malloc(n);
+	CLEANUP(output_release) struct output large = {0}, nested = {0}, binary = {0};
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, '#', n);
+	write_n("large.yaml", text, n);
+	large = REVIEW("large.yaml");
+	assert_int_equal(large.code, EXIT_USAGE);
+	assert_non_null(strstr(strbuf_text(&large.err), "large.yaml: longer than 16777216 bytes"));
+	memset(text, '[', 100000);
+	write_n("nested.yaml", text, 100000);
+	nested = REVIEW("nested.yaml");
+	assert_int_equal(nested.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&nested.err), "nested.yaml:1:49: nested too deeply\n");
+	write_n("binary.yaml",
+		"\x7f"
+		"ELF\2\1\1\0\0\0",
+		10);
+	binary = REVIEW("binary.yaml");
+	assert_int_equal(binary.code, EXIT_USAGE);
+	assert_memory_equal(strbuf_text(&binary.err), "binary.yaml:1:", 14);
+}
+
+static void a_quantity_with_a_space_is_for_the_api_server(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+
+	(void)state;
+	write_text("q.yaml", JOB_HEAD "          limits: {memory: 10 Gi, nvidia.com/gpu: 1}\n");
+	o = REVIEW("-o", "yaml", "q.yaml");
+	assert_string_equal(strbuf_text(&o.err), "");
+	assert_non_null(strstr(strbuf_text(&o.out), "memory: 10 Gi"));
+}
+
+static void what_cannot_be_opened_is_said(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+	bool is_root = geteuid() == 0;
+
+	(void)state;
+	assert_int_equal(mkdir("closed", 0755) | mkdir("closed/inner", 0755), 0);
+	assert_int_equal(symlink("nowhere", "closed/dangling.yaml"), 0);
+	write_text("closed/good.yaml", JOB_WARN);
+	assert_int_equal(chmod("closed/inner", 0), 0);
+	if (is_root) /* who may read everything tests nothing */
+		assert_int_equal(seteuid(65534), 0);
+	o = REVIEW("closed");
+	if (is_root)
+		assert_int_equal(seteuid(0), 0);
+	chmod("closed/inner", 0755);
+	assert_int_equal(o.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&o.err), "closed/dangling.yaml: cannot open: No such file or directory\n"
+						 "closed/inner: cannot open: Permission denied\n");
+	assert_non_null(strstr(strbuf_text(&o.out), "closed/good.yaml:13:"));
+}
+
+static void names_cannot_drive_a_terminal(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+
+	(void)state;
+	write_text("esc.yaml",
+		   "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2Jb\\u009b\"}\nspec:\n  containers:\n"
+		   "  - {name: \"c\\e]0;x\\a\", image: i, resources: {limits: {nvidia.com/gpu: 1}}}\n");
+	o = REVIEW("esc.yaml");
+	assert_int_equal(o.code, EXIT_FINDINGS);
+	for (size_t i = 0; i < o.out.len; i++)
+		assert_true((unsigned char)o.out.text[i] >= 0x20 || o.out.text[i] == '\n');
+	assert_null(strstr(strbuf_text(&o.out), "\xc2\x9b"));
+	assert_non_null(strstr(strbuf_text(&o.out), "Pod/a?[2Jb"));
+}
+
+static int enter_work(void **state)
+{
+	(void)state;
+	return !mkdtemp(work) || chmod(work, 0755) || chdir(work);
+}
+
+static int leave_work(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", work);
+	return chdir("/") || system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_is_read),
+		cmocka_unit_test(text_names_place_check_and_container),
+		cmocka_unit_test(json_has_the_sizes),
+		cmocka_unit_test(sarif_is_complete),
+		cmocka_unit_test(untouched_documents_stay_byte_for_byte),
+		cmocka_unit_test(a_file_without_findings_is_printed_as_it_is),
+		cmocka_unit_test(patched_manifests_are_a_fixed_point),
+		cmocka_unit_test(modes_bound_what_is_changed),
+		cmocka_unit_test(exit_codes),
+		cmocka_unit_test(configuration_is_used),
+		cmocka_unit_test(a_named_store_must_be_there),
+		cmocka_unit_test(history_makes_sizes),
+		cmocka_unit_test(namespaces),
+		cmocka_unit_test(folders_are_walked_in_order),
+		cmocka_unit_test(standard_input_is_a_dash),
+		cmocka_unit_test(one_bad_file_does_not_stop_the_others),
+		cmocka_unit_test(bad_inputs_have_a_place_and_words),
+		cmocka_unit_test(large_and_binary_files),
+		cmocka_unit_test(a_quantity_with_a_space_is_for_the_api_server),
+		cmocka_unit_test(what_cannot_be_opened_is_said),
+		cmocka_unit_test(names_cannot_drive_a_terminal),
+	};
+
+	return cmocka_run_group_tests_name("review", tests, enter_work, leave_work);
+}

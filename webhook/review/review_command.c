@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "review/review_command.h"
+
+#include "base/limits.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "config/config.h"
+#include "review/review_internal.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NAME		   "memtamer-webhook review"
+#define REVIEW_ARENA_BYTES (1 * GIB)
+#define OUTPUT_BYTES	   (1 * GIB)
+
+static int fail(int code, const struct err *err)
+{
+	char text[sizeof(err->where) + sizeof(err->msg) + 8];
+
+	fprintf(stderr, "%s\n", err_text(err, text, sizeof(text)));
+	return code;
+}
+
+static int load_config(const struct cli_args *args, struct config **ret, struct err *err)
+{
+	const char *path = cli_get(args, "config");
+
+	if (path)
+		return config_load(path, ret, err);
+	*ret = config_new_default();
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Profiles of the store. A path that was named must be there; one that only the configuration knows may be empty yet.
+ */
+static int read_store(struct review *review, const struct cli_args *args, const struct config *config,
+		      struct snapshot_builder *builder, struct err *err)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	const char *path = cli_get(args, "store") ? cli_get(args, "store") : config->store.path;
+	int r;
+
+	if (!cli_get(args, "store") && config->store.kind != STORE_FILE)
+		return err_set_at(err, -ENOTSUP, config->file, 0, 0,
+				  "store.kind kube cannot be read here; give --store PATH");
+	if (access(path, F_OK) != 0) {
+		if (cli_get(args, "store"))
+			return err_set_at(err, -errno, path, 0, 0, "cannot open: %s", strerror(errno));
+		review->history_note = arena_printf(&review->arena, "%s does not exist", path);
+		return review->history_note ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
+	r = store_open_file(path, false, &store, err);
+	return r ? r : store_read_profiles(store, builder, err);
+}
+
+static int fill_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
+			 struct snapshot_builder *builder, struct err *err)
+{
+	int r = read_store(review, args, config, builder, err);
+
+	for (size_t i = 0; !r && i < config->n_node_shapes; i++)
+		if (snapshot_builder_put_shape(builder, &config->node_shapes[i]))
+			return err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+static int load_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
+			 struct err *err)
+{
+	struct snapshot_builder *builder = snapshot_builder_new(NULL);
+	int r = builder ? fill_snapshot(review, args, config, builder, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r) {
+		snapshot_builder_free(builder);
+		return r;
+	}
+	review->snapshot = snapshot_builder_finish(builder, review->now_ms);
+	if (!review->snapshot)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!review->history_note && !snapshot_profile_count(review->snapshot))
+		review->history_note = "the store has no profiles";
+	return 0;
+}
+
+static int visit_file(void *context, const struct manifest *manifest)
+{
+	return review_file(context, manifest);
+}
+
+static void visit_error(void *context, const struct err *err)
+{
+	review_report(context, err);
+}
+
+static bool wants_colour(void)
+{
+	const char *terminal = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && terminal && !streq(terminal, "dumb") && (!no_colour || !*no_colour);
+}
+
+static int print(const struct review *review, const char *format)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(OUTPUT_BYTES);
+	int r = 0;
+
+	if (streq(format, "text"))
+		r = render_text(review, wants_colour(), &buf);
+	else if (streq(format, "json"))
+		r = render_json(review, &buf);
+	else if (streq(format, "sarif"))
+		r = render_sarif(review, &buf);
+	if (r) {
+		fprintf(stderr, NAME ": the output is too large\n");
+		return EXIT_DEPENDENCY;
+	}
+	fwrite(strbuf_text(&buf), 1, buf.len, stdout);
+	return EXIT_CLEAN;
+}
+
+bool review_has(const struct review *self, enum check_action action)
+{
+	for (size_t i = 0; i < self->findings.n; i++)
+		if (self->findings.items[i].action >= action)
+			return true;
+	return false;
+}
+
+static int review_all(struct review *review, const struct cli_args *args)
+{
+	const struct manifest_visitor visitor = {.context = review, .file = visit_file, .error = visit_error};
+	int code;
+
+	for (size_t i = 0; i < args->n_operands; i++)
+		if (manifests_visit(args->operands[i], &visitor))
+			return EXIT_DEPENDENCY;
+	code = print(review, cli_get(args, "output"));
+	if (code)
+		return code;
+	if (review->errors.n)
+		return EXIT_USAGE;
+	return review_has(review, (enum check_action)check_action_parse(cli_get(args, "fail-on"))) ? EXIT_FINDINGS
+												   : EXIT_CLEAN;
+}
+
+static void review_release(struct review *self)
+{
+	self->snapshot = snapshot_unref(self->snapshot);
+	vec_release(&self->findings);
+	vec_release(&self->errors);
+	arena_release(&self->arena);
+}
+
+static int review_run(const struct cli_args *args)
+{
+	CLEANUP(config_freep) struct config *config = NULL;
+	CLEANUP(review_release)
+	struct review review = {
+		.arena = ARENA_INIT(REVIEW_ARENA_BYTES),
+		.default_namespace = cli_get(args, "namespace"),
+		.now_ms = time_now_ms(),
+		.wants_yaml = streq(cli_get(args, "output"), "yaml"),
+	};
+	struct err err = ERR_INIT;
+
+	if (load_config(args, &config, &err))
+		return fail(EXIT_USAGE, &err);
+	review.policy = config->policy;
+	if (cli_get(args, "mode"))
+		review.policy.mode = (enum mode)mode_parse(cli_get(args, "mode"));
+	if (load_snapshot(&review, args, config, &err))
+		return fail(EXIT_USAGE, &err);
+	return review_all(&review, args);
+}
+
+static const struct cli_option options[] = {
+	{"config", 'c', CLI_STRING, "FILE", "configuration; without one, every key has its default", NULL},
+	{"store", 's', CLI_STRING, "PATH", "file with the profiles, instead of the configuration's", NULL},
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "namespace of objects that name none", "default"},
+	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "how far to go, instead of the configuration's",
+	 NULL},
+	{"output", 'o', CLI_STRING, "text|json|yaml|sarif", "yaml prints the manifests as they would be patched",
+	 "text"},
+	{"fail-on", 0, CLI_STRING, "warn|patch|deny", "exit with 1 when a finding is at least this", "warn"},
+	{0},
+};
+
+const struct cli_command review_command = {
+	.name = "review",
+	.operands = "FILE|DIR|-...",
+	.help = "Review manifests offline, as the webhook would.\n\nReads YAML and JSON with pods and with workloads "
+		"of any known "
+		"kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json files below it. "
+		"Says for "
+		"each finding where it is and what would be set. Other objects are passed over.",
+	.options = options,
+	.run = review_run,
+};
