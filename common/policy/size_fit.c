@@ -257,10 +257,13 @@ static void add_request(const struct deciding *self, struct sized *item)
 	to = MIN(to, room);
 	if (has_final(limit))
 		to = MIN(to, field_final(limit));
+	if (to > 0 && limit->proposal.gate == GATE_OPEN)
+		gate = GATE_OPEN;
 	if (to <= 0)
 		gate = GATE_NODE;
-	else if (limit->proposal.gate == GATE_OPEN)
-		gate = GATE_OPEN;
+	/* The API server would make the request of a lone limit, and that fits no node. */
+	if (to <= 0 && limit->proposal.gate == GATE_OPEN)
+		limit->proposal.gate = GATE_NODE;
 	propose(request, gate, MODE_FILL, to, rule);
 }
 

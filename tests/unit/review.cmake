@@ -1,3 +1,1 @@
-if(TARGET webhook_review)
-  memtamer_unit(review_cmd USES webhook_review)
-endif()
+memtamer_unit(review_cmd USES webhook_review)

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "policy/checks.h"
 #include "review/review_command.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -371,6 +372,62 @@ static void a_named_store_must_be_there(void **state)
 	assert_string_equal(strbuf_text(&o.err), "absent.json: cannot open: No such file or directory\n");
 }
 
+/* Ten runs of Job/train in namespace default: 40Gi at most, 20Gi half of the time. */
+static void store_a_profile(const char *path)
+{
+	const struct profile draft = {
+		.namespace_name = "default",
+		.name = "train-0123456789",
+		.workload = "Job/train",
+		.role = "",
+		.container = "main",
+		.revision = 7,
+		.updated_ms = 1000,
+		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.parent =
+			{
+				.request_bytes = (int64_t)(20 * GIB),
+				.limit_bytes = (int64_t)(45 * GIB),
+				.median_bytes = (int64_t)(20 * GIB),
+				.p95_bytes = (int64_t)(40 * GIB),
+				.peak_bytes = (int64_t)(40 * GIB),
+				.runs = 10,
+				.whole_runs = 10,
+				.buffer_permille = 125,
+				.confidence = CONFIDENCE_HIGH,
+			},
+	};
+	const struct profile *list[] = {&draft};
+	const struct store_change change = {.profiles = list, .n_profiles = 1};
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(store_open_file(path, true, &store, &err), 0);
+	assert_int_equal(store_commit(store, &change, &err), 0);
+}
+
+static void history_makes_sizes(void **state)
+{
+	CLEANUP(output_release) struct output text = {0}, yaml = {0}, torn = {0};
+
+	(void)state;
+	store_a_profile("p.json");
+	text = REVIEW("--store", "p.json", MANIFESTS "multi.yaml");
+	assert_int_equal(text.code, EXIT_FINDINGS);
+	assert_non_null(strstr(strbuf_text(&text.out),
+			       "patch [memory-limit-missing] Job/train container \"main\": no memory "
+			       "limit; will be set to 45Gi when pods are created"));
+	assert_null(strstr(strbuf_text(&text.out), "No history"));
+	yaml = REVIEW("--store", "p.json", "-o", "yaml", MANIFESTS "multi.yaml");
+	assert_non_null(strstr(strbuf_text(&yaml.out), "            memory: 45Gi\n"));
+	assert_non_null(strstr(strbuf_text(&yaml.out), "            memory: 20Gi\n"));
+	write_text("p.json", "{\"apiVersion\": \"v1\", \"kind\": \"Li");
+	torn = REVIEW("--store", "p.json", MANIFESTS "multi.yaml");
+	assert_int_equal(torn.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&torn.out), "");
+	assert_memory_equal(strbuf_text(&torn.err), "p.json", 6);
+}
+
 static void namespaces(void **state)
 {
 	CLEANUP(output_release)
@@ -578,6 +635,7 @@ int main(void)
 		cmocka_unit_test(exit_codes),
 		cmocka_unit_test(configuration_is_used),
 		cmocka_unit_test(a_named_store_must_be_there),
+		cmocka_unit_test(history_makes_sizes),
 		cmocka_unit_test(namespaces),
 		cmocka_unit_test(folders_are_walked_in_order),
 		cmocka_unit_test(standard_input_is_a_dash),

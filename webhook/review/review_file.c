@@ -24,7 +24,7 @@ struct document {
 	const struct yaml_node *root;
 	struct json_object *object;
 	bool is_changed;
-	struct arena *arena; /* of the object at hand */
+	struct arena *arena; /* of the object at hand; set by review_object */
 	struct err *err;
 };
 
@@ -235,21 +235,23 @@ static int report_at_root(struct document *d, const struct err *cause)
 	return 0;
 }
 
-static int review_object(struct document *d)
+static int review_object(struct document *outer)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(TEMPLATE_BYTES);
+	struct document d = *outer;
 	struct kind_template *templates = NULL;
 	size_t n = 0;
 	int r;
 
-	d->arena = &arena;
-	r = kind_templates(d->object, &arena, &templates, &n, d->err);
+	d.arena = &arena;
+	r = kind_templates(d.object, &arena, &templates, &n, d.err);
 	if (r)
-		return r == -E2BIG ? report_at_root(d, d->err) : r;
-	d->review->n_objects++;
-	d->review->n_skipped += n == 0;
+		return r == -E2BIG ? report_at_root(&d, d.err) : r;
+	d.review->n_objects++;
+	d.review->n_skipped += n == 0;
 	for (size_t i = 0; !r && i < n; i++)
-		r = review_template(d, &templates[i]);
+		r = review_template(&d, &templates[i]);
+	outer->is_changed = d.is_changed;
 	return r;
 }
 
