@@ -39,6 +39,7 @@ void arena_release(struct arena *self)
 	}
 	self->chunks = NULL;
 	self->used_bytes = 0;
+	self->has_failed = false;
 }
 
 void arena_reset(struct arena *self)
@@ -71,7 +72,7 @@ static struct arena_chunk *arena_chunk_add(struct arena *self, size_t bytes)
 	return chunk;
 }
 
-void *arena_alloc(struct arena *self, size_t bytes)
+static void *arena_take(struct arena *self, size_t bytes)
 {
 	struct arena_chunk *chunk = self->chunks;
 	void *item;
@@ -93,12 +94,20 @@ void *arena_alloc(struct arena *self, size_t bytes)
 	return item;
 }
 
+void *arena_alloc(struct arena *self, size_t bytes)
+{
+	void *item = arena_take(self, bytes);
+
+	self->has_failed |= !item;
+	return item;
+}
+
 void *arena_array(struct arena *self, size_t count, size_t element_bytes)
 {
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, element_bytes, &bytes))
-		return NULL;
+		bytes = SIZE_MAX;
 	return arena_alloc(self, bytes);
 }
 

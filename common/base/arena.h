@@ -10,6 +10,7 @@ struct arena {
 	struct arena_chunk *chunks;
 	size_t used_bytes; /* handed out so far */
 	size_t max_bytes;  /* cap; an allocation beyond it fails */
+	bool has_failed;   /* one failed since arena_reset: text made of other texts may lack a part */
 };
 
 #define ARENA_INIT(limit)                                                                                              \

@@ -61,7 +61,7 @@ const struct allow_field *allow_field_of(const struct allow *allow, struct str k
 bool allow_keeps_name(const struct allow *allow, struct str name)
 {
 	for (const char *const *p = allow->names; *p; p++)
-		if (str_eq(str_c(*p), name))
+		if (name.n && **p == name.p[0] && str_eq(str_c(*p), name))
 			return true;
 	return false;
 }
@@ -73,7 +73,7 @@ const struct doc *doc_member(const struct doc *object, const char *key)
 	if (!object || object->type != DOC_OBJECT)
 		return NULL;
 	for (const struct doc *item = object->first; item; item = item->next)
-		if (item->n_key == n && memcmp(item->key, key, n) == 0)
+		if (item->n_key == n && item->key[0] == key[0] && memcmp(item->key, key, n) == 0)
 			return item;
 	return NULL;
 }

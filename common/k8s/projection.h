@@ -5,11 +5,11 @@
  * allow-list of paths leaves 3 KB. The list is allow.c, and it holds for every way to decode a pod. The admission path
  * does not even build that text: review_read_pod() (k8s/review.h) goes straight to a pod.
  *
- * The pass checks the whole body: strings, nesting <= LIMIT_REVIEW_DEPTH, token count, nothing behind the value. What is
- * dropped is checked no further (nothing reads it). On listed paths it refuses duplicate keys, NUL (\u0000) in keys and
- * values, invalid UTF-8 and what only looks like JSON (NaN, 'x', 01); keys are compared unescaped. Array indexes are
- * kept. A listed value of another type than expected keeps its type and loses its content, so that decoding names it;
- * null members, and environment variables that nobody reads, lose everything (the latter leave a null). */
+ * The pass checks the whole body: strings, nesting <= LIMIT_REVIEW_DEPTH, token count, nothing behind the value. What
+ * is dropped is checked no further (nothing reads it). On listed paths it refuses duplicate keys, NUL (\u0000) in keys
+ * and values, invalid UTF-8 and what only looks like JSON (NaN, 'x', 01); keys are compared unescaped. Array indexes
+ * are kept. A listed value of another type than expected keeps its type and loses its content, so that decoding names
+ * it; null members, and environment variables that nobody reads, lose everything (the latter leave a null). */
 #include "base/err.h"
 #include "base/strbuf.h"
 

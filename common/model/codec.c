@@ -119,18 +119,31 @@ static const char *codec_path(const char *path, const char *key, char *buf, size
 	return buf;
 }
 
-int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err)
+/* 0, 1: not a quantity, 2: negative. */
+static int parse_bytes(const char *text, int64_t *ret)
 {
 	struct quantity quantity;
 	int64_t value;
 
 	if (quantity_parse(text, strlen(text), &quantity, NULL))
-		return err_set_at(err, -EINVAL, path, 0, 0, "not a quantity: \"%.60s\"", text);
+		return 1;
 	value = quantity_value(&quantity);
 	if (value < 0)
-		return err_set_at(err, -EINVAL, path, 0, 0, "negative: \"%.60s\"", text);
+		return 2;
 	*ret = value;
 	return 0;
+}
+
+static const char *bytes_error(int r)
+{
+	return r == 1 ? "not a quantity:" : "negative:";
+}
+
+int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err)
+{
+	int r = parse_bytes(text, ret);
+
+	return r ? err_set_at(err, -EINVAL, path, 0, 0, "%s \"%.60s\"", bytes_error(r), text) : 0;
 }
 
 static int codec_parse_date(const char *text, int64_t *ret)
@@ -155,6 +168,16 @@ static int codec_find_name(const struct codec_field *field, const char *text)
 	return -1;
 }
 
+/* An error at path.key. The path is put together only here: a decoder that meets no error formats nothing. */
+static int field_error(struct err *err, const char *path, const struct codec_field *field, const char *what,
+		       const char *found)
+{
+	char where[160];
+
+	return err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
+			  found ? "%s \"%.60s\"" : "%s", what, found);
+}
+
 /* What a string member says. */
 static int codec_parse_text(const struct codec_field *field, const char *text, const char *path,
 			    struct codec_value *value, struct err *err)
@@ -163,34 +186,29 @@ static int codec_parse_text(const struct codec_field *field, const char *text, c
 
 	switch (field->type) {
 	case CODEC_BYTES:
-		return codec_parse_bytes(text, path, &value->number, err);
+		index = parse_bytes(text, &value->number);
+		return index ? field_error(err, path, field, bytes_error(index), text) : 0;
 	case CODEC_TIME:
-		if (time_parse(text, strlen(text), &value->number))
-			return err_set_at(err, -EINVAL, path, 0, 0, "not a time: \"%.60s\"", text);
-		return 0;
+		return time_parse(text, strlen(text), &value->number)
+			       ? field_error(err, path, field, "not a time:", text)
+			       : 0;
 	case CODEC_DURATION:
-		if (duration_parse(text, strlen(text), &value->number))
-			return err_set_at(err, -EINVAL, path, 0, 0, "not a duration: \"%.60s\"", text);
-		return 0;
+		return duration_parse(text, strlen(text), &value->number)
+			       ? field_error(err, path, field, "not a duration:", text)
+			       : 0;
 	case CODEC_DATE:
-		if (codec_parse_date(text, &value->number))
-			return err_set_at(err, -EINVAL, path, 0, 0, "not a date: \"%.60s\"", text);
-		return 0;
+		return codec_parse_date(text, &value->number) ? field_error(err, path, field, "not a date:", text) : 0;
 	case CODEC_ENUM:
 	case CODEC_ENUM8:
 		value->number = codec_find_name(field, text);
-		if (value->number < 0)
-			return err_set_at(err, -EINVAL, path, 0, 0, "unknown value \"%.60s\"", text);
-		return 0;
+		return value->number < 0 ? field_error(err, path, field, "unknown value", text) : 0;
 	case CODEC_NAME:
 		index = codec_find_name(field, text);
 		value->text = index < 0 ? "unknown" : field->names[index];
 		return 0;
 	default:
 		value->text = text;
-		if (strlen(text) >= field->size)
-			return err_set_at(err, -EINVAL, path, 0, 0, "longer than %zu bytes", field->size - 1);
-		return 0;
+		return strlen(text) >= field->size ? field_error(err, path, field, "too long:", text) : 0;
 	}
 }
 
@@ -202,7 +220,7 @@ static int codec_parse_flags(const struct codec_field *field, struct json_object
 		int bit;
 
 		if (!json_object_is_type(item, json_type_string))
-			return err_set_at(err, -EINVAL, path, 0, 0, "expected strings");
+			return field_error(err, path, field, "expected strings", NULL);
 		bit = codec_find_name(field, json_object_get_string(item));
 		if (bit >= 0)
 			value->number |= (int64_t)1 << bit;
@@ -210,69 +228,91 @@ static int codec_parse_flags(const struct codec_field *field, struct json_object
 	return 0;
 }
 
-static int codec_parse_number(const struct codec_field *field, struct json_object *object, const char *path,
-			      struct codec_value *value, struct err *err)
+static enum json_type codec_json_type(enum codec_type type)
 {
-	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : INT64_MAX;
-	char where[160];
-	int r = json_get_int64(object, path, field->key, &value->number, err);
-
-	if (r)
-		return r;
-	if (value->number > most || (value->number < 0 && value->number != field->absent))
-		return err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
-				  "out of range: %lld", (long long)value->number);
-	return 0;
-}
-
-/* One member into `value`. 0, JSON_ABSENT or -EINVAL. */
-static int codec_parse(const struct codec_field *field, struct json_object *object, const char *path,
-		       struct codec_value *value, struct err *err)
-{
-	struct json_object *array;
-	const char *text;
-	char where[160];
-	bool flag;
-	int r;
-
-	switch (field->type) {
+	switch (type) {
 	case CODEC_INT64:
 	case CODEC_INT32:
-		return codec_parse_number(field, object, path, value, err);
+		return json_type_int;
 	case CODEC_DOUBLE:
-		r = json_get_double(object, path, field->key, &value->real, err);
-		if (!r && !isfinite(value->real))
-			r = err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
-				       "not a finite number");
-		return r;
+		return json_type_double;
 	case CODEC_BOOL:
-		r = json_get_bool(object, path, field->key, &flag, err);
-		value->number = !r && flag;
-		return r;
+		return json_type_boolean;
 	case CODEC_FLAGS8:
-		r = json_get_array(object, path, field->key, &array, err);
-		if (r)
-			return r;
-		return codec_parse_flags(field, array, codec_path(path, field->key, where, sizeof(where)), value, err);
+		return json_type_array;
 	default:
-		r = json_get_string(object, path, field->key, &text, err);
-		if (r)
-			return r;
-		return codec_parse_text(field, text, codec_path(path, field->key, where, sizeof(where)), value, err);
+		return json_type_string;
 	}
 }
 
+/* One member into `value`. 0 or -EINVAL. */
+static int codec_parse(const struct codec_field *field, struct json_object *member, const char *path,
+		       struct codec_value *value, struct err *err)
+{
+	enum json_type type = codec_json_type(field->type), found = json_object_get_type(member);
+	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : INT64_MAX;
+
+	if (found != type && !(type == json_type_double && found == json_type_int))
+		return field_error(err, path, field, "wrong type:", json_type_to_name(found));
+	switch (type) {
+	case json_type_int:
+		value->number = json_object_get_int64(member);
+		if (value->number > most || (value->number < 0 && value->number != field->absent))
+			return field_error(err, path, field, "out of range:", json_object_get_string(member));
+		return 0;
+	case json_type_double:
+		value->real = json_object_get_double(member);
+		return isfinite(value->real) ? 0 : field_error(err, path, field, "not a finite number", NULL);
+	case json_type_boolean:
+		value->number = json_object_get_boolean(member);
+		return 0;
+	case json_type_array:
+		return codec_parse_flags(field, member, path, value, err);
+	default:
+		return codec_parse_text(field, json_object_get_string(member), path, value, err);
+	}
+}
+
+/* The field of a key. Members mostly come in the table's order: start where the last one was found. */
+static const struct codec_field *find_field(const struct codec_field *fields, size_t n, const char *key, size_t *next)
+{
+	for (size_t k = 0; k < n; k++) {
+		size_t i = *next + k < n ? *next + k : *next + k - n;
+
+		if (streq(fields[i].key, key)) {
+			*next = i + 1 < n ? i + 1 : 0;
+			return &fields[i];
+		}
+	}
+	return NULL;
+}
+
+/* Walks the members instead of looking each field up: json-c hashes a key for every look-up, and a profile has sixty.
+ */
 int codec_decode(const struct codec_field *fields, size_t n, struct json_object *object, const char *path, void *self,
 		 struct err *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct codec_value value = {0};
-		int r = codec_parse(&fields[i], object, path, &value, err);
+	struct json_object_iterator at, end;
+	size_t next = 0;
 
-		if (r < 0)
+	if (!object)
+		return 0;
+	if (!json_object_is_type(object, json_type_object))
+		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
+	at = json_object_iter_begin(object);
+	end = json_object_iter_end(object);
+	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+		struct json_object *member = json_object_iter_peek_value(&at);
+		const struct codec_field *field = find_field(fields, n, json_object_iter_peek_name(&at), &next);
+		struct codec_value value = {0};
+		int r;
+
+		if (!field || !member)
+			continue;
+		r = codec_parse(field, member, path, &value, err);
+		if (r)
 			return r;
-		if (!r)
-			codec_store(&fields[i], self, value);
+		codec_store(field, self, value);
 	}
 	return 0;
 }

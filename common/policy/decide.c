@@ -26,6 +26,9 @@ int decide(const struct decide_input *input, struct arena *arena, struct decisio
 	struct deciding self = {.input = input, .policy = input->policy, .arena = arena, .ret = &decision};
 	int r = decide_all(&self);
 
+	/* Sentences are made of parts: one that could not be had would read "(null)". */
+	if (!r && arena->has_failed)
+		r = -ENOMEM;
 	if (r)
 		return err_set(err, r, "no memory left to decide about a pod");
 	*ret = decision;

@@ -16,6 +16,7 @@ enum gate {
 	GATE_ACTION,   /* the check is configured to warn */
 	GATE_MODE,     /* the mode does not reach that far */
 	GATE_BARE,     /* a bare pod that did not ask for it */
+	GATE_KIND,     /* something else sizes this kind of pod */
 	GATE_QUEUE,    /* a queue has counted the pod's requests */
 	GATE_EVIDENCE, /* lowering is not backed */
 	GATE_NODE,     /* no node would hold it */
@@ -65,6 +66,8 @@ struct deciding {
 	enum k8s_qos qos;
 	bool is_bare;	      /* no controller: what the user wrote is in the pod itself */
 	bool is_bare_granted; /* its own annotation says raise or enforce */
+	enum mode asked_mode; /* before the kind of the pod capped it */
+	const char *kind_why; /* short words for that cap; NULL: none */
 	bool is_queued, is_settled, has_pod_memory;
 	struct node_view nodes;
 	struct sized *items; /* main container first */

@@ -124,14 +124,22 @@ static bool is_sized_by_platform(const struct deciding *self)
 	       is_any_of(self->pod.scheduler_name, fargate);
 }
 
+static void cap_by_kind(struct deciding *self, const char *why, const char *short_why)
+{
+	if (self->ret->mode > MODE_OBSERVE)
+		self->kind_why = short_why;
+	lower_to(self->ret, MODE_OBSERVE, why);
+}
+
 static void by_kind(struct deciding *self)
 {
+	self->asked_mode = self->ret->mode;
 	if (k8s_label_get(&self->pod.annotations, "vpaUpdates"))
-		lower_to(self->ret, MODE_OBSERVE, "sized by a VerticalPodAutoscaler");
+		cap_by_kind(self, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
 	if (is_sized_by_platform(self))
-		lower_to(self->ret, MODE_OBSERVE, "Autopilot or Fargate sizes its nodes by the pod");
+		cap_by_kind(self, "Autopilot or Fargate makes its node from the pod", "its platform sizes it");
 	if (is_ray(self))
-		lower_to(self->ret, MODE_OBSERVE, "Ray took the memory limit into its command line");
+		cap_by_kind(self, "Ray took the memory limit into its command line", "Ray was started with it");
 	if (self->is_bare && !self->is_bare_granted)
 		lower_to(self->ret, MODE_FILL, "bare pod: what its manifest says is not changed");
 }

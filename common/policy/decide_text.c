@@ -79,10 +79,10 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
 	if (!rec->whole_runs)
 		return arena_printf(self->arena, "a run reached %s", HUMAN(rec->peak_bytes));
-	if (rec->limit_bytes > by_peak)
+	if (rec->limit_bytes == self->policy->sizing.floor_limit_bytes && rec->limit_bytes > by_peak)
 		return arena_printf(self->arena, "peak %s of %s, least size", HUMAN(rec->peak_bytes), runs);
-	if (rec->limit_bytes < by_peak)
-		return arena_printf(self->arena, "peak %s of %s, ceiling", HUMAN(rec->peak_bytes), runs);
+	if (rec->limit_bytes != by_peak)
+		return arena_printf(self->arena, "peak %s of %s%s", HUMAN(rec->peak_bytes), runs, moved_by(item));
 	return arena_printf(self->arena, "peak %s of %s + %d%%%s", HUMAN(rec->peak_bytes), runs,
 			    (rec->buffer_permille + 5) / 10, moved_by(item));
 }
@@ -157,6 +157,8 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 		return arena_printf(self->arena, "; mode %s would set %s%s", mode, to, why);
 	case GATE_BARE:
 		return arena_printf(self->arena, "; annotation memtamer.io/mode: %s sets %s", mode, to);
+	case GATE_KIND:
+		return arena_printf(self->arena, "; %s would fit, but %s%s", to, self->kind_why, why);
 	case GATE_QUEUE:
 		return arena_printf(self->arena, "; %s would fit, but a queue counted it%s", to, why);
 	case GATE_EVIDENCE:

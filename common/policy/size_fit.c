@@ -54,6 +54,8 @@ static enum gate gate_of(const struct deciding *self, enum check_id check, enum 
 		return GATE_SETTLED;
 	if (self->policy->actions[check] < ACTION_PATCH)
 		return GATE_ACTION;
+	if (self->ret->mode < needs && self->kind_why && self->asked_mode >= needs)
+		return GATE_KIND;
 	if (self->ret->mode < needs)
 		return self->is_bare && !self->is_bare_granted && self->ret->mode == MODE_FILL ? GATE_BARE : GATE_MODE;
 	return GATE_OPEN;
@@ -144,7 +146,8 @@ static enum gate lower_gate(const struct deciding *self, const struct sized *ite
 
 	if (gate == GATE_ACTION && is_over_share)
 		gate = gate_of(self, CHECK_MEMORY_OVER_GPU_SHARE, MODE_ENFORCE);
-	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE) && !is_lowering_backed(self, item))
+	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE || gate == GATE_KIND) &&
+	    !is_lowering_backed(self, item))
 		return GATE_EVIDENCE;
 	return gate;
 }
@@ -254,10 +257,13 @@ static void add_request(const struct deciding *self, struct sized *item)
 	to = MIN(to, room);
 	if (has_final(limit))
 		to = MIN(to, field_final(limit));
+	if (to > 0 && limit->proposal.gate == GATE_OPEN)
+		gate = GATE_OPEN;
 	if (to <= 0)
 		gate = GATE_NODE;
-	else if (limit->proposal.gate == GATE_OPEN)
-		gate = GATE_OPEN;
+	/* The API server would make the request of a lone limit, and that fits no node. */
+	if (to <= 0 && limit->proposal.gate == GATE_OPEN)
+		limit->proposal.gate = GATE_NODE;
 	propose(request, gate, MODE_FILL, to, rule);
 }
 

@@ -204,9 +204,10 @@ static int write_entry(const struct commit *self, const struct entry *entry, str
 	return r;
 }
 
-static int write_list(const struct commit *self, FILE *out)
+static int write_list(const void *context, FILE *out)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES);
+	const struct commit *self = context;
 	const struct entry *last = NULL;
 	int r = 0;
 
@@ -221,10 +222,6 @@ static int write_list(const struct commit *self, FILE *out)
 		last = entry;
 	}
 	fputs("\n]}\n", out);
-	if (!r && (fflush(out) || ferror(out)))
-		r = errno ? -errno : -EIO;
-	if (!r && (fchmod(fileno(out), 0644) || fsync(fileno(out))))
-		r = -errno;
 	return r;
 }
 
@@ -238,28 +235,48 @@ static int sync_folder(const char *path)
 	return fd < 0 || fsync(fd) ? -errno : 0;
 }
 
-static int write_file(const struct commit *self, struct err *err)
+/* The only writer holds the lock, so the temporary file may have a fixed name: what a killed writer left behind is
+ * overwritten by the next one and does not pile up. */
+static FILE *open_temporary(const char *temporary)
 {
-	const char *path = self->store->path;
-	char temporary[PATH_MAX];
-	FILE *out;
-	int fd, r;
+	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= sizeof(temporary))
-		return err_set_at(err, -ENAMETOOLONG, path, 0, 0, "path too long");
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return err_set_at(err, -errno, path, 0, 0, "cannot create: %s", strerror(errno));
-	out = fdopen(fd, "w");
-	if (!out) {
+	if (fd >= 0 && !out)
 		close(fd);
-		unlink(temporary);
-		return err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
-	}
+	return out;
+}
+
+static int fill_and_sync(FILE *out, int (*fill)(const void *context, FILE *out), const void *context)
+{
+	int r;
+
 	errno = 0;
-	r = write_list(self, out);
+	r = fill(context, out);
+	if (!r && (fflush(out) || ferror(out)))
+		r = errno ? -errno : -EIO;
+	if (!r && fsync(fileno(out)))
+		r = -errno;
 	if (fclose(out) && !r)
 		r = -errno;
+	return r;
+}
+
+int store_write_atomic(struct store *self, const char *path, int (*fill)(const void *context, FILE *out),
+		       const void *context, struct err *err)
+{
+	char temporary[PATH_MAX];
+	FILE *out;
+	int r;
+
+	if (self->lock_fd < 0)
+		return err_set_at(err, -EACCES, path, 0, 0, "the store was opened for reading");
+	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
+		return err_set_at(err, -ENAMETOOLONG, path, 0, 0, "path too long");
+	out = open_temporary(temporary);
+	if (!out)
+		return err_set_at(err, -errno, temporary, 0, 0, "cannot create: %s", strerror(errno));
+	r = fill_and_sync(out, fill, context);
 	if (!r && rename(temporary, path))
 		r = -errno;
 	if (r)
@@ -286,5 +303,5 @@ int store_commit(struct store *self, const struct store_change *change, struct e
 		return r;
 	if (commit.entries.n)
 		qsort(commit.entries.items, commit.entries.n, sizeof(*commit.entries.items), compare);
-	return write_file(&commit, err);
+	return store_write_atomic(self, self->path, write_list, &commit, err);
 }

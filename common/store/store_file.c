@@ -140,18 +140,24 @@ static int visit_item(void *context, const struct store_item *item, struct err *
 	return r;
 }
 
-int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
+static int visit(struct store *self, const struct store_visitor *visitor, bool may_repeat, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
 	struct visiting visiting = {visitor, self};
 	struct store_scan scan = {
 		.wants = {visitor->shape != NULL, visitor->profile != NULL, visitor->history != NULL},
+		.may_repeat = may_repeat,
 		.context = &visiting,
 		.item = visit_item,
 	};
 	int r = store_open_data(self, &fd, err);
 
 	return r || fd < 0 ? r : store_scan(fd, self->path, &scan, err);
+}
+
+int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
+{
+	return visit(self, visitor, false, err);
 }
 
 static int read_profile(void *context, struct profile *take_profile, struct err *err)
@@ -172,7 +178,8 @@ int store_read_profiles(struct store *self, struct snapshot_builder *builder, st
 {
 	struct store_visitor visitor = {.context = builder, .profile = read_profile, .shape = read_shape};
 
-	return store_visit(self, &visitor, err);
+	/* The builder takes an object twice. */
+	return visit(self, &visitor, true, err);
 }
 
 /* The collector's state has a head that tells whether the rest is whole: length and hash. */
@@ -206,17 +213,28 @@ int store_state_load(struct store *self, struct strbuf *ret_text, struct err *er
 	return strbuf_add(ret_text, text, n) ? err_set_at(err, ret_text->status, path, 0, 0, "too long") : 0;
 }
 
+struct state {
+	const char *text;
+	size_t n;
+};
+
+static int write_state(const void *context, FILE *out)
+{
+	const struct state *self = context;
+
+	fprintf(out, STATE_HEAD " %zu %016llx\n", self->n, (unsigned long long)state_hash(self->text, self->n));
+	fwrite(self->text, 1, self->n, out);
+	return 0; /* the caller asks ferror */
+}
+
 int store_state_save(struct store *self, const char *text, size_t n, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf file = STRBUF_INIT(LIMIT_STORE_BYTES);
 	CLEANUP(freep) char *path = NULL;
+	struct state state = {text, n};
 
 	if (asprintf(&path, "%s.state", self->path) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	strbuf_addf(&file, STATE_HEAD " %zu %016llx\n", n, (unsigned long long)state_hash(text, n));
-	if (strbuf_add(&file, text, n))
-		return err_set_at(err, file.status, path, 0, 0, "too long");
-	return io_write_file_atomic(path, file.text, file.len, 0644, err);
+	return store_write_atomic(self, path, write_state, &state, err);
 }
 
 int store_watch_fd(struct store *self, struct err *err)

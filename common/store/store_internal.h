@@ -3,6 +3,7 @@
 /* store_internal: the parts of the file store. Private to the layer. One thread a store. */
 #include "store/store.h"
 
+#include <stdio.h>
 #include <sys/stat.h>
 
 /** Kinds in the order in which they stand in the file. */
@@ -19,6 +20,7 @@ struct store_item {
 
 struct store_scan {
 	bool wants[ITEM_KIND_COUNT_];
+	bool may_repeat; /* items may be handed out twice: allows a faster way that is sometimes wrong */
 	void *context;
 	/** Non-zero stops the scan and is returned. The text is borrowed for the call. */
 	int (*item)(void *context, const struct store_item *item, struct err *err);
@@ -42,3 +44,8 @@ struct store {
 
 /** Open the file for reading and remember what it was. @return 0 with -1 in *ret_fd when it is missing; -errno. */
 int store_open_data(struct store *self, int *ret_fd, struct err *err) ATTR_NODISCARD;
+
+/** Write a file of the store (the writer's only): temporary file beside it, `fill`, fsync, rename, fsync of the folder.
+ *  `fill` returns 0 or -errno. On failure the old file is whole and the temporary one is gone. */
+int store_write_atomic(struct store *self, const char *path, int (*fill)(const void *context, FILE *out),
+		       const void *context, struct err *err) ATTR_NODISCARD;

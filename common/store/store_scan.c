@@ -37,14 +37,17 @@ struct scanner {
 	const char *path;
 	struct err *err;
 	enum place place;
-	int64_t offset; /* of the byte at hand */
-	int depth;	/* inside a value or an item */
+	int64_t offset;	 /* of the byte at hand */
+	int depth;	 /* inside a value or an item */
+	uint64_t arrays; /* bit 0: the innermost bracket is '[', bit 1: the one around it ... */
 	bool is_string, is_escaped, has_items, needs_item, needs_key;
 	struct strbuf key, value; /* key and text value of the List at hand */
 	bool is_v1, is_list;
 	struct strbuf text; /* the item at hand, or its first bytes */
 	int64_t item_offset, item_number;
 	bool is_skipped; /* the item's kind is not wanted */
+	bool may_skip_lines, has_skipped_lines;
+	char last[2]; /* the last two bytes of a line that is skipped */
 	enum store_item_kind skipped_kind;
 };
 
@@ -80,11 +83,11 @@ static int item_kind_by_parsing(struct scanner *self, enum store_item_kind *ret)
 	const char *version = "", *kind = "";
 	struct err err = ERR_INIT;
 
-	if (json_parse(self->text.text, self->text.len, SCAN_DEPTH, &object, &err))
-		return torn(self, err.msg);
-	if (json_get_string(object, "", "apiVersion", &version, &err) < 0 ||
+	if (json_parse(self->text.text, self->text.len, SCAN_DEPTH, &object, &err) ||
+	    json_get_string(object, "", "apiVersion", &version, &err) < 0 ||
 	    json_get_string(object, "", "kind", &kind, &err) < 0)
-		return torn(self, err.msg);
+		return err_set_at(self->err, -EINVAL, self->path, 0, 0, "byte %lld: item %lld: %s",
+				  (long long)self->item_offset, (long long)self->item_number, err.msg);
 	for (int i = 0; i < ITEM_KIND_COUNT_; i++)
 		if (streq(version, PROFILE_API_VERSION) && streq(kind, store_item_kinds[i])) {
 			*ret = (enum store_item_kind)i;
@@ -96,7 +99,7 @@ static int item_kind_by_parsing(struct scanner *self, enum store_item_kind *ret)
 
 static int item_done(struct scanner *self)
 {
-	struct store_item item = {.offset = self->item_offset, .n = (size_t)(self->offset + 1 - self->item_offset)};
+	struct store_item item = {.offset = self->item_offset, .n = (size_t)(self->offset - self->item_offset)};
 	int kind = item_kind_of_head(strbuf_text(&self->text), self->text.len), r = 0;
 
 	self->place = PLACE_AFTER_ITEM;
@@ -121,7 +124,7 @@ static int item_add(struct scanner *self, const char *bytes, size_t n)
 {
 	int kind;
 
-	if (self->is_skipped)
+	if (self->is_skipped || !n)
 		return 0;
 	if (strbuf_add(&self->text, bytes, n))
 		return torn(self, self->text.status == -E2BIG ? "item too long" : "out of memory");
@@ -135,9 +138,30 @@ static int item_add(struct scanner *self, const char *bytes, size_t n)
 	return 0;
 }
 
-/* One byte inside a value: strings, nesting. Returns true at the byte that ends the value. */
+static int open_bracket(struct scanner *self, char c)
+{
+	if (++self->depth > SCAN_DEPTH)
+		return torn(self, "nested too deep");
+	self->arrays = self->arrays << 1 | (c == '[');
+	return 0;
+}
+
+static int close_bracket(struct scanner *self, char c)
+{
+	bool is_array = self->arrays & 1;
+
+	if (self->depth == 0 || is_array != (c == ']'))
+		return torn(self, "brackets do not match");
+	self->arrays >>= 1;
+	self->depth--;
+	return 0;
+}
+
+/* One byte inside a value: strings, nesting. Says whether it ends the value. */
 static int nested_byte(struct scanner *self, char c, bool *ret_is_end)
 {
+	int r = 0;
+
 	if (self->is_string) {
 		if (self->is_escaped)
 			self->is_escaped = false;
@@ -146,35 +170,74 @@ static int nested_byte(struct scanner *self, char c, bool *ret_is_end)
 		else if (c == '"')
 			self->is_string = false;
 		else if ((unsigned char)c < 0x20)
-			return torn(self, "control character in a string");
+			r = torn(self, "control character in a string");
 	} else if (c == '"') {
 		self->is_string = true;
 	} else if (c == '{' || c == '[') {
-		if (++self->depth > SCAN_DEPTH)
-			return torn(self, "nested too deep");
+		r = open_bracket(self, c);
 	} else if (c == '}' || c == ']') {
-		self->depth--;
-	} else if (c == '\0') {
-		return torn(self, "NUL byte");
+		r = close_bracket(self, c);
+	} else if ((unsigned char)c < 0x20 && !is_space(c)) {
+		r = torn(self, "control character");
 	}
 	*ret_is_end = self->depth == 0 && !self->is_string;
-	return 0;
+	return r;
 }
 
-/* How many of the bytes change nothing: neither string ends nor nesting. The hot loop. */
+/* Bytes that a scan has to look at: inside a string, outside of one. */
+enum { STOPS_STRING = 1, STOPS_PLAIN = 2 };
+#define CONTROL_8 3, 3, 3, 3, 3, 3, 3, 3
+static const uint8_t stops[256] = {
+	CONTROL_8,
+	3,
+	1,
+	1,
+	3,
+	3,
+	1,
+	3,
+	3,
+	CONTROL_8,
+	CONTROL_8,
+	['"'] = 3,
+	['\\'] = STOPS_STRING,
+	['['] = STOPS_PLAIN,
+	[']'] = STOPS_PLAIN,
+	['{'] = STOPS_PLAIN,
+	['}'] = STOPS_PLAIN,
+};
+
+/* Bytes at `p` that change nothing: neither strings nor nesting. The hot loop. */
 static size_t plain_run(const struct scanner *self, const char *p, size_t n)
 {
+	uint8_t stop = self->is_string ? STOPS_STRING : STOPS_PLAIN;
 	size_t i = 0;
 
 	if (self->is_escaped)
 		return 0;
-	if (self->is_string)
-		while (i < n && p[i] != '"' && p[i] != '\\' && (unsigned char)p[i] >= 0x20)
-			i++;
-	else
-		while (i < n && p[i] != '"' && (p[i] & 0x5f) != 0x5b && (p[i] & 0x5f) != 0x5d && p[i])
-			i++; /* 5b and 5d: '[' '{' and ']' '}' */
+	while (i < n && !(stops[(unsigned char)p[i]] & stop))
+		i++;
 	return i;
+}
+
+/* Walk inside an item until it ends or the block does. `*ret_n` bytes belong to the item. */
+static int item_bytes(struct scanner *self, const char *p, size_t n, size_t *ret_n, bool *ret_is_end)
+{
+	int64_t start = self->offset;
+	size_t i = 0;
+	int r = 0;
+
+	*ret_is_end = false;
+	while (!r && !*ret_is_end) {
+		i += plain_run(self, p + i, n - i);
+		if (i == n)
+			break;
+		self->offset = start + (int64_t)i;
+		r = nested_byte(self, p[i++], ret_is_end);
+	}
+	self->offset = start;
+	*ret_n = i;
+	return r;
 }
 
 /* A value of the List: a string (kept: apiVersion, kind), a container, or a bare word. */
@@ -244,9 +307,9 @@ static int item_start_byte(struct scanner *self, char c)
 	strbuf_clear(&self->text);
 	self->is_skipped = self->needs_item = false;
 	self->item_offset = self->offset;
-	self->depth = 1;
+	self->depth = 0;
 	self->place = PLACE_IN_ITEM;
-	return item_add(self, &c, 1);
+	return open_bracket(self, c) ? -EINVAL : item_add(self, &c, 1);
 }
 
 /* A byte outside items. */
@@ -281,31 +344,75 @@ static int list_byte(struct scanner *self, char c)
 	}
 }
 
+/* Skip to the end of a line. `*ret_n` bytes belong to the item or are the comma behind it. */
+static int line_bytes(struct scanner *self, const char *p, size_t n, size_t *ret_n, bool *ret_is_end)
+{
+	const char *newline = memchr(p, '\n', n);
+	size_t len = newline ? (size_t)(newline - p) : n;
+
+	if (len > 0) {
+		self->last[0] = len > 1 ? p[len - 2] : self->last[1];
+		self->last[1] = p[len - 1];
+	}
+	self->has_skipped_lines = true;
+	*ret_is_end = newline != NULL;
+	*ret_n = len;
+	if (newline && self->last[self->last[1] == ',' ? 0 : 1] != '}')
+		return torn(self, "an item does not end with its line");
+	return 0;
+}
+
+static int line_done(struct scanner *self)
+{
+	bool has_comma = self->last[1] == ',';
+	int r;
+
+	self->depth = 0;
+	self->arrays = 0;
+	self->is_string = self->is_escaped = false;
+	self->offset -= has_comma;
+	r = item_done(self);
+	self->offset += has_comma;
+	if (has_comma) {
+		self->place = PLACE_ITEM;
+		self->needs_item = true;
+	}
+	return r;
+}
+
+/* Bytes of an item. The first few are kept and looked at before the rest, to see whether the item is wanted at all. */
+static int scan_item(struct scanner *self, const char *p, size_t n, size_t *ret_n)
+{
+	bool is_end;
+	int r;
+
+	if (self->is_skipped && self->may_skip_lines) {
+		r = line_bytes(self, p, n, ret_n, &is_end);
+		self->offset += (int64_t)*ret_n;
+		return !r && is_end ? line_done(self) : r;
+	}
+	if (self->text.len < ITEM_HEAD_BYTES)
+		n = MIN(n, ITEM_HEAD_BYTES - self->text.len);
+	r = item_bytes(self, p, n, ret_n, &is_end);
+	if (!r)
+		r = item_add(self, p, *ret_n);
+	self->offset += (int64_t)*ret_n;
+	return !r && is_end ? item_done(self) : r;
+}
+
 static int scan_block(struct scanner *self, const char *p, size_t n)
 {
 	size_t i = 0, run;
-	bool is_end;
 	int r = 0;
 
 	while (i < n && !r) {
-		if (self->place != PLACE_IN_ITEM) {
+		if (self->place == PLACE_IN_ITEM) {
+			r = scan_item(self, p + i, n - i, &run);
+			i += run;
+		} else {
 			r = list_byte(self, p[i++]);
 			self->offset++;
-			continue;
 		}
-		run = plain_run(self, p + i, n - i);
-		r = run ? item_add(self, p + i, run) : 0;
-		self->offset += (int64_t)run;
-		i += run;
-		if (r || i == n)
-			continue;
-		r = nested_byte(self, p[i], &is_end);
-		if (!r)
-			r = item_add(self, p + i, 1);
-		if (!r && is_end)
-			r = item_done(self);
-		i++;
-		self->offset++;
 	}
 	return r;
 }
@@ -337,20 +444,39 @@ static int scan_all(struct scanner *self, int fd, char *block)
 	return r;
 }
 
-int store_scan(int fd, const char *path, const struct store_scan *scan, struct err *err)
+static int scan_file(int fd, const char *path, const struct store_scan *scan, char *block, bool *lines, struct err *err)
 {
 	struct scanner self = {.scan = scan,
 			       .path = path,
 			       .err = err,
 			       .key = STRBUF_INIT(64),
 			       .value = STRBUF_INIT(1024),
-			       .text = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES)};
-	char *block = malloc(SCAN_BLOCK_BYTES);
-	int r = block ? scan_all(&self, fd, block) : err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
+			       .text = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES),
+			       .may_skip_lines = *lines};
+	int r = scan_all(&self, fd, block);
 
+	*lines = self.has_skipped_lines;
 	strbuf_release(&self.key);
 	strbuf_release(&self.value);
 	strbuf_release(&self.text);
-	free(block);
 	return r;
+}
+
+/* Items that we wrote have a line each, and a newline cannot stand inside a JSON string: an item that is not wanted
+ * need not be walked through, which is most of the time of reading a file for admission. A file that is not so (edited
+ * by hand, torn) makes no sense on this way: then it is read again, byte by byte, and that tells what is wrong with it.
+ */
+int store_scan(int fd, const char *path, const struct store_scan *scan, struct err *err)
+{
+	CLEANUP(freep) char *block = malloc(SCAN_BLOCK_BYTES);
+	bool lines = scan->may_repeat;
+	int r = block ? scan_file(fd, path, scan, block, &lines, err)
+		      : err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
+
+	if (r != -EINVAL || !lines)
+		return r;
+	lines = false;
+	if (lseek(fd, 0, SEEK_SET) != 0)
+		return err_set_at(err, -errno, path, 0, 0, "cannot seek: %s", strerror(errno));
+	return scan_file(fd, path, scan, block, &lines, err);
 }

@@ -318,7 +318,7 @@ static int key_done(struct prom_stream *self, struct err *err)
 	self->field = FIELD_OTHER;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (fields[i].place == place_of(self) && streq(fields[i].name, strbuf_text(&self->token)))
-			self->field = fields[i].field;
+			self->field = (int)fields[i].field;
 	if (self->field == FIELD_OTHER)
 		return 0;
 	if (self->seen & 1u << self->field)
@@ -483,7 +483,7 @@ static int structural(struct prom_stream *self, char c, struct err *err)
 	case STATE_KEY_OR_END:
 		if (c == '}')
 			return end_of(self, c, err);
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case STATE_KEY:
 		if (c != '"')
 			return refuse(self, err, "no member's name");

@@ -16,7 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (quantity_parse((const char *)data, size, &quantity, &err))
 		return 0;
 	quantity_render(&quantity, text);
-	if (quantity_parse(text, strlen(text), &again, &err))
+	if (quantity_parse(text, strlen(text), &again, &err) || quantity_cmp(&quantity, &again) != 0)
+		abort();
+	if (quantity_value(&quantity) != quantity_value(&again) ||
+	    quantity_milli_value(&quantity) != quantity_milli_value(&again))
 		abort();
 	if (strcmp(quantity_render(&again, text_again), text) != 0)
 		abort();

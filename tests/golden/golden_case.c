@@ -247,11 +247,13 @@ static const char *group_of(struct golden_case *self, const char *api_version)
 static const struct k8s_labels *labels_of(struct golden_case *self, struct json_object *object)
 {
 	struct json_object *head = json_object_new_object(), *spec = json_object_new_object();
+	struct json_object *containers = json_object_new_array();
 	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
 	int r;
 
 	json_object_object_add(head, "metadata", json_object_get(json_member(object, "metadata")));
-	json_object_object_add(spec, "containers", json_object_new_array());
+	json_object_array_add(containers, json_tokener_parse("{\"name\":\"none\"}"));
+	json_object_object_add(spec, "containers", containers);
 	json_object_object_add(head, "spec", spec);
 	r = pod ? k8s_pod_decode(head, &self->arena, pod, NULL) : -1;
 	json_object_put(head);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/admission.h"
 
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/timefmt.h"
-#include "k8s/projection.h"
 #include "k8s/review.h"
 #include "policy/render.h"
 
@@ -13,14 +11,11 @@
 #include <time.h>
 
 #define ADMISSION_ARENA_BYTES (8 * MIB)
-/* Scratch of an unusually large review is given back instead of being kept by the thread. */
-#define ADMISSION_KEEP_BYTES (256 * KIB)
 
 void admission_scratch_init(struct admission_scratch *self)
 {
 	*self = (struct admission_scratch){
 		.arena = ARENA_INIT(ADMISSION_ARENA_BYTES),
-		.projected = STRBUF_INIT(LIMIT_PROJECTED_BYTES),
 		.patch = STRBUF_INIT(LIMIT_RESPONSE_BYTES),
 	};
 }
@@ -28,7 +23,6 @@ void admission_scratch_init(struct admission_scratch *self)
 void admission_scratch_release(struct admission_scratch *self)
 {
 	arena_release(&self->arena);
-	strbuf_release(&self->projected);
 	strbuf_release(&self->patch);
 }
 
@@ -54,13 +48,13 @@ static int64_t monotonic_ns(void)
 }
 
 /* What is not a pod being created is none of our business, whoever sent it here. */
-static const char *foreign_reason(const struct review *review)
+static const char *foreign_reason(const struct review *review, bool has_no_pod)
 {
 	if (!streq(review->kind, "Pod") || review->group[0])
 		return "not-a-pod";
 	if (review->sub_resource[0])
 		return "sub-resource";
-	return streq(review->operation, "CREATE") && review->object ? NULL : "not-create";
+	return streq(review->operation, "CREATE") && !has_no_pod ? NULL : "not-create";
 }
 
 static int add_audit(struct admission *self, const char *key, const char *value)
@@ -162,60 +156,44 @@ static void fail_open(struct admission *self, enum metric_error reason, const st
 	self->response = (struct review_response){.is_allowed = true};
 }
 
-static void admit(struct admission *self)
+/* `read_result` and `err` are what review_read_pod said; the uid is known, so the answer is always "allowed". */
+static void admit(struct admission *self, int read_result, struct err *err)
 {
-	const char *foreign = foreign_reason(&self->review);
-	struct err err = ERR_INIT;
+	const char *foreign = read_result < 0 ? NULL : foreign_reason(&self->review, read_result == REVIEW_NO_POD);
 
 	self->response.is_allowed = true;
 	if (foreign) {
 		skip(self, foreign);
+	} else if (read_result < 0) {
+		fail_open(self, ERROR_POD, err);
 	} else if (!self->state) {
-		err_set(&err, -EAGAIN, "no snapshot yet");
-		fail_open(self, ERROR_INTERNAL, &err);
-	} else if (k8s_pod_decode(self->review.object, &self->scratch->arena, &self->pod, &err)) {
-		fail_open(self, ERROR_POD, &err);
-	} else if (admit_pod(self, &err)) {
-		fail_open(self, ERROR_INTERNAL, &err);
+		err_set(err, -EAGAIN, "no snapshot yet");
+		fail_open(self, ERROR_INTERNAL, err);
+	} else if (admit_pod(self, err)) {
+		fail_open(self, ERROR_INTERNAL, err);
 	}
-}
-
-static int read_review(struct admission *self, const char *body, size_t n, struct json_object **ret_tree,
-		       struct err *err)
-{
-	struct strbuf *projected = &self->scratch->projected;
-	int r = projection_review(body, n, projected, err);
-
-	if (!r)
-		r = json_parse(strbuf_text(projected), projected->len, LIMIT_REVIEW_DEPTH, ret_tree, err);
-	if (!r)
-		r = review_decode(*ret_tree, &self->scratch->arena, &self->review, err);
-	return r;
 }
 
 static void scratch_clear(struct admission_scratch *self)
 {
 	arena_reset(&self->arena);
 	strbuf_clear(&self->patch);
-	if (self->projected.capacity > ADMISSION_KEEP_BYTES)
-		strbuf_release(&self->projected);
 }
 
 int admission_review(struct admission_scratch *scratch, struct metrics *metrics, const struct state *state,
 		     const char *body, size_t n, int64_t now_ms, struct strbuf *ret_answer, struct err *err)
 {
-	CLEANUP(json_putp) struct json_object *tree = NULL;
 	struct admission self = {.scratch = scratch, .metrics = metrics, .state = state, .now_ms = now_ms};
 	int64_t start_ns = monotonic_ns();
 	int r;
 
 	scratch_clear(scratch);
-	r = read_review(&self, body, n, &tree, err);
-	if (r) {
+	r = review_read_pod(body, n, &scratch->arena, &self.review, &self.pod, err);
+	if (r < 0 && !self.review.uid[0]) {
 		metrics_count(metrics, METRIC_ERRORS, r == -ENOMEM ? ERROR_INTERNAL : ERROR_UNREADABLE, 0, 0);
 		return r == -ENOMEM ? r : -EINVAL;
 	}
-	admit(&self);
+	admit(&self, r, err);
 	r = review_render(&self.review, &self.response, ret_answer);
 	metrics_count(metrics, METRIC_ADMISSIONS, self.result, self.decision.mode, self.review.is_dry_run);
 	metrics_observe_ns(metrics, METRIC_DURATION, monotonic_ns() - start_ns);

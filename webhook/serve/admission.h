@@ -13,7 +13,7 @@
 /** Buffers of one server thread, reused from request to request. */
 struct admission_scratch {
 	struct arena arena;
-	struct strbuf projected, patch;
+	struct strbuf patch;
 };
 
 void admission_scratch_init(struct admission_scratch *self);

@@ -102,7 +102,7 @@ struct metrics *metrics_new(void)
 void metrics_free(struct metrics *self)
 {
 	for (size_t i = 0; self && i < METRIC_COUNT_; i++)
-		free((void *)self->counters[i]);
+		free((void *)(uintptr_t)self->counters[i]);
 	free(self);
 }
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* fold: pods -> ranks and attempts -> runs -> one summary for each role and container of a run.
+ *
+ * Pods with the same run key (model/identity.h: the topmost controller that does not recur) belong together. In the
+ * order of their starts they fall apart into runs: a pod that starts when all before it have ended begins a new run if
+ * the last attempt completed or ended more than FOLD_RETRY_MS ago, else it is a new attempt of the same run. Within a
+ * run a pod follows another one of its rank: the same index where it is known, else one that ended without completing
+ * before this one started. What is left side by side are ranks.
+ *
+ * Pure but for memory; the table is only read. */
+#include "model/identity.h"
+#include "model/run.h"
+#include "runs/pod_table.h"
+
+/** A pod that starts so long after the last one failed is another submission. */
+#define FOLD_RETRY_MS ((int64_t)30 * 60 * 1000)
+/** Without a sample or a sign of life for so long a pod without an end is gone. */
+#define FOLD_GONE_MS ((int64_t)10 * 60 * 1000)
+
+/** One role and container of one run. */
+struct run_summary {
+	const char *namespace_name, *container; /* borrowed from the table */
+	struct identity identity;		/* of the run's first pod; role and keys */
+	struct run run;
+	struct sketch usage; /* working set of the last attempt, all ranks of the role */
+	bool is_final;	     /* ended, and too long ago for another attempt */
+};
+
+struct fold {
+	VEC(struct run_summary) summaries; /* by namespace, run key, start, role, container */
+	bool *is_open;			   /* by index of the table's pods: belongs to a run that is not final; heap */
+};
+
+struct fold_options {
+	int64_t now_ms;		 /* the end of the newest window */
+	int64_t history_from_ms; /* nothing was read before: pods that began earlier were not seen from their start */
+	const char *source;	 /* static, for struct run */
+};
+
+/** @return 0 or -ENOMEM. `ret` is zeroed by the caller and released by fold_release in any case. */
+int fold_runs(const struct pod_table *table, const struct fold_options *options, struct fold *ret,
+	      struct err *err) ATTR_NODISCARD;
+void fold_release(struct fold *self);

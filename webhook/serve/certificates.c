@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/certificates.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/timefmt.h"
+#include "pki/pki.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define OWN_CA_VALIDITY_MS   (3650 * TIME_DAY_MS)
+#define OWN_LEAF_VALIDITY_MS (30 * TIME_DAY_MS)
+
+struct certificates {
+	struct http_server *server;
+	struct pki_pair ca, leaf;
+	int64_t renew_ms;  /* of the own leaf */
+	int64_t expiry_ms; /* of what is in use */
+	uint64_t seen;	   /* hash of what was looked at last, good or not */
+	bool has_seen;
+};
+
+/* What the server needs, as text. */
+struct material {
+	struct strbuf cert, key, client_ca;
+};
+
+static void material_release(struct material *self)
+{
+	strbuf_release(&self->cert);
+	if (self->key.text)
+		explicit_bzero(self->key.text, self->key.capacity);
+	strbuf_release(&self->key);
+	strbuf_release(&self->client_ca);
+}
+
+struct certificates *certificates_new(struct http_server *server)
+{
+	struct certificates *self = calloc(1, sizeof(*self));
+
+	if (self)
+		self->server = server;
+	return self;
+}
+
+void certificates_free(struct certificates *self)
+{
+	if (!self)
+		return;
+	pki_pair_release(&self->ca);
+	pki_pair_release(&self->leaf);
+	free(self);
+}
+
+void certificates_forget(struct certificates *self)
+{
+	self->has_seen = false;
+}
+
+int64_t certificates_expiry_ms(const struct certificates *self)
+{
+	return self->expiry_ms;
+}
+
+const char *certificates_own_ca(const struct certificates *self)
+{
+	return self->ca.cert_pem;
+}
+
+static int make_own(struct certificates *self, const struct webhook_config *config, int64_t now_ms, struct err *err)
+{
+	const struct pki_leaf leaf = {
+		.usage = PKI_SERVER,
+		.common_name = "memtamer-webhook",
+		.names = config->server_names,
+		.now_ms = now_ms,
+		.validity_ms = OWN_LEAF_VALIDITY_MS,
+	};
+	struct pki_pair fresh = PKI_PAIR_INIT;
+	int r = 0;
+
+	if (!self->ca.cert_pem)
+		r = pki_make_ca("memtamer-webhook CA", now_ms, OWN_CA_VALIDITY_MS, &self->ca, err);
+	if (!r)
+		r = pki_make_leaf(&self->ca, &leaf, &fresh, err);
+	if (r)
+		return r;
+	pki_pair_release(&self->leaf);
+	self->leaf = fresh;
+	self->renew_ms = now_ms + OWN_LEAF_VALIDITY_MS / 3 * 2;
+	return 0;
+}
+
+static int read_pem(const char *path, struct strbuf *buf, struct err *err)
+{
+	int r = io_read_file(path, buf, err);
+
+	if (r && err)
+		err_set_at(err, r, path, 0, 0, "%s", err->msg);
+	return r;
+}
+
+static int gather(struct certificates *self, const struct webhook_config *config, int64_t now_ms,
+		  struct material *material, struct err *err)
+{
+	int r = 0;
+
+	if (config->cert_file) {
+		r = read_pem(config->cert_file, &material->cert, err);
+		if (!r)
+			r = read_pem(config->key_file, &material->key, err);
+	} else {
+		if (!self->leaf.cert_pem || now_ms >= self->renew_ms)
+			r = make_own(self, config, now_ms, err);
+		if (!r && (strbuf_adds(&material->cert, self->leaf.cert_pem) ||
+			   strbuf_adds(&material->key, self->leaf.key_pem)))
+			r = err_set(err, -ENOMEM, "out of memory");
+	}
+	if (!r && config->client_ca_file)
+		r = read_pem(config->client_ca_file, &material->client_ca, err);
+	return r;
+}
+
+static uint64_t hash_text(uint64_t state, const char *text, size_t n)
+{
+	/* with the end of each part, so that moving text from one to the next is a change */
+	return hash_stable(hash_stable(state, text, n), "", 1);
+}
+
+static uint64_t hash_of(const struct material *material, const struct webhook_config *config, const struct err *err)
+{
+	const char *name = config->client_name ? config->client_name : "";
+	uint64_t hash = HASH_STABLE_INIT;
+
+	hash = hash_text(hash, strbuf_text(&material->cert), material->cert.len);
+	hash = hash_text(hash, strbuf_text(&material->key), material->key.len);
+	hash = hash_text(hash, strbuf_text(&material->client_ca), material->client_ca.len);
+	hash = hash_text(hash, name, strlen(name));
+	hash = hash_text(hash, err->where, strlen(err->where));
+	return hash_text(hash, err->msg, strlen(err->msg));
+}
+
+static int apply(struct certificates *self, const struct webhook_config *config, const struct material *material,
+		 struct err *err)
+{
+	const char *cert = strbuf_text(&material->cert), *key = strbuf_text(&material->key);
+	const char *where = config->cert_file ? config->cert_file : "";
+	int64_t from_ms, until_ms = 0;
+	int r = pki_read_validity(cert, &from_ms, &until_ms, err);
+
+	if (!r)
+		r = pki_check_pair(cert, key, err);
+	if (!r)
+		r = http_server_set_credentials(self->server, cert, key,
+						config->client_ca_file ? strbuf_text(&material->client_ca) : NULL,
+						config->client_name, err);
+	if (r) {
+		struct err why = *err;
+
+		return err_set_at(err, r, where, 0, 0, "certificate not used: %s", why.msg);
+	}
+	self->expiry_ms = until_ms;
+	return CERTIFICATES_LOADED;
+}
+
+int certificates_check(struct certificates *self, const struct webhook_config *config, int64_t now_ms, struct err *err)
+{
+	CLEANUP(material_release)
+	struct material material = {
+		.cert = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
+		.key = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
+		.client_ca = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
+	};
+	struct err why = ERR_INIT;
+	int r = gather(self, config, now_ms, &material, &why);
+	uint64_t hash = hash_of(&material, config, &why);
+
+	if (self->has_seen && hash == self->seen)
+		return 0;
+	self->seen = hash;
+	self->has_seen = true;
+	if (!r)
+		r = apply(self, config, &material, &why);
+	if (r < 0 && err)
+		*err = why;
+	return r;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/control.h"
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+
+#include <errno.h>
+
+static const struct config *config_of(const struct control *self)
+{
+	return config_share_get(self->config);
+}
+
+static void count_reload(struct control *self, enum metric_id id, bool is_good)
+{
+	metrics_count(self->serve->metrics, id, is_good ? RELOAD_OK : RELOAD_FAILED, 0, 0);
+}
+
+static int put_config_shapes(const struct config *config, struct snapshot_builder *builder)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_node_shapes && !r; i++)
+		r = snapshot_builder_put_shape(builder, &config->node_shapes[i]);
+	return r;
+}
+
+/* Everything of the store, or, where that cannot be read, what the current snapshot has. Shapes of the configuration
+ * come last: what a person declared wins. */
+static int fill(struct control *self, bool from_store, struct snapshot_builder *builder, struct err *err)
+{
+	int r = from_store ? store_read_profiles(self->store, builder, err) : 0;
+
+	if (!r && put_config_shapes(config_of(self), builder))
+		r = err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+static int build(struct control *self, bool from_store, struct snapshot **ret, struct err *err)
+{
+	struct snapshot_builder *builder = snapshot_builder_new(from_store ? NULL : self->snapshot);
+	int r;
+
+	if (!builder)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = fill(self, from_store, builder, err);
+	if (r) {
+		snapshot_builder_free(builder);
+		return r;
+	}
+	*ret = snapshot_builder_finish(builder, time_now_ms());
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Make it what requests decide by. */
+static int publish(struct control *self, struct snapshot *take_snapshot, struct err *err)
+{
+	struct serve *serve = self->serve;
+
+	if (holder_swap(serve->holder, snapshot_ref(take_snapshot), self->config)) {
+		snapshot_unref(take_snapshot);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	snapshot_unref(self->snapshot);
+	self->snapshot = take_snapshot;
+	metrics_set(serve->metrics, METRIC_PROFILES, (double)snapshot_profile_count(take_snapshot));
+	metrics_set(serve->metrics, METRIC_SNAPSHOT_BUILT, (double)snapshot_built_ms(take_snapshot) / 1000);
+	atomic_store(&serve->has_snapshot, true);
+	return 0;
+}
+
+static int rebuild(struct control *self, bool from_store, struct err *err)
+{
+	struct snapshot *fresh = NULL;
+	int r = build(self, from_store, &fresh, err);
+
+	return r ? r : publish(self, fresh, err);
+}
+
+void control_check_store(struct control *self, bool is_forced)
+{
+	struct err err = ERR_INIT;
+	int64_t start_ms = time_monotonic_ms();
+
+	if (!store_watch_changed(self->store) && !is_forced)
+		return;
+	if (rebuild(self, true, &err)) {
+		count_reload(self, METRIC_STORE_RELOADS, false);
+		log_err(LOG_ERROR, self->snapshot ? "store not read; the last good profiles go on" : "store not read",
+			&err);
+		return;
+	}
+	count_reload(self, METRIC_STORE_RELOADS, true);
+	log_event(LOG_INFO, "profiles loaded", "path", config_of(self)->store.path, "profiles",
+		  log_i64(snapshot_profile_count(self->snapshot)), "ms", log_i64(time_monotonic_ms() - start_ms), NULL);
+}
+
+int control_open_store(struct control *self, struct err *err)
+{
+	const struct store_config *config = &config_of(self)->store;
+	struct err why = ERR_INIT;
+	struct store *store = NULL;
+	int r;
+
+	if (config->kind != STORE_FILE)
+		return err_set(err, -EINVAL, "store.kind: only \"file\" is served by this version");
+	r = store_open_file(config->path, false, &store, err);
+	if (r)
+		return r;
+	/* the two-second look replaces events where there are none */
+	if (store_watch_fd(store, &why) < 0)
+		log_err(LOG_WARN, "the store's folder is not watched", &why);
+	store_close(self->store);
+	self->store = store;
+	return 0;
+}
+
+uint64_t control_config_hash(const char *path)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_CONFIG_BYTES);
+	int r = io_read_file(path, &text, NULL);
+
+	return hash_stable(hash_stable(HASH_STABLE_INIT, &r, sizeof(r)), strbuf_text(&text), text.len);
+}
+
+/* These are bound to the running server. */
+static bool needs_restart(const struct config *a, const struct config *b)
+{
+	const struct webhook_config *x = &a->webhook, *y = &b->webhook;
+
+	return !streq(x->listen, y->listen) || x->threads != y->threads || x->connections != y->connections ||
+	       x->idle_timeout_ms != y->idle_timeout_ms || x->request_timeout_ms != y->request_timeout_ms ||
+	       !streq(a->log.level, b->log.level) || !streq(a->log.format, b->log.format);
+}
+
+static int use_config(struct control *self, struct config_share *take_fresh, struct err *err)
+{
+	struct config_share *old = self->config;
+	bool has_moved = !streq(config_share_get(old)->store.path, config_share_get(take_fresh)->store.path) ||
+			 config_share_get(old)->store.kind != config_share_get(take_fresh)->store.kind;
+	struct err why = ERR_INIT;
+	int r;
+
+	self->config = take_fresh;
+	r = has_moved ? control_open_store(self, err) : 0;
+	if (!r && rebuild(self, true, &why)) {
+		/* a torn store must not hold up a changed policy */
+		log_err(LOG_ERROR, "store not read", &why);
+		r = self->snapshot ? rebuild(self, false, err) : 0;
+	}
+	if (r) {
+		self->config = old;
+		config_share_unref(take_fresh);
+		return r;
+	}
+	if (needs_restart(config_share_get(old), config_of(self)))
+		log_event(LOG_WARN, "some changed settings (address, threads, timeouts, log) need a restart", NULL);
+	config_share_unref(old);
+	return 0;
+}
+
+void control_check_config(struct control *self)
+{
+	uint64_t hash = control_config_hash(self->config_path);
+	struct config *config = NULL;
+	struct config_share *fresh;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (hash == self->config_seen)
+		return;
+	self->config_seen = hash;
+	r = config_load(self->config_path, &config, &err);
+	if (!r) {
+		fresh = config_share_new(config);
+		r = fresh ? use_config(self, fresh, &err) : err_set(&err, -ENOMEM, "out of memory");
+	}
+	count_reload(self, METRIC_CONFIG_RELOADS, !r);
+	if (r)
+		log_err(LOG_ERROR, "configuration not used; the old one goes on", &err);
+	else
+		log_event(LOG_INFO, "configuration loaded", "path", self->config_path, "mode",
+			  mode_names[config_of(self)->policy.mode], NULL);
+}
+
+bool control_check_certificates(struct control *self)
+{
+	struct err err = ERR_INIT;
+	int64_t now_ms = time_now_ms(), expiry_ms;
+	char when[TIME_TEXT_BYTES];
+	int r = certificates_check(self->certificates, &config_of(self)->webhook, now_ms, &err);
+	bool has_one = http_server_has_credentials(self->serve->server);
+
+	if (r < 0) {
+		count_reload(self, METRIC_CERTIFICATE_RELOADS, false);
+		log_err(LOG_ERROR, has_one ? "certificate not loaded; the old one goes on" : "certificate not loaded",
+			&err);
+	}
+	if (r == CERTIFICATES_LOADED) {
+		expiry_ms = certificates_expiry_ms(self->certificates);
+		count_reload(self, METRIC_CERTIFICATE_RELOADS, true);
+		metrics_set(self->serve->metrics, METRIC_CERTIFICATE_EXPIRY, (double)expiry_ms / 1000);
+		log_event(expiry_ms < now_ms ? LOG_WARN : LOG_INFO,
+			  expiry_ms < now_ms ? "certificate loaded, but its time is over" : "certificate loaded",
+			  "until", time_render(expiry_ms, when), NULL);
+	}
+	atomic_store(&self->serve->has_certificate, has_one);
+	return has_one;
+}
+
+void control_forget(struct control *self)
+{
+	self->config_seen = 0;
+	certificates_forget(self->certificates);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* routes: what the server's threads run. They touch `struct serve` only: the holder (mutex inside), the metrics
+ * (atomics) and the flags. Each thread has scratch memory of its own, which ends with the thread. */
+#include "http_server/http_server.h"
+#include "serve/holder.h"
+#include "serve/metrics.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/** At most some log lines of one sort in a while, so that a client cannot fill the disk. */
+struct log_gate {
+	_Atomic int64_t window_start_ms;
+	atomic_uint n;
+};
+
+struct serve {
+	struct metrics *metrics;
+	struct holder *holder;
+	struct http_server *server; /* set before the first request that needs it */
+	pthread_key_t scratch_key;
+	atomic_bool is_draining, has_snapshot, has_certificate;
+	struct log_gate refused_gate, closed_gate;
+};
+
+/** 0 or -errno. */
+int serve_init(struct serve *self, struct err *err) ATTR_NODISCARD;
+/** Behind http_server_free. */
+void serve_release(struct serve *self);
+
+extern const struct http_server_route serve_routes[];
+void serve_observe(void *context, const struct http_server_event *event);
+/** NULL when ready to decide, else what is missing. */
+const char *serve_not_ready(struct serve *self);
