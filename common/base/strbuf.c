@@ -74,16 +74,18 @@ int strbuf_addc(struct strbuf *self, char c)
 
 int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
 {
+	size_t room = self->status ? 0 : self->capacity - self->len;
 	va_list again;
 	int n, r;
 
+	/* straight into the spare room; a second time only where it does not fit */
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(room ? self->text + self->len : NULL, room, fmt, args);
 	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
-	if (!r) {
+	if (!r && (size_t)n >= room)
 		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
+	if (!r)
 		self->len += (size_t)n;
-	}
 	va_end(again);
 	return r;
 }
@@ -111,7 +113,7 @@ int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 		strbuf_add(self, bytes + start, i - start);
 		start = i + 1;
 		if (c == '"' || c == '\\')
-			strbuf_addf(self, "\\%c", c);
+			strbuf_add(self, (const char[]){'\\', (char)c}, 2);
 		else if (c == '\n')
 			strbuf_adds(self, "\\n");
 		else if (c == '\t')

@@ -127,5 +127,9 @@ const struct allow allow_review = {FIELDS(review_fields)};
 
 static const struct allow_field bare_request_fields[] = {REQUEST_FIELDS};
 static const struct allow bare_request = {FIELDS(bare_request_fields)};
-static const struct allow_field envelope_fields[] = {FIELD("apiVersion", leaf), FIELD("request", bare_request)};
+static const struct allow_field envelope_fields[] = {
+	FIELD("apiVersion", leaf),
+	FIELD("kind", leaf),
+	FIELD("request", bare_request),
+};
 const struct allow allow_envelope = {FIELDS(envelope_fields)};

@@ -222,6 +222,15 @@ static int find_field(struct reader *self, const struct allow *allow, const stru
 	return 0;
 }
 
+/* Of two values none can be relied upon: what is left of a review that is refused must not answer with either. */
+static void forget(struct doc *object, const struct allow_field *field)
+{
+	for (struct doc *item = object->first; item; item = item->next)
+		if (item->key == field->key)
+			*item = (struct doc){
+				.type = DOC_NULL, .key = item->key, .n_key = item->n_key, .next = item->next};
+}
+
 static int read_field(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
 {
 	const struct allow_field *field = NULL;
@@ -240,8 +249,10 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	if (!field || state->is_dropped)
 		return json_text_skip(&self->in, depth);
 	bit = UINT64_C(1) << (field - allow->fields);
-	if (state->seen & bit)
+	if (state->seen & bit) {
+		forget(state->object, field);
 		return json_text_bad(&self->in, string.from, "duplicate key");
+	}
 	state->seen |= bit;
 	item = doc_child(&self->builder, state->object, &state->tail);
 	if (!item)

@@ -57,6 +57,7 @@ static int decode_request(const struct doc *request, struct review *ret, struct 
 static int decode_envelope(const struct doc *doc, struct review *ret, struct err *err)
 {
 	const struct doc *request = NULL;
+	const char *kind = "";
 	int r;
 
 	*ret = (struct review){
@@ -80,7 +81,11 @@ static int decode_envelope(const struct doc *doc, struct review *ret, struct err
 	    strcmp(ret->api_version, "admission.k8s.io/v1beta1") != 0)
 		return decode_at(err_set(err, -EINVAL, "not an AdmissionReview of admission.k8s.io/v1"), err,
 				 "apiVersion");
-	r = decode_object(doc, "request", &request, err);
+	r = decode_string(doc, "kind", &kind, err);
+	if (!r && *kind && strcmp(kind, "AdmissionReview") != 0)
+		r = decode_at(err_set(err, -EINVAL, "not an AdmissionReview"), err, "kind");
+	if (!r)
+		r = decode_object(doc, "request", &request, err);
 	if (!r && !request)
 		r = decode_at(err_set(err, -EINVAL, "a review needs a request"), err, "request");
 	return r ? r : decode_at(decode_request(request, ret, err), err, "request");

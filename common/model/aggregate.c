@@ -17,7 +17,8 @@ static void window_confirm(struct history_window *window)
 /* A run speaks against the maximum: it got along with `value`. */
 static void window_doubt(struct history_window *window, int64_t *maximum, int64_t value)
 {
-	window->runs++;
+	if (window->runs < INT32_MAX)
+		window->runs++;
 	window->max_bytes = MAX(window->max_bytes, value);
 	if (window->runs <= HISTORY_DECAY_AFTER_RUNS)
 		return;

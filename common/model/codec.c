@@ -146,6 +146,12 @@ int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct e
 	return r ? err_set_at(err, -EINVAL, path, 0, 0, "%s \"%.60s\"", bytes_error(r), text) : 0;
 }
 
+/* From 1970 to 9999: what time_render writes with four digits of a year. */
+static bool is_writable_time(int64_t time_ms)
+{
+	return time_ms >= 0 && time_ms <= 253402300799999;
+}
+
 static int codec_parse_date(const char *text, int64_t *ret)
 {
 	char full[TIME_TEXT_BYTES];
@@ -154,7 +160,7 @@ static int codec_parse_date(const char *text, int64_t *ret)
 	if (strlen(text) != 10)
 		return -EINVAL;
 	snprintf(full, sizeof(full), "%sT00:00:00Z", text);
-	if (time_parse(full, strlen(full), &time_ms))
+	if (time_parse(full, strlen(full), &time_ms) || !is_writable_time(time_ms))
 		return -EINVAL;
 	*ret = time_ms / TIME_DAY_MS;
 	return 0;
@@ -189,7 +195,7 @@ static int codec_parse_text(const struct codec_field *field, const char *text, c
 		index = parse_bytes(text, &value->number);
 		return index ? field_error(err, path, field, bytes_error(index), text) : 0;
 	case CODEC_TIME:
-		return time_parse(text, strlen(text), &value->number)
+		return time_parse(text, strlen(text), &value->number) || !is_writable_time(value->number)
 			       ? field_error(err, path, field, "not a time:", text)
 			       : 0;
 	case CODEC_DURATION:
@@ -250,7 +256,7 @@ static int codec_parse(const struct codec_field *field, struct json_object *memb
 		       struct codec_value *value, struct err *err)
 {
 	enum json_type type = codec_json_type(field->type), found = json_object_get_type(member);
-	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : INT64_MAX;
+	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
 
 	if (found != type && !(type == json_type_double && found == json_type_int))
 		return field_error(err, path, field, "wrong type:", json_type_to_name(found));

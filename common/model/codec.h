@@ -12,7 +12,7 @@
 
 enum codec_type {
 	CODEC_BYTES,	/* int64_t as canonical Quantity string */
-	CODEC_INT64,	/* int64_t, not negative */
+	CODEC_INT64,	/* int64_t, 0 to CODEC_INT64_MAX */
 	CODEC_INT32,	/* int32_t or int, not negative */
 	CODEC_DOUBLE,	/* double, finite */
 	CODEC_TIME,	/* int64_t ms as RFC 3339 */
@@ -25,6 +25,9 @@ enum codec_type {
 	CODEC_FLAGS8,	/* uint8_t: array of names of its bits; unknown names are ignored */
 	CODEC_NAME,	/* const char *: one of names (static); an unknown name becomes "unknown" */
 };
+
+/** 2^53: what every JSON reader takes exactly; and counters that come from outside stay far from overflow. */
+#define CODEC_INT64_MAX ((int64_t)1 << 53)
 
 struct codec_field {
 	const char *key;

@@ -9,14 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* quantity_render_human() rounds up to one decimal; a size that is set is said as it is set. */
+enum { EXACT_CHARS = 9 };
+
+/* quantity_render_human() rounds up to one decimal; a size that is set is said as it is set, unless that takes more
+ * than nine characters. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
 	struct quantity said;
 
 	quantity_render_human(bytes, buf);
-	if (quantity_parse(buf, strlen(buf), &said, NULL) != 0 || quantity_value(&said) != bytes)
-		quantity_render_bytes(bytes, buf);
+	if (quantity_parse(buf, strlen(buf), &said, NULL) == 0 && quantity_value(&said) == bytes)
+		return buf;
+	if (strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
+		quantity_render_human(bytes, buf);
 	return buf;
 }
 

@@ -324,11 +324,17 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 	propose(request, proposal->gate, proposal->needs, proposal->to_bytes, "guaranteed");
 }
 
+/* The API server refuses such a container; a patch must not be blamed for it. */
+static bool is_contradictory(const struct field *fields)
+{
+	return fields[REQUEST].has && fields[LIMIT].has && fields[REQUEST].now_bytes > fields[LIMIT].now_bytes;
+}
+
 static void fit_memory(const struct deciding *self, struct sized *item)
 {
 	struct field *fields = item->fields[SIZED_MEMORY];
 
-	if (self->has_pod_memory || fields[REQUEST].is_invalid || fields[LIMIT].is_invalid)
+	if (self->has_pod_memory || fields[REQUEST].is_invalid || fields[LIMIT].is_invalid || is_contradictory(fields))
 		return;
 	if (self->qos == K8S_QOS_GUARANTEED) {
 		fit_guaranteed(self, item);
@@ -437,7 +443,8 @@ static bool may_guarantee(const struct deciding *self)
 	for (size_t i = 0; i < self->n_items; i++)
 		if (!has_equal_cpu(self->items[i].after) ||
 		    field_final(&self->items[i].fields[SIZED_MEMORY][LIMIT]) <= 0 ||
-		    self->items[i].fields[SIZED_MEMORY][REQUEST].is_invalid)
+		    self->items[i].fields[SIZED_MEMORY][REQUEST].is_invalid ||
+		    is_contradictory(self->items[i].fields[SIZED_MEMORY]))
 			return false;
 	return true;
 }

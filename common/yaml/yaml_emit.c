@@ -8,26 +8,6 @@
 
 #define SIMPLE_KEY_BYTES 1000 /* YAML reads `key:` up to 1024 characters; longer ones need `? key` */
 
-/* Length of the UTF-8 character at p and its code point; 0 when the bytes are no UTF-8. */
-static size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : p[0] >= 0xC0 ? 2 : 0;
-	uint32_t code = length == 1 ? p[0] : p[0] & (0xFFu >> (length + 1));
-
-	if (!length || length > n || p[0] >= 0xF8)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((p[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3F);
-	}
-	*ret = code;
-	if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-		return 0;
-	return length;
-}
-
 /* Characters that may stand in the text as they are: printable, and no line break of any YAML version. */
 static bool is_printable(uint32_t code)
 {
@@ -42,7 +22,7 @@ static bool all_printable(const char *text, size_t n, const char *also)
 
 	while (p < end) {
 		uint32_t code = 0;
-		size_t length = utf8_decode(p, (size_t)(end - p), &code);
+		size_t length = yaml_utf8_decode(p, (size_t)(end - p), &code);
 
 		if (!length || (!is_printable(code) && !(code && code < 0x80 && strchr(also, (int)code))))
 			return false;
@@ -77,7 +57,7 @@ static void add_quoted(struct strbuf *buf, const char *text, size_t n)
 	strbuf_addc(buf, '"');
 	while (p < end) {
 		uint32_t code = 0;
-		size_t length = utf8_decode(p, (size_t)(end - p), &code);
+		size_t length = yaml_utf8_decode(p, (size_t)(end - p), &code);
 
 		if (!length)
 			strbuf_adds(buf, "\\uFFFD");

@@ -199,3 +199,22 @@ const char *yaml_scalar_render_float(double value, char buf[40])
 		memmove(exponent + 2, exponent + 3, strlen(exponent + 3) + 1);
 	return buf;
 }
+
+size_t yaml_utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : p[0] >= 0xC0 ? 2 : 0;
+	uint32_t code = length == 1 ? p[0] : p[0] & (0xFFu >> (length + 1));
+
+	if (!length || length > n || p[0] >= 0xF8)
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((p[i] & 0xC0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3F);
+	}
+	*ret = code;
+	if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+		return 0;
+	return length;
+}

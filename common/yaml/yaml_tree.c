@@ -1,37 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events become nodes on one stack; the end of a sequence or mapping moves its part of the stack into the arena as one
  * array. Nothing recurses, so depth costs nothing but the frames below. */
+#include "yaml/yaml_build.h"
 #include "yaml/yaml_internal.h"
 
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/strmap.h"
-#include "base/vec.h"
-
-#include <yaml.h>
 
 #define FEW_KEYS 16 /* compared pairwise; beyond that a table */
-
-struct frame {
-	struct yaml_node node;
-	size_t begin; /* of its children on the stack; a mapping's are key, value, key, value ... */
-};
-
-struct builder {
-	yaml_parser_t parser;
-	const char *name, *text;
-	size_t n_text;
-	struct arena *arena;
-	struct err *err;
-	VEC(struct yaml_node) stack;
-	struct frame frames[LIMIT_YAML_DEPTH];
-	size_t depth, n_nodes;
-	VEC(struct yaml_node) documents;
-	VEC(struct yaml_extent) extents;
-	size_t cursor_line, cursor; /* a line (0-based) and its offset: documents come in order */
-	struct yaml_extent extent;  /* of the document being built */
-	size_t start_line;	    /* of its `---`; SIZE_MAX: none */
-};
 
 static int fail_at(struct builder *b, int code, yaml_mark_t mark, const char *text)
 {
@@ -46,8 +23,7 @@ static int fail_memory(struct builder *b, size_t bytes)
 	return err_set_at(b->err, -ENOMEM, b->name, 0, 0, "out of memory");
 }
 
-/* A line break as libyaml counts lines: LF, CR, CR LF, NEL, LS, PS. Returns its length, 0 for none. */
-static size_t line_break(const char *p, size_t n)
+size_t yaml_line_break(const char *p, size_t n)
 {
 	if (p[0] == '\r' && n > 1 && p[1] == '\n')
 		return 2;
@@ -62,7 +38,7 @@ static size_t line_break(const char *p, size_t n)
 static size_t line_offset(struct builder *b, size_t line)
 {
 	while (b->cursor_line < line && b->cursor < b->n_text) {
-		size_t n = line_break(b->text + b->cursor, b->n_text - b->cursor);
+		size_t n = yaml_line_break(b->text + b->cursor, b->n_text - b->cursor);
 
 		b->cursor += n ? n : 1;
 		b->cursor_line += n > 0;
@@ -76,7 +52,7 @@ static int fail_reader(struct builder *b)
 	size_t line = 1, column = 1, end = MIN(b->parser.problem_offset, b->n_text);
 
 	for (size_t i = 0; i < end;) {
-		size_t n = line_break(b->text + i, b->n_text - i);
+		size_t n = yaml_line_break(b->text + i, b->n_text - i);
 
 		line += n > 0;
 		column = n ? 1 : column + ((b->text[i] & 0xC0) != 0x80);
@@ -341,7 +317,7 @@ static int close_document(struct builder *b)
 	return 0;
 }
 
-static int take_event(struct builder *b, const yaml_event_t *event)
+int yaml_build_event(struct builder *b, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_DOCUMENT_START_EVENT:
@@ -375,7 +351,7 @@ static int take_events(struct builder *b)
 		if (!yaml_parser_parse(&b->parser, &event))
 			return fail_parser(b);
 		is_end = event.type == YAML_STREAM_END_EVENT;
-		r = take_event(b, &event);
+		r = yaml_build_event(b, &event);
 		yaml_event_delete(&event);
 		if (r || is_end)
 			return r;
@@ -408,6 +384,27 @@ static void shift_extent(struct yaml_extent *extent, size_t n)
 	extent->end += n;
 }
 
+/* Start again, with what the arena has. */
+static void forget(struct builder *b)
+{
+	b->stack.n = b->documents.n = b->extents.n = 0;
+	b->depth = b->n_nodes = 0;
+	b->cursor = b->cursor_line = 0;
+}
+
+static int parse_yaml(struct builder *b)
+{
+	int r;
+
+	if (!yaml_parser_initialize(&b->parser))
+		return err_set_at(b->err, -ENOMEM, b->name, 0, 0, "out of memory");
+	yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&b->parser, (const unsigned char *)b->text, b->n_text);
+	r = take_events(b);
+	yaml_parser_delete(&b->parser);
+	return r;
+}
+
 int yaml_tree_parse(const char *text, size_t n, const char *name, struct arena *arena, struct yaml_documents *ret,
 		    struct err *err)
 {
@@ -419,14 +416,13 @@ int yaml_tree_parse(const char *text, size_t n, const char *name, struct arena *
 		return err_set_at(err, -E2BIG, name, 0, 0, "larger than %zu MiB", LIMIT_MANIFEST_BYTES / MIB);
 	b.text += n_mark;
 	b.n_text -= n_mark;
-	if (!yaml_parser_initialize(&b.parser))
-		return err_set_at(err, -ENOMEM, name, 0, 0, "out of memory");
-	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
-	yaml_parser_set_input_string(&b.parser, (const unsigned char *)b.text, b.n_text);
-	r = take_events(&b);
+	r = yaml_build_json(&b);
+	if (r > 0) {
+		forget(&b);
+		r = parse_yaml(&b);
+	}
 	if (!r)
 		r = finish(&b, ret);
-	yaml_parser_delete(&b.parser);
 	vec_release(&b.stack);
 	vec_release(&b.documents);
 	vec_release(&b.extents);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* yaml_tree: YAML (and JSON, its subset) documents as trees that remember where each node stands.
+/* yaml_tree: YAML and JSON documents as trees that remember where each node stands.
  * Built on libyaml's event API with depth, size and node caps (libyaml 0.2.5 is quadratic in depth). Anchors, aliases,
  * merge keys (<<), tags other than the core ones, NUL characters and duplicate keys are errors with file:line:col.
  * Nodes live in the arena; text is copied. Lines and columns count from 1, columns in characters.

@@ -199,7 +199,7 @@ class Metrics(Case):
         names = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line and not line.startswith("#")}
         typed = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE ")}
         for name in names:
-            self.assertTrue(name.startswith("memtamer_"), name)
+            self.assertRegex(name, r"^(memtamer|process)_", "our prefix, or what every client library calls it")
             base = name
             for suffix in ("_bucket", "_sum", "_count"):
                 base = base.removesuffix(suffix) if base.removesuffix(suffix) in typed else base

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* golden_runner [--update | --untouched] FOLDER: run every case in FOLDER through decide() and render.
+/* golden_runner [--all-checks | --update | --untouched] FOLDER: run every case in FOLDER through decide() and render.
  *   (none)       the answer must equal expected.json; a patch must apply, and deciding again must change nothing
+ *   --all-checks the same, and every check must have fired in some case and kept quiet in another
  *   --update     write expected.json (read every difference against docs before committing it)
  *   --untouched  no expected.json: nothing may be found, sized, warned about or patched */
 #include "base/io.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum mode_of_run { COMPARE, UPDATE, UNTOUCHED };
+enum mode_of_run { COMPARE, ALL_CHECKS, UPDATE, UNTOUCHED };
+static const char *const options[] = {"", "--all-checks", "--update", "--untouched"};
 
 static const int pretty = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE;
 
@@ -93,7 +95,36 @@ static int check(struct golden_case *self, enum mode_of_run run, struct json_obj
 	return check_fixed_point(self, answer);
 }
 
-static int run_case(const char *folder, enum mode_of_run run)
+/* How many of the cases each check fired in. */
+static void count_checks(struct json_object *answer, int counts[CHECK_COUNT_])
+{
+	struct json_object *templates = json_member(answer, "templates"), *findings = json_member(answer, "findings");
+	bool is_seen[CHECK_COUNT_] = {false};
+
+	for (size_t i = 0; templates && i < json_object_array_length(templates); i++)
+		count_checks(json_object_array_get_idx(templates, i), counts);
+	for (size_t i = 0; findings && i < json_object_array_length(findings); i++) {
+		struct json_object *finding = json_object_array_get_idx(findings, i);
+		int check = check_parse(json_object_get_string(json_member(finding, "check")));
+
+		counts[check] += !is_seen[check];
+		is_seen[check] = true;
+	}
+}
+
+static int check_counts(const int counts[CHECK_COUNT_], int n)
+{
+	int failed = 0;
+
+	for (int i = 0; i < CHECK_COUNT_; i++)
+		if (counts[i] == 0 || counts[i] >= n) {
+			fprintf(stderr, "check %s fired in %d of %d cases\n", check_table[i].name, counts[i], n);
+			failed++;
+		}
+	return failed;
+}
+
+static int run_case(const char *folder, enum mode_of_run run, int counts[CHECK_COUNT_])
 {
 	struct golden_case self;
 	struct json_object *answer = NULL;
@@ -103,6 +134,7 @@ static int run_case(const char *folder, enum mode_of_run run)
 		answer = golden_answer(&self, self.object);
 		r = answer ? check(&self, run, answer) : say(&self, "no answer", NULL);
 	}
+	count_checks(answer, counts);
 	json_object_put(answer);
 	golden_release(&self);
 	return r;
@@ -117,10 +149,12 @@ int main(int argc, char **argv)
 {
 	enum mode_of_run run = COMPARE;
 	struct dirent **entries;
+	int counts[CHECK_COUNT_] = {0};
 	int n, failed = 0;
 
-	if (argc == 3)
-		run = strcmp(argv[1], "--update") == 0 ? UPDATE : UNTOUCHED;
+	for (size_t i = 0; argc == 3 && i < ARRAY_LEN(options); i++)
+		if (streq(argv[1], options[i]))
+			run = (enum mode_of_run)i;
 	n = argc < 2 ? -1 : scandir(argv[argc - 1], &entries, is_case, alphasort);
 	if (n <= 0) {
 		fprintf(stderr, "golden_runner: no cases\n");
@@ -130,10 +164,12 @@ int main(int argc, char **argv)
 		char folder[1024];
 
 		snprintf(folder, sizeof(folder), "%s/%s", argv[argc - 1], entries[i]->d_name);
-		failed += run_case(folder, run) != 0;
+		failed += run_case(folder, run, counts) != 0;
 		free(entries[i]);
 	}
 	free(entries);
+	if (run == ALL_CHECKS)
+		failed += check_counts(counts, n);
 	printf("%d cases, %d failed\n", n, failed);
 	return failed ? 1 : 0;
 }

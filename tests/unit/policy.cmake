@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(size USES policy)
+memtamer_unit(decide SOURCES ../golden/json_patch.c USES policy)

@@ -223,6 +223,13 @@ static void refused_rows(void **state)
 		int r;
 		const char *where, *msg;
 	} rows[] = {
+		{"JSON with a duplicate", "{\"a\": 1,\n \"a\": 2}", -EINVAL, "f.yaml:2:2",
+		 "duplicate key \"a\", first"},
+		{"JSON with a NUL", "{\"a\": \"\\u0000\"}", -EINVAL, "f.yaml:1:7", "a NUL character"},
+		{"JSON cut off", "{\"a\": [1, 2", -EINVAL, "f.yaml:2:1", "no valid YAML"},
+		{"JSON with half a pair", "{\"a\": \"\\ud83d\"}", -EINVAL, "f.yaml:1:10",
+		 "no valid YAML: found invalid Unicode"},
+		{"JSON with something behind", "{\"a\": 1} x", -EINVAL, "f.yaml:1:10", "no valid YAML"},
 		{"tab as indentation", "a:\n\tb: 1\n", -EINVAL, "f.yaml:2:1", "a tab where YAML wants spaces"},
 		{"unclosed quote", "a: 1\nb: \"x\n", -EINVAL, "f.yaml:3:1",
 		 "no valid YAML: found unexpected end of stream"},
@@ -311,6 +318,52 @@ static void a_byte_order_mark_is_skipped(void **state)
 	assert_int_equal(p.documents.extents[0].end, 8);
 }
 
+static void check_same_tree(const struct yaml_node *a, const struct yaml_node *b)
+{
+	assert_int_equal(a->type, b->type);
+	assert_int_equal(a->line + 1, b->line);
+	assert_int_equal(a->column, b->column);
+	assert_int_equal(a->n, b->n);
+	if (a->type == YAML_TREE_SCALAR) {
+		assert_string_equal(a->text, b->text);
+		assert_int_equal(a->is_plain, b->is_plain);
+	}
+	for (size_t i = 0; i < a->n; i++) {
+		check_same_tree(&a->items[i], &b->items[i]);
+		if (a->keys)
+			check_same_tree(&a->keys[i], &b->keys[i]);
+	}
+}
+
+/* A comment on top makes it YAML; the tree is the same, one line further down. */
+static void json_is_read_as_yaml_would_be(void **state)
+{
+	static const char *const rows[] = {
+		"{}",
+		"[]",
+		" [ ] ",
+		"{\"a\": 1}",
+		"{\n\t\"a\": [1, -2.5e+3, 0, true, false, null, \"x\"],\r\n\t\"b\": {}}\n",
+		"[\"\xc3\xa4\", \"\\u00e4\\n\\/\\\"\\\\\", [[{}]]]",
+		"{\"true\": \"true\", \"1\": \"1\", \"\": \"\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf commented = STRBUF_INIT(4096);
+		CLEANUP(parsed_release) struct parsed json = parse(rows[i]), yaml = {0};
+
+		test_row(rows[i]);
+		strbuf_addf(&commented, "# x\n%s", rows[i]);
+		yaml = parse(strbuf_text(&commented));
+		assert_int_equal(json.r, 0);
+		assert_int_equal(yaml.r, 0);
+		assert_int_equal(json.documents.n, 1);
+		check_same_tree(json.documents.items, yaml.documents.items);
+		assert_int_equal(json.documents.extents->end, strlen(rows[i]));
+	}
+}
+
 static char *repeat(const char *unit, size_t times)
 {
 	size_t n = strlen(unit);
@@ -337,6 +390,24 @@ static void nesting_bombs_end_at_the_cap(void **state)
 		assert_true(p.r == -E2BIG || p.r == -EINVAL);
 		assert_true(p.arena.used_bytes < MIB);
 	}
+}
+
+/* What libyaml refuses or changes although it is JSON. */
+static void json_that_libyaml_cannot_read(void **state)
+{
+	CLEANUP(freep) char *key = repeat("k", 3000);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+	CLEANUP(parsed_release)
+	struct parsed p = parse("{\"a\": \"\\ud83d\\ude00\", \"b\": \"x\xe2\x80\xa8y\"}"), q = {0};
+
+	(void)state;
+	assert_int_equal(p.r, 0);
+	assert_string_equal(p.documents.items[0].items[0].text, "\xf0\x9f\x98\x80");
+	assert_string_equal(p.documents.items[0].items[1].text, "x\xe2\x80\xa8y");
+	strbuf_addf(&text, "{\"%s\": 1}", key);
+	q = parse(strbuf_text(&text));
+	assert_int_equal(q.r, 0);
+	assert_string_equal(q.documents.items[0].keys[0].text, key);
 }
 
 static void depth_to_the_cap_is_fine(void **state)
@@ -607,6 +678,8 @@ int main(void)
 		cmocka_unit_test(a_nul_byte_is_a_binary_file),
 		cmocka_unit_test(nothing_is_no_document),
 		cmocka_unit_test(a_byte_order_mark_is_skipped),
+		cmocka_unit_test(json_is_read_as_yaml_would_be),
+		cmocka_unit_test(json_that_libyaml_cannot_read),
 		cmocka_unit_test(nesting_bombs_end_at_the_cap),
 		cmocka_unit_test(depth_to_the_cap_is_fine),
 		cmocka_unit_test(sizes_are_capped),
