@@ -74,11 +74,16 @@ int strbuf_addc(struct strbuf *self, char c)
 
 int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
 {
+	char small[256]; /* nearly all texts fit: formatted once */
 	va_list again;
 	int n, r;
 
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(small, sizeof(small), fmt, args);
+	if (n >= 0 && (size_t)n < sizeof(small)) {
+		va_end(again);
+		return strbuf_add(self, small, (size_t)n);
+	}
 	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
 	if (!r) {
 		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
@@ -111,7 +116,7 @@ int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 		strbuf_add(self, bytes + start, i - start);
 		start = i + 1;
 		if (c == '"' || c == '\\')
-			strbuf_addf(self, "\\%c", c);
+			strbuf_add(self, (const char[]){'\\', (char)c}, 2);
 		else if (c == '\n')
 			strbuf_adds(self, "\\n");
 		else if (c == '\t')
