@@ -127,23 +127,20 @@ char *arena_strdup(struct arena *self, const char *text)
 
 char *arena_printf(struct arena *self, const char *fmt, ...)
 {
-	char small[256]; /* nearly all texts fit: formatted once */
 	va_list args;
-	char *text;
+	char line[256], *text;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(small, sizeof(small), fmt, args);
+	n = vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
 	if (n < 0)
 		return NULL;
+	if ((size_t)n < sizeof(line))
+		return arena_strndup(self, line, (size_t)n);
 	text = arena_alloc(self, (size_t)n + 1);
 	if (!text)
 		return NULL;
-	if ((size_t)n < sizeof(small)) {
-		memcpy(text, small, (size_t)n + 1);
-		return text;
-	}
 	va_start(args, fmt);
 	vsnprintf(text, (size_t)n + 1, fmt, args);
 	va_end(args);

@@ -74,21 +74,18 @@ int strbuf_addc(struct strbuf *self, char c)
 
 int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
 {
-	char small[256]; /* nearly all texts fit: formatted once */
+	size_t room = self->status ? 0 : self->capacity - self->len;
 	va_list again;
 	int n, r;
 
+	/* straight into the spare room; a second time only where it does not fit */
 	va_copy(again, args);
-	n = vsnprintf(small, sizeof(small), fmt, args);
-	if (n >= 0 && (size_t)n < sizeof(small)) {
-		va_end(again);
-		return strbuf_add(self, small, (size_t)n);
-	}
+	n = vsnprintf(room ? self->text + self->len : NULL, room, fmt, args);
 	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
-	if (!r) {
+	if (!r && (size_t)n >= room)
 		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
+	if (!r)
 		self->len += (size_t)n;
-	}
 	va_end(again);
 	return r;
 }
