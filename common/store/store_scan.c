@@ -470,9 +470,11 @@ int store_scan(int fd, const char *path, const struct store_scan *scan, struct e
 {
 	CLEANUP(freep) char *block = malloc(SCAN_BLOCK_BYTES);
 	bool lines = scan->may_repeat;
-	int r = block ? scan_file(fd, path, scan, block, &lines, err)
-		      : err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
+	int r;
 
+	if (!block)
+		return err_set_at(err, -ENOMEM, path, 0, 0, "out of memory");
+	r = scan_file(fd, path, scan, block, &lines, err);
 	if (r != -EINVAL || !lines)
 		return r;
 	lines = false;

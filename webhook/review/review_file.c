@@ -167,21 +167,29 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 	return patch_apply(d->object, template_, strbuf_text(&patch), patch.len, d->arena, d->err);
 }
 
-/* The labels of the object that holds the template; decoded as a pod's, which has the same metadata. */
+/* The labels of the object that holds the template (queue marks). What is no text is no label. */
 static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
 {
-	CLEANUP(json_putp) struct json_object *shell = json_object_new_object();
-	struct json_object *metadata = json_member(template_->owner, "metadata");
-	struct k8s_pod owner;
-	struct err ignored = ERR_INIT;
-	int r;
+	struct json_object *labels = json_member(json_member(template_->owner, "metadata"), "labels");
+	size_t n = json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
 
-	if (!shell || (metadata && json_add(shell, "metadata", json_object_get(metadata))))
+	if (!n)
+		return 0;
+	ret->is_present = true;
+	ret->items = arena_array(d->arena, n, sizeof(*ret->items));
+	if (!ret->items)
 		return -ENOMEM;
-	r = k8s_pod_decode(shell, d->arena, &owner, &ignored);
-	if (!r)
-		*ret = owner.labels;
-	return r == -ENOMEM ? r : 0;
+	json_object_object_foreach(labels, key, value)
+	{
+		if (!json_object_is_type(value, json_type_string))
+			continue;
+		ret->items[ret->n].key = arena_strdup(d->arena, key);
+		ret->items[ret->n].value = arena_strdup(d->arena, json_object_get_string(value));
+		if (!ret->items[ret->n].key || !ret->items[ret->n].value)
+			return -ENOMEM;
+		ret->n++;
+	}
+	return 0;
 }
 
 static int review_template(struct document *d, const struct kind_template *template_)
