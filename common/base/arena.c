@@ -125,17 +125,20 @@ char *arena_strdup(struct arena *self, const char *text)
 	return text ? arena_strndup(self, text, strlen(text)) : NULL;
 }
 
+/* Most texts are short: they are formatted once, on the stack, and copied. */
 char *arena_printf(struct arena *self, const char *fmt, ...)
 {
+	char brief[256], *text;
 	va_list args;
-	char *text;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(brief, sizeof(brief), fmt, args);
 	va_end(args);
 	if (n < 0)
 		return NULL;
+	if ((size_t)n < sizeof(brief))
+		return arena_strndup(self, brief, (size_t)n);
 	text = arena_alloc(self, (size_t)n + 1);
 	if (!text)
 		return NULL;

@@ -27,9 +27,11 @@ const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 
 const char *text_clean(struct arena *arena, const char *text, size_t max)
 {
-	size_t n = strlen(text), keep = n > max ? max - MIN(max, 3) : n;
-	char *clean = arena_printf(arena, "%.*s%s", (int)keep, text, n > max ? "..." : "");
+	size_t n = strnlen(text, max + 1);
+	char *clean = arena_strndup(arena, text, MIN(n, max));
 
+	if (clean && n > max && max >= 3)
+		memcpy(clean + max - 3, "...", 3);
 	for (char *p = clean; p && *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
 			*p = '?';
@@ -74,16 +76,17 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 {
 	const struct recommendation *rec = &item->rec;
 	int64_t by_peak = size_round_up(size_scale_permille(rec->peak_bytes, 1000 + rec->buffer_permille));
-	const char *runs = text_runs(self, rec->whole_runs);
+	const char *runs;
 
-	if (!runs)
-		return NULL;
 	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
-		return arena_printf(self->arena, "pinned");
+		return "pinned";
 	if (rec->limit_bytes > by_peak && rec->proven_bytes > 0)
 		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
 	if (!rec->whole_runs)
 		return arena_printf(self->arena, "a run reached %s", HUMAN(rec->peak_bytes));
+	runs = text_runs(self, rec->whole_runs);
+	if (!runs)
+		return NULL;
 	if (rec->limit_bytes == self->policy->sizing.floor_limit_bytes && rec->limit_bytes > by_peak)
 		return arena_printf(self->arena, "peak %s of %s, least size", HUMAN(rec->peak_bytes), runs);
 	if (rec->limit_bytes != by_peak)
@@ -95,23 +98,21 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 const char *text_why_request(const struct deciding *self, const struct sized *item)
 {
 	const struct recommendation *rec = &item->rec;
-	const char *runs = text_runs(self, rec->whole_runs);
-	const char *what = "use";
+	const char *what = "use", *runs;
 
-	if (!runs)
-		return NULL;
 	if (item->profile && item->profile->spec.pin_request_bytes > 0)
-		return arena_printf(self->arena, "pinned");
+		return "pinned";
 	if (rec->request_bytes == rec->limit_bytes ||
 	    streq(item->fields[SIZED_MEMORY][SIZE_REQUEST].proposal.rule, "guaranteed"))
-		return arena_printf(self->arena, "equal to the limit");
+		return "equal to the limit";
 	if (!rec->whole_runs)
-		return arena_printf(self->arena, "no whole run yet");
+		return "no whole run yet";
 	if (rec->request_bytes == size_round_up(rec->median_bytes))
 		what = "median";
 	else if (rec->request_bytes == size_round_up(rec->p95_bytes))
 		what = "p95 of peaks";
-	return arena_printf(self->arena, "%s of %s", what, runs);
+	runs = text_runs(self, rec->whole_runs);
+	return runs ? arena_printf(self->arena, "%s of %s", what, runs) : NULL;
 }
 
 const char *text_no_lower_reason(const struct deciding *self, const struct sized *item)

@@ -12,17 +12,29 @@
 
 enum { ANNOTATION_VERSION = 1, ANNOTATION_DEPTH = 4 };
 
+/* A further member with a word that needs no escapes. */
+static void add_member(struct strbuf *buf, const char *key, const char *word)
+{
+	strbuf_adds(buf, ",\"");
+	strbuf_adds(buf, key);
+	strbuf_adds(buf, "\":\"");
+	strbuf_adds(buf, word);
+	strbuf_addc(buf, '"');
+}
+
 static void add_size(const struct size_change *size, struct strbuf *buf)
 {
 	char text[QUANTITY_TEXT_BYTES];
 
 	strbuf_adds(buf, "{\"c\":");
 	strbuf_add_json_string(buf, size->container->name);
-	strbuf_addf(buf, ",\"r\":\"%s\",\"f\":\"%s\"", k8s_resource_names[size->resource],
-		    size->field == SIZE_LIMIT ? "limit" : "request");
+	add_member(buf, "r", k8s_resource_names[size->resource]);
+	add_member(buf, "f", size->field == SIZE_LIMIT ? "limit" : "request");
 	if (size->has_from)
-		strbuf_addf(buf, ",\"from\":\"%s\"", quantity_render_bytes(size->from_bytes, text));
-	strbuf_addf(buf, ",\"to\":\"%s\",\"rule\":\"%s\"}", quantity_render_bytes(size->to_bytes, text), size->rule);
+		add_member(buf, "from", quantity_render_bytes(size->from_bytes, text));
+	add_member(buf, "to", quantity_render_bytes(size->to_bytes, text));
+	add_member(buf, "rule", size->rule);
+	strbuf_addc(buf, '}');
 }
 
 void render_annotation(const struct decision *decision, struct strbuf *buf)
@@ -42,8 +54,10 @@ void render_annotation(const struct decision *decision, struct strbuf *buf)
 	for (size_t i = 0; i < decision->n_findings; i++) {
 		if (i && decision->findings[i].check == decision->findings[i - 1].check)
 			continue;
-		strbuf_addf(buf, "%s%s\"%s\"", comma[0] ? "" : ",\"find\":[", comma,
-			    check_table[decision->findings[i].check].name);
+		strbuf_adds(buf, comma[0] ? comma : ",\"find\":[");
+		strbuf_addc(buf, '"');
+		strbuf_adds(buf, check_table[decision->findings[i].check].name);
+		strbuf_addc(buf, '"');
 		comma = ",";
 	}
 	strbuf_adds(buf, comma[0] ? "]}" : "}");
