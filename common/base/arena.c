@@ -125,20 +125,19 @@ char *arena_strdup(struct arena *self, const char *text)
 	return text ? arena_strndup(self, text, strlen(text)) : NULL;
 }
 
-/* Most texts are short: they are formatted once, on the stack, and copied. */
 char *arena_printf(struct arena *self, const char *fmt, ...)
 {
-	char brief[256], *text;
 	va_list args;
+	char line[256], *text;
 	int n;
 
 	va_start(args, fmt);
-	n = vsnprintf(brief, sizeof(brief), fmt, args);
+	n = vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
 	if (n < 0)
 		return NULL;
-	if ((size_t)n < sizeof(brief))
-		return arena_strndup(self, brief, (size_t)n);
+	if ((size_t)n < sizeof(line))
+		return arena_strndup(self, line, (size_t)n);
 	text = arena_alloc(self, (size_t)n + 1);
 	if (!text)
 		return NULL;

@@ -72,21 +72,20 @@ int strbuf_addc(struct strbuf *self, char c)
 	return strbuf_add(self, &c, 1);
 }
 
-/* Formatted into the room that there is; a second time only when that was not enough. */
 int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
 {
-	size_t room = self->text ? self->capacity - self->len : 0;
+	size_t room = self->status ? 0 : self->capacity - self->len;
 	va_list again;
 	int n, r;
 
+	/* straight into the spare room; a second time only where it does not fit */
 	va_copy(again, args);
 	n = vsnprintf(room ? self->text + self->len : NULL, room, fmt, args);
 	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
-	if (!r) {
-		if ((size_t)n >= room)
-			vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
+	if (!r && (size_t)n >= room)
+		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
+	if (!r)
 		self->len += (size_t)n;
-	}
 	va_end(again);
 	return r;
 }
@@ -102,49 +101,27 @@ int strbuf_addf(struct strbuf *self, const char *fmt, ...)
 	return r;
 }
 
-/* The letter behind the backslash for a byte that is escaped so; 'u': by its number; 0: not escaped. */
-static char json_escape_of(unsigned char c)
-{
-	if (c >= 0x20)
-		return c == '"' || c == '\\' ? (char)c : '\0';
-	return c == '\n' ? 'n' : c == '\t' ? 't' : 'u';
-}
-
 int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 {
-	static const char digits[] = "0123456789abcdef";
-	size_t extra = 0;
-	char *to;
-	int r;
+	size_t start = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		char escape = json_escape_of((unsigned char)bytes[i]);
+		unsigned char c = (unsigned char)bytes[i];
 
-		extra += escape == 'u' ? 5 : escape != '\0';
-	}
-	r = extra ? strbuf_grow(self, n + extra) : strbuf_add(self, bytes, n);
-	if (r || !extra)
-		return r;
-	to = self->text + self->len;
-	for (size_t i = 0; i < n; i++) {
-		char escape = json_escape_of((unsigned char)bytes[i]);
-
-		if (!escape) {
-			*to++ = bytes[i];
+		if (c >= 0x20 && c != '"' && c != '\\')
 			continue;
-		}
-		*to++ = '\\';
-		*to++ = escape;
-		if (escape == 'u') {
-			*to++ = '0';
-			*to++ = '0';
-			*to++ = digits[(unsigned char)bytes[i] >> 4];
-			*to++ = digits[bytes[i] & 15];
-		}
+		strbuf_add(self, bytes + start, i - start);
+		start = i + 1;
+		if (c == '"' || c == '\\')
+			strbuf_add(self, (const char[]){'\\', (char)c}, 2);
+		else if (c == '\n')
+			strbuf_adds(self, "\\n");
+		else if (c == '\t')
+			strbuf_adds(self, "\\t");
+		else
+			strbuf_addf(self, "\\u%04x", c);
 	}
-	*to = '\0';
-	self->len += n + extra;
-	return 0;
+	return strbuf_add(self, bytes + start, n - start);
 }
 
 int strbuf_add_json_string(struct strbuf *self, const char *text)

@@ -16,7 +16,7 @@ static int32_t sketch_index(int64_t value)
 {
 	int shift = 63 - __builtin_clzll((unsigned long long)value) - SKETCH_SUB_BITS;
 
-	return shift <= 0 ? (int32_t)value : (int32_t)(shift * SKETCH_SUB + (value >> shift));
+	return shift <= 0 ? (int32_t)value : (int32_t)((int64_t)shift * SKETCH_SUB + (value >> shift));
 }
 
 /* The middle of a bucket: within the error of every value that it holds. */

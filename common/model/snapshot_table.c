@@ -169,6 +169,8 @@ static void table_fill(struct snapshot_table *self, const struct snapshot_table 
 {
 	uint32_t start = 0;
 
+	if (!from->n || !self->capacity)
+		return;
 	while (start < from->capacity && from->profiles[start])
 		start++;
 	for (uint32_t k = 0; k < from->capacity; k++) {

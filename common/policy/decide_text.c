@@ -15,25 +15,34 @@ enum { EXACT_CHARS = 9 };
  * than nine characters. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	struct quantity said;
+	int64_t unit = 1;
 
-	quantity_render_human(bytes, buf);
-	if (quantity_parse(buf, strlen(buf), &said, NULL) == 0 && quantity_value(&said) == bytes)
-		return buf;
-	if (strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
+	while (unit <= bytes / 1024)
+		unit *= 1024;
+	if ((__int128)bytes * 10 % unit == 0 || strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
 		quantity_render_human(bytes, buf);
 	return buf;
 }
 
+static bool is_printable(char c)
+{
+	return c >= 0x20 && c <= 0x7e;
+}
+
 const char *text_clean(struct arena *arena, const char *text, size_t max)
 {
-	size_t n = strnlen(text, max + 1);
-	char *clean = arena_strndup(arena, text, MIN(n, max));
+	size_t n = 0, keep;
+	char *clean;
 
-	if (clean && n > max && max >= 3)
-		memcpy(clean + max - 3, "...", 3);
+	while (n <= max && is_printable(text[n]))
+		n++;
+	if (n <= max && !text[n])
+		return text;
+	n = strlen(text);
+	keep = n > max ? max - MIN(max, 3) : n;
+	clean = arena_printf(arena, "%.*s%s", (int)keep, text, n > max ? "..." : "");
 	for (char *p = clean; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+		if (!is_printable(*p))
 			*p = '?';
 	return clean;
 }
@@ -76,17 +85,16 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 {
 	const struct recommendation *rec = &item->rec;
 	int64_t by_peak = size_round_up(size_scale_permille(rec->peak_bytes, 1000 + rec->buffer_permille));
-	const char *runs;
+	const char *runs = text_runs(self, rec->whole_runs);
 
+	if (!runs)
+		return NULL;
 	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
-		return "pinned";
+		return arena_printf(self->arena, "pinned");
 	if (rec->limit_bytes > by_peak && rec->proven_bytes > 0)
 		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
 	if (!rec->whole_runs)
 		return arena_printf(self->arena, "a run reached %s", HUMAN(rec->peak_bytes));
-	runs = text_runs(self, rec->whole_runs);
-	if (!runs)
-		return NULL;
 	if (rec->limit_bytes == self->policy->sizing.floor_limit_bytes && rec->limit_bytes > by_peak)
 		return arena_printf(self->arena, "peak %s of %s, least size", HUMAN(rec->peak_bytes), runs);
 	if (rec->limit_bytes != by_peak)
@@ -98,21 +106,23 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 const char *text_why_request(const struct deciding *self, const struct sized *item)
 {
 	const struct recommendation *rec = &item->rec;
-	const char *what = "use", *runs;
+	const char *runs = text_runs(self, rec->whole_runs);
+	const char *what = "use";
 
+	if (!runs)
+		return NULL;
 	if (item->profile && item->profile->spec.pin_request_bytes > 0)
-		return "pinned";
+		return arena_printf(self->arena, "pinned");
 	if (rec->request_bytes == rec->limit_bytes ||
 	    streq(item->fields[SIZED_MEMORY][SIZE_REQUEST].proposal.rule, "guaranteed"))
-		return "equal to the limit";
+		return arena_printf(self->arena, "equal to the limit");
 	if (!rec->whole_runs)
-		return "no whole run yet";
+		return arena_printf(self->arena, "no whole run yet");
 	if (rec->request_bytes == size_round_up(rec->median_bytes))
 		what = "median";
 	else if (rec->request_bytes == size_round_up(rec->p95_bytes))
 		what = "p95 of peaks";
-	runs = text_runs(self, rec->whole_runs);
-	return runs ? arena_printf(self->arena, "%s of %s", what, runs) : NULL;
+	return arena_printf(self->arena, "%s of %s", what, runs);
 }
 
 const char *text_no_lower_reason(const struct deciding *self, const struct sized *item)

@@ -20,9 +20,7 @@ static void op_open(struct strbuf *buf, bool is_replace)
 
 static void add_container_path(const struct k8s_container *container, struct strbuf *buf)
 {
-	strbuf_adds(buf, "/spec/");
-	strbuf_adds(buf, k8s_container_array(container));
-	strbuf_addf(buf, "/%zu/resources", container->index);
+	strbuf_addf(buf, "/spec/%s/%zu/resources", k8s_container_array(container), container->index);
 }
 
 static void add_parent(const struct k8s_container *container, const char *child, struct strbuf *buf)
@@ -75,30 +73,25 @@ static void add_sizes(const struct decision *decision, struct strbuf *buf)
 	}
 }
 
-/* One token of a JSON Pointer. */
-static void add_token(struct strbuf *buf, const char *key)
-{
-	for (size_t n = strcspn(key, "/~");; key += n + 1, n = strcspn(key, "/~")) {
-		strbuf_add(buf, key, n);
-		if (!key[n])
-			return;
-		strbuf_adds(buf, key[n] == '/' ? "~1" : "~0");
-	}
-}
-
 /* Key of a metadata map, with its parent when that is absent. */
 static void add_metadata(const struct k8s_labels *labels, const char *map, const char *key, const char *value,
 			 struct strbuf *buf)
 {
 	if (!labels->is_present) {
 		op_open(buf, false);
-		strbuf_addf(buf, "/metadata/%s\",\"value\":{}}", map);
+		strbuf_adds(buf, "/metadata/");
+		strbuf_adds(buf, map);
+		strbuf_adds(buf, "\",\"value\":{}}");
 	}
 	op_open(buf, k8s_label_get(labels, key) != NULL);
 	strbuf_adds(buf, "/metadata/");
 	strbuf_adds(buf, map);
-	strbuf_adds(buf, "/");
-	add_token(buf, key);
+	strbuf_addc(buf, '/');
+	for (size_t n; *key; key += n + (key[n] != '\0')) {
+		n = strcspn(key, "/~");
+		strbuf_add(buf, key, n);
+		strbuf_adds(buf, key[n] == '/' ? "~1" : key[n] == '~' ? "~0" : "");
+	}
 	strbuf_adds(buf, "\",\"value\":");
 	strbuf_add_json_string(buf, value);
 	strbuf_adds(buf, "}");

@@ -12,13 +12,11 @@
 
 enum { ANNOTATION_VERSION = 1, ANNOTATION_DEPTH = 4 };
 
-/* A further member with a word that needs no escapes. */
-static void add_member(struct strbuf *buf, const char *key, const char *word)
+/* A value that needs no escaping. */
+static void add_pair(const char *key, const char *value, struct strbuf *buf)
 {
-	strbuf_adds(buf, ",\"");
 	strbuf_adds(buf, key);
-	strbuf_adds(buf, "\":\"");
-	strbuf_adds(buf, word);
+	strbuf_adds(buf, value);
 	strbuf_addc(buf, '"');
 }
 
@@ -28,12 +26,12 @@ static void add_size(const struct size_change *size, struct strbuf *buf)
 
 	strbuf_adds(buf, "{\"c\":");
 	strbuf_add_json_string(buf, size->container->name);
-	add_member(buf, "r", k8s_resource_names[size->resource]);
-	add_member(buf, "f", size->field == SIZE_LIMIT ? "limit" : "request");
+	add_pair(",\"r\":\"", k8s_resource_names[size->resource], buf);
+	add_pair(",\"f\":\"", size->field == SIZE_LIMIT ? "limit" : "request", buf);
 	if (size->has_from)
-		add_member(buf, "from", quantity_render_bytes(size->from_bytes, text));
-	add_member(buf, "to", quantity_render_bytes(size->to_bytes, text));
-	add_member(buf, "rule", size->rule);
+		add_pair(",\"from\":\"", quantity_render_bytes(size->from_bytes, text), buf);
+	add_pair(",\"to\":\"", quantity_render_bytes(size->to_bytes, text), buf);
+	add_pair(",\"rule\":\"", size->rule, buf);
 	strbuf_addc(buf, '}');
 }
 
@@ -55,9 +53,7 @@ void render_annotation(const struct decision *decision, struct strbuf *buf)
 		if (i && decision->findings[i].check == decision->findings[i - 1].check)
 			continue;
 		strbuf_adds(buf, comma[0] ? comma : ",\"find\":[");
-		strbuf_addc(buf, '"');
-		strbuf_adds(buf, check_table[decision->findings[i].check].name);
-		strbuf_addc(buf, '"');
+		add_pair("\"", check_table[decision->findings[i].check].name, buf);
 		comma = ",";
 	}
 	strbuf_adds(buf, comma[0] ? "]}" : "}");

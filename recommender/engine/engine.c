@@ -92,9 +92,23 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	return r;
 }
 
+/* Roles and containers of one run have its uid; a run that was read in a closed day and again counts once. */
+static size_t count_runs(const struct collect *collect)
+{
+	struct strmap uids = STRMAP_INIT;
+	size_t n;
+
+	for (size_t i = 0; i < collect->runs.n; i++)
+		if (strmap_put(&uids, collect->runs.items[i].summary.run.uid, NULL))
+			break;
+	n = uids.n;
+	strmap_release(&uids);
+	return n;
+}
+
 static void count(const struct engine *self, const struct collect *collect, struct engine_result *ret)
 {
-	ret->n_runs = collect->runs.n;
+	ret->n_runs = count_runs(collect);
 	ret->n_queries = self->reader->n_queries;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
@@ -110,7 +124,7 @@ static int end_of_reading(int status, struct collect *collect, struct engine_res
 	if (status == 0)
 		return 0;
 	note(ret, why->msg);
-	if (status == EVIDENCE_UNREACHABLE && collect->done.days_done == 0)
+	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && collect->done.days_done == 0)
 		return EVIDENCE_UNREACHABLE;
 	return status < 0 && status != -EPROTO ? status : 0;
 }

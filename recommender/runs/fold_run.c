@@ -294,8 +294,10 @@ static int summarise(const struct group *group, const struct member *first, cons
 			continue;
 		while (tries.n <= (size_t)member->slot && !r)
 			r = vec_push(&tries, 0);
-		if (!r)
-			attempts = MAX(attempts, ++tries.items[member->slot]);
+		if (!r) {
+			tries.items[member->slot]++;
+			attempts = MAX(attempts, tries.items[member->slot]);
+		}
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++)
 			if (streq(member->pod->containers.items[k].name, model->name))
 				r = add_container(self, member, &member->pod->containers.items[k]);

@@ -91,6 +91,11 @@ class Program:
         if status != 0:
             raise AssertionError(f"{self.name} ended with {status}:\n{self.log()[-4000:]}")
 
+    def finish(self):
+        """At the end of a test: a program that still runs must end cleanly, so that leaks and races it saw count."""
+        if self.process.poll() is None:
+            self.stop()
+
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
@@ -199,6 +204,8 @@ class Webhook(Program):
 
     def configure(self, text=""):
         """Write the configuration; lines of `text` beginning with `webhook.` go into that section."""
+        if "webhook.drain" not in text:
+            text += "\nwebhook.drain: 0s"
         inside = [line.partition(".")[2] for line in text.splitlines() if line.startswith("webhook.")]
         outside = [line for line in text.splitlines() if not line.startswith("webhook.")]
         lines = ["apiVersion: config.memtamer.io/v1alpha1", "store: { kind: file, path: profiles.json }", *outside,
@@ -360,7 +367,7 @@ class Case(unittest.TestCase):
 
     def webhook(self, *args, **options):
         webhook = Webhook(self.folder, *args, **options)
-        self.addCleanup(webhook.kill)
+        self.addCleanup(webhook.finish)
         return webhook
 
     def path(self, name):

@@ -74,7 +74,7 @@ TOLERATED = [
 
 
 class BadReviews(harness.Case):
-    valgrind = True
+    sample = True
 
     def test_each_has_its_answer(self):
         webhook = self.webhook()

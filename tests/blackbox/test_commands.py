@@ -44,7 +44,7 @@ spec:
 
 
 class Programs(Case):
-    valgrind = True
+    sample = True
 
     def test_version_and_help(self):
         for name in PROGRAMS:
@@ -118,7 +118,7 @@ class Programs(Case):
 
 
 class Review(Case):
-    valgrind = True
+    sample = True
 
     def setUp(self):
         super().setUp()

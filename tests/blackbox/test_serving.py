@@ -16,7 +16,7 @@ def sizes(response):
 
 
 class Certificates(Case):
-    valgrind = True
+    sample = True
 
     def serial(self, webhook):
         """Serial number of the certificate that a new connection gets."""
@@ -102,7 +102,7 @@ class Certificates(Case):
 
 
 class Stores(Case):
-    valgrind = True
+    sample = True
 
     def limit_of(self, webhook, job="a"):
         return sizes(webhook.admit(job_pod(job))).get("/spec/containers/0/resources/limits/memory")
@@ -164,7 +164,7 @@ class Configuration(Case):
 
 
 class Drain(Case):
-    valgrind = True
+    sample = True
 
     def test_no_request_fails(self):
         webhook = self.webhook("webhook.drain: 2s")

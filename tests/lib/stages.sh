@@ -28,7 +28,9 @@ row asan "build-asan" "all of ctest under the sanitizers"
 row tsan "build-tsan" "the tests that start threads, under ThreadSanitizer"
 row docs "build-gcc" "generated documents are what the tables say"
 row blackbox "build-gcc" "the real programs over HTTPS, with a real Prometheus"
-row valgrind "build-gcc" "a part of the black-box tests under valgrind"
+row blackbox-asan "build-asan" "a sample of the black-box tests under the address sanitizer"
+row blackbox-tsan "build-tsan" "the same under ThreadSanitizer"
+row valgrind "build-gcc" "the same under valgrind"
 row tidy "build-clang" "clang-tidy finds nothing"
 row demo "" "demo/run does what it shows"
 
@@ -196,19 +198,20 @@ stage_docs()
 	RESULT=$result tests/lib/docs-drift build/dev
 }
 
-# run_blackbox [unittest arguments]: the python tests against build/dev/bin.
+# run_blackbox PRESET [run.py arguments]: the python tests against that build.
 run_blackbox()
 {
-	local python status=0 output=build/logs/python-$BASHPID.txt
-	if [ ! -x build/dev/bin/memtamer-webhook ]; then
-		skip "no programs in the build"
+	local bin=build/$1/bin python status=0 output=build/logs/python-$BASHPID.txt
+	shift
+	if [ ! -x "$bin/memtamer-webhook" ]; then
+		skip "no programs in $bin"
 		return 0
 	fi
 	if ! python=$(python_with yaml jsonpatch); then
 		skip "python3-yaml and python3-jsonpatch are not installed"
 		return 0
 	fi
-	"$python" -B tests/blackbox/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
+	"$python" -B tests/blackbox/run.py --bin "$bin" "$@" >"$output" 2>&1 || status=$?
 	cat "$output"
 	unittest_report <"$output" >>"$result"
 	rm -f "$output"
@@ -217,13 +220,23 @@ run_blackbox()
 
 stage_blackbox()
 {
-	run_blackbox
+	run_blackbox dev
+}
+
+stage_blackbox_asan()
+{
+	run_blackbox asan --sample
+}
+
+stage_blackbox_tsan()
+{
+	run_blackbox tsan --sample --under setarch
 }
 
 stage_valgrind()
 {
 	have valgrind || return 0
-	run_blackbox --valgrind
+	run_blackbox dev --sample --under valgrind
 }
 
 stage_demo()

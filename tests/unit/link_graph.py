@@ -21,6 +21,7 @@ ALLOWED = {
     "model": ["k8s"],
     "policy": ["model"],
     "config": ["policy", "k8s", "yaml"],
+    "program": ["cli", "config"],
     "net": ["base"],
     "kube": ["net", "k8s"],
     "store": ["model", "kube"],

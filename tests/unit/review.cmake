@@ -1,1 +1,2 @@
-memtamer_unit(review_cmd USES webhook_review)
+memtamer_unit(review_cmd SOURCES review_run.c USES webhook_review)
+memtamer_unit(review_input SOURCES review_run.c USES webhook_review)

@@ -68,8 +68,7 @@ static void order_of_arrival_does_not_matter_inside_the_list(void **state)
 {
 	CLEANUP(history_freep) struct history *up = new_history(), *down = new_history();
 	CLEANUP(strbuf_release)
-	struct strbuf a = STRBUF_INIT(LIMIT_HISTORY_BYTES),
-		      b = STRBUF_INIT(LIMIT_HISTORY_BYTES);
+	struct strbuf a = STRBUF_INIT(LIMIT_HISTORY_BYTES), b = STRBUF_INIT(LIMIT_HISTORY_BYTES);
 
 	(void)state;
 	for (int i = 0; i < LIMIT_HISTORY_RUNS; i++) {

@@ -191,7 +191,7 @@ static const struct cli_option options[] = {
 const struct cli_command review_command = {
 	.name = "review",
 	.operands = "FILE|DIR|-...",
-	.help = "Review manifests offline, as the webhook would.\n\nReads YAML and JSON with pods and with workloads "
+	.help = "review manifests offline, as the webhook would\n\nReads YAML and JSON with pods and with workloads "
 		"of any known "
 		"kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json files below it. "
 		"Says for "

@@ -167,21 +167,46 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 	return patch_apply(d->object, template_, strbuf_text(&patch), patch.len, d->arena, d->err);
 }
 
-/* The labels of the object that holds the template; decoded as a pod's, which has the same metadata. */
+/* The labels of the object that holds the template (queue marks). What is no text is no label. */
+static int add_labels(struct document *d, struct json_object *object, struct k8s_labels *ret)
+{
+	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
+
+	if (!json_object_is_type(labels, json_type_object))
+		return 0;
+	ret->is_present = true;
+	json_object_object_foreach(labels, key, value)
+	{
+		if (!json_object_is_type(value, json_type_string))
+			continue;
+		ret->items[ret->n].key = arena_strdup(d->arena, key);
+		ret->items[ret->n].value = arena_strdup(d->arena, json_object_get_string(value));
+		if (!ret->items[ret->n].key || !ret->items[ret->n].value)
+			return -ENOMEM;
+		ret->n++;
+	}
+	return 0;
+}
+
+static size_t count_labels(struct json_object *object)
+{
+	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
+
+	return json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
+}
+
+/* Labels of the object that holds the template, and of the one around it (an AppWrapper carries the queue's mark). */
 static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
 {
-	CLEANUP(json_putp) struct json_object *shell = json_object_new_object();
-	struct json_object *metadata = json_member(template_->owner, "metadata");
-	struct k8s_pod owner;
-	struct err ignored = ERR_INIT;
+	bool is_wrapped = template_->owner != d->object;
+	size_t n = count_labels(template_->owner) + (is_wrapped ? count_labels(d->object) : 0);
 	int r;
 
-	if (!shell || (metadata && json_add(shell, "metadata", json_object_get(metadata))))
+	ret->items = arena_array(d->arena, n + 1, sizeof(*ret->items));
+	if (!ret->items)
 		return -ENOMEM;
-	r = k8s_pod_decode(shell, d->arena, &owner, &ignored);
-	if (!r)
-		*ret = owner.labels;
-	return r == -ENOMEM ? r : 0;
+	r = add_labels(d, template_->owner, ret);
+	return r || !is_wrapped ? r : add_labels(d, d->object, ret);
 }
 
 static int review_template(struct document *d, const struct kind_template *template_)
@@ -216,7 +241,6 @@ static int review_template(struct document *d, const struct kind_template *templ
 	if (r)
 		return r;
 	*(is_pod ? &d->review->n_pods : &d->review->n_templates) += 1;
-	k8s_pod_default(&pod);
 	r = decide(&input, d->arena, &decision, d->err);
 	for (size_t i = 0; !r && i < decision.n_findings; i++)
 		r = add_finding(d, template_, &input, &decision, &decision.findings[i]);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* run_command: `memtamer-recommender run [--config FILE] [--once]`.
+ *
+ * Without --once it loops at recommender.interval until SIGTERM or SIGINT; SIGHUP or a changed file reloads the
+ * configuration (an invalid one is logged and the old one stays). Exit codes with --once: 0; 1 partial data; 2 usage or
+ * configuration; 3 Prometheus not reachable or store not writable. */
+#include "cli/cli.h"
+
+extern const struct cli_command run_command;

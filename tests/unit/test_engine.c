@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support/test.h"
+
+#include "base/io.h"
+#include "engine/engine.h"
+#include "engine/shapes.h"
+#include "fake_evidence.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define DONE .ends = END_SUCCEEDED, .container_ends = END_COMPLETED
+
+/* A week of a nightly training, one try of which is killed and one crosses midnight, and a gang. */
+static const struct fake_pod world[] = {
+	{"n-1-a", "u1", "Job", "n-1", "CronJob", "n", .start_min = 100, .end_min = 220, DONE, .limit_mib = 400,
+	 .request_mib = 400, .usual_mib = 100, .peak_mib = 150, .rss_mib = 150, .peak_after_min = 90},
+	{"n-2-a", "u2", "Job", "n-2", "CronJob", "n", .start_min = 1540, .end_min = 1600, .ends = END_FAILED,
+	 .container_ends = END_OOM_KILLED, .limit_mib = 160, .request_mib = 160, .usual_mib = 100, .peak_mib = 159,
+	 .rss_mib = 159, .peak_after_min = 59},
+	{"n-2-b", "u3", "Job", "n-2", "CronJob", "n", .start_min = 1605, .end_min = 1700, DONE, .limit_mib = 400,
+	 .request_mib = 400, .usual_mib = 110, .peak_mib = 170, .rss_mib = 170, .peak_after_min = 30},
+	{"n-3-a", "u4", "Job", "n-3", "CronJob", "n", .start_min = 4300, .end_min = 4400, DONE, .limit_mib = 400,
+	 .request_mib = 400, .usual_mib = 105, .peak_mib = 155, .rss_mib = 155, .peak_after_min = 80},
+	{"n-4-a", "u5", "Job", "n-4", "CronJob", "n", .start_min = 5800, .end_min = 5900, DONE, .limit_mib = 400,
+	 .request_mib = 400, .usual_mib = 100, .peak_mib = 140, .rss_mib = 140, .peak_after_min = 8},
+	{"t-master-0", "u6", "PyTorchJob", "t", .start_min = 3000, .end_min = 4500, DONE, .usual_mib = 500,
+	 .peak_mib = 900, .rss_mib = 900, .peak_after_min = 1400},
+	{"t-worker-0", "u7", "PyTorchJob", "t", .start_min = 3001, .end_min = 4499, DONE, .usual_mib = 400,
+	 .peak_mib = 800, .rss_mib = 800, .peak_after_min = 20},
+	{"r-x", "u8", "Job", "r", .start_min = 8600, .usual_mib = 50, .peak_mib = 60, .rss_mib = 60,
+	 .peak_after_min = 3},
+};
+#define WORLD_DAYS 6
+#define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * 3600 * 1000)
+
+struct place {
+	char folder[64], path[96], state_path[96];
+	struct config *config;
+	struct fake_reader reader;
+};
+
+static void setup(struct place *place)
+{
+	*place = (struct place){.folder = "/tmp/memtamer-engine-XXXXXX"};
+	assert_non_null(mkdtemp(place->folder));
+	snprintf(place->path, sizeof(place->path), "%s/profiles.json", place->folder);
+	snprintf(place->state_path, sizeof(place->state_path), "%s.state", place->path);
+	place->config = config_new_default();
+	assert_non_null(place->config);
+	place->config->store.path = place->path;
+	place->config->prometheus.history_ms = (WORLD_DAYS + 1) * FAKE_DAY_MS;
+	fake_reader_init(&place->reader, world, ARRAY_LEN(world));
+}
+
+static void teardown(struct place *place)
+{
+	char path[128];
+
+	unlink(place->path);
+	unlink(place->state_path);
+	snprintf(path, sizeof(path), "%s.lock", place->path);
+	unlink(path);
+	assert_int_equal(rmdir(place->folder), 0);
+	config_free(place->config);
+}
+
+static int cycle_at(struct place *place, int64_t now_ms, struct engine_result *result)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct engine engine = {.config = place->config, .reader = &place->reader.base};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(store_open_file(place->path, true, &store, &err), 0);
+	engine.store = store;
+	place->reader.n_reads = 0;
+	return engine_cycle(&engine, now_ms, result, &err);
+}
+
+static void read_whole(const char *path, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	assert_int_equal(io_read_file(path, ret, NULL), 0);
+}
+
+/* All that matters of what was learned, without revisions, times of writing and decisions. */
+struct digest {
+	struct strbuf text;
+};
+
+static int digest_profile(void *context, struct profile *take_profile, struct err *err)
+{
+	struct digest *digest = context;
+	struct profile plain = *take_profile;
+
+	(void)err;
+	plain.revision = plain.updated_ms = 0;
+	profile_encode(&plain, &digest->text);
+	strbuf_addc(&digest->text, '\n');
+	profile_free(take_profile);
+	return 0;
+}
+
+static int digest_history(void *context, struct history *take_history, struct err *err)
+{
+	struct digest *digest = context;
+
+	(void)err;
+	take_history->decisions.n = 0;
+	history_encode(take_history, &digest->text);
+	strbuf_addc(&digest->text, '\n');
+	history_free(take_history);
+	return 0;
+}
+
+static void digest_of(struct place *place, struct digest *ret)
+{
+	const struct store_visitor visitor = {ret, digest_profile, digest_history, NULL};
+	CLEANUP(store_closep) struct store *store = NULL;
+
+	*ret = (struct digest){.text = STRBUF_INIT(16 * MIB)};
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	assert_int_equal(ret->text.status, 0);
+}
+
+static int find_cron(void *context, struct profile *take_profile, struct err *err)
+{
+	struct recommendation *ret = context;
+
+	(void)err;
+	if (streq(take_profile->workload, "CronJob/n"))
+		*ret = take_profile->parent;
+	profile_free(take_profile);
+	return 0;
+}
+
+static void runs_become_profiles_once(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
+	struct recommendation rec = {0};
+	const struct store_visitor visitor = {.context = &rec, .profile = find_cron};
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_false(result.is_partial);
+	assert_int_equal(result.n_runs, 6);
+	assert_int_equal(result.n_workloads, 4);
+	read_whole(place.path, &first);
+	assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	assert_int_equal(rec.runs, 4);
+	assert_int_equal(rec.whole_runs, 4);
+	assert_int_equal(rec.oom_kills, 1);
+	assert_int_equal(rec.peak_bytes, 170 * FAKE_MIB);
+	assert_int_equal(rec.proven_bytes, 160 * FAKE_MIB);
+
+	/* Again: closed days are not asked any more, and nothing is written. */
+	assert_int_equal(cycle_at(&place, NOW_MS + 60000, &result), 0);
+	assert_int_equal(place.reader.n_reads, 1);
+	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS);
+	assert_int_equal(result.n_profiles_changed, 0);
+	store_closep(&store);
+	teardown(&place);
+}
+
+static void a_crash_before_the_watermark_repeats_nothing(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	read_whole(place.path, &first);
+	assert_int_equal(unlink(place.state_path), 0);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(place.reader.n_reads, WORLD_DAYS + 2);
+	assert_int_equal(result.n_profiles_changed, 0);
+	read_whole(place.path, &second);
+	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
+	teardown(&place);
+}
+
+static void undisturbed(struct digest *ret)
+{
+	struct engine_result result;
+	struct place place;
+
+	setup(&place);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	digest_of(&place, ret);
+	teardown(&place);
+}
+
+/* Interrupted at each read, then done again: the same is learned as without. */
+static void an_outage_at_any_point_loses_nothing(void **state)
+{
+	static const int statuses[] = {EVIDENCE_UNREACHABLE, EVIDENCE_STOPPED, -EPROTO};
+	struct digest expected;
+
+	(void)state;
+	undisturbed(&expected);
+	for (int at = 1; at <= WORLD_DAYS + 2; at++)
+		for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
+			struct engine_result result;
+			struct digest found;
+			struct place place;
+			int r;
+
+			setup(&place);
+			place.reader.fail_from_read = at;
+			place.reader.fail_status = statuses[i];
+			r = cycle_at(&place, NOW_MS, &result);
+			if (at == 1 && statuses[i] != EVIDENCE_STOPPED) {
+				assert_int_equal(r, EVIDENCE_UNREACHABLE);
+				assert_int_equal(access(place.path, F_OK), -1);
+			} else {
+				assert_int_equal(r, 0);
+				assert_true(result.is_partial);
+				assert_string_equal(result.why, "made up");
+			}
+			place.reader.fail_from_read = 0;
+			assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+			assert_false(result.is_partial);
+			digest_of(&place, &found);
+			assert_string_equal(strbuf_text(&found.text), strbuf_text(&expected.text));
+			strbuf_release(&found.text);
+			teardown(&place);
+		}
+	strbuf_release(&expected.text);
+}
+
+static void nothing_reachable_changes_nothing(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	read_whole(place.path, &first);
+	place.reader.detect_status = EVIDENCE_UNREACHABLE;
+	assert_int_equal(cycle_at(&place, NOW_MS + FAKE_DAY_MS, &result), EVIDENCE_UNREACHABLE);
+	read_whole(place.path, &second);
+	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
+	teardown(&place);
+}
+
+static void cycles_every_few_hours_learn_what_one_does(void **state)
+{
+	struct digest expected, found;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	undisturbed(&expected);
+	setup(&place);
+	/* The world looks back as far every time, so that nothing begins before the first window. */
+	for (int64_t now_ms = FAKE_EPOCH_MS + 5 * 3600 * 1000; now_ms < NOW_MS; now_ms += 7 * 3600 * 1000)
+		assert_int_equal(cycle_at(&place, now_ms, &result), 0);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	digest_of(&place, &found);
+	assert_string_equal(strbuf_text(&found.text), strbuf_text(&expected.text));
+	strbuf_release(&found.text);
+	strbuf_release(&expected.text);
+	teardown(&place);
+}
+
+static int count_whole(void *context, struct history *take_history, struct err *err)
+{
+	int *n = context;
+
+	(void)err;
+	for (size_t i = 0; i < take_history->runs.n; i++)
+		*n += take_history->runs.items[i].is_whole;
+	history_free(take_history);
+	return 0;
+}
+
+static int whole_runs(struct place *place)
+{
+	int n = 0;
+	const struct store_visitor visitor = {.context = &n, .history = count_whole};
+	CLEANUP(store_closep) struct store *store = NULL;
+
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	return n;
+}
+
+static void partial_answers_are_lower_bounds(void **state)
+{
+	struct engine_result result;
+	struct place place;
+	int known;
+
+	(void)state;
+	setup(&place);
+	place.reader.is_partial = true;
+	/* Only the open time: a closed day waits for a whole answer. */
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_true(result.is_partial);
+	if (access(place.path, F_OK) == 0)
+		assert_int_equal(whole_runs(&place), 0);
+
+	/* A partial answer about a run that is known whole does not replace it. */
+	place.reader.is_partial = false;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	known = whole_runs(&place);
+	assert_int_equal(known, 1);
+	place.reader.is_partial = true;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * 3600 * 1000, &result), 0);
+	assert_int_equal(whole_runs(&place), known);
+	teardown(&place);
+}
+
+static void a_partial_closed_day_is_asked_again(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	place.reader.is_partial = true;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 3600 * 1000, &result), 0);
+	assert_true(result.is_partial);
+	place.reader.is_partial = false;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * 3600 * 1000, &result), 0);
+	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS);
+	teardown(&place);
+}
+
+/* Windows are halved until the source can bear them; figures of peaks and runs stay the same. */
+static void too_heavy_windows_are_halved(void **state)
+{
+	struct recommendation whole = {0}, halved = {0};
+	struct engine_result result;
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		const struct store_visitor visitor = {.context = round ? &halved : &whole, .profile = find_cron};
+		CLEANUP(store_closep) struct store *store = NULL;
+		struct place place;
+
+		setup(&place);
+		place.reader.heavy_above_ms = round ? FAKE_DAY_MS / 2 : 0;
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_false(result.is_partial);
+		assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
+		assert_int_equal(store_visit(store, &visitor, NULL), 0);
+		store_closep(&store);
+		teardown(&place);
+	}
+	assert_int_equal(halved.peak_bytes, whole.peak_bytes);
+	assert_int_equal(halved.whole_runs, whole.whole_runs);
+	assert_int_equal(halved.limit_bytes, whole.limit_bytes);
+}
+
+static void a_foreign_state_is_refused_and_kept(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(io_write_file_atomic(place.state_path, "{\"mine\": 1}", 11, 0644, NULL), 0);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), -EINVAL);
+	read_whole(place.state_path, &text);
+	assert_string_equal(strbuf_text(&text), "{\"mine\": 1}");
+	teardown(&place);
+}
+
+static void nodes_alike_are_one_shape(void **state)
+{
+	struct evidence_node items[] = {
+		{"a", "nvidia_com_gpu", 8, 1000 * (int64_t)GIB, 200 * (int64_t)GIB, "H100", ""},
+		{"b", "nvidia_com_gpu", 8, 999 * (int64_t)GIB, 190 * (int64_t)GIB, "H100", ""},
+		{"c", "nvidia_com_gpu", 8, 500 * (int64_t)GIB, 200 * (int64_t)GIB, "H100", ""},
+		{"d", "nvidia_com_mig_1g_5gb", 7, 500 * (int64_t)GIB, 200 * (int64_t)GIB, "", ""},
+		{"e", "", 0, 64 * (int64_t)GIB, 100 * (int64_t)GIB, "", "m5.large"},
+	};
+	struct evidence_nodes nodes = {.items = {.items = items, .n = ARRAY_LEN(items)}};
+	struct shapes shapes = {.items = VEC_INIT}, again = {.items = VEC_INIT};
+
+	(void)state;
+	assert_int_equal(shapes_of_nodes(&nodes, NULL, 0, NOW_MS, &shapes), 0);
+	assert_int_equal(shapes.items.n, 4);
+	assert_string_equal(shapes.items.items[0].name, "8x-h100-999gi");
+	assert_string_equal(shapes.items.items[0].resource, "nvidia.com/gpu");
+	assert_int_equal(shapes.items.items[0].memory_bytes, 999 * (int64_t)GIB);
+	assert_int_equal(shapes.items.items[0].ephemeral_bytes, 190 * (int64_t)GIB);
+	assert_string_equal(shapes.items.items[2].resource, "nvidia.com/mig-1g.5gb");
+	assert_string_equal(shapes.items.items[3].resource, "");
+	/* Known shapes are no news until a day later. */
+	assert_int_equal(shapes_of_nodes(&nodes, shapes.items.items, shapes.items.n, NOW_MS + 1, &again), 0);
+	assert_int_equal(again.items.n, 0);
+	assert_int_equal(shapes_of_nodes(&nodes, shapes.items.items, shapes.items.n, NOW_MS + FAKE_DAY_MS, &again), 0);
+	assert_int_equal(again.items.n, 4);
+	vec_release(&shapes.items);
+	vec_release(&again.items);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_become_profiles_once),
+		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
+		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
+		cmocka_unit_test(nothing_reachable_changes_nothing),
+		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
+		cmocka_unit_test(partial_answers_are_lower_bounds),
+		cmocka_unit_test(a_partial_closed_day_is_asked_again),
+		cmocka_unit_test(too_heavy_windows_are_halved),
+		cmocka_unit_test(a_foreign_state_is_refused_and_kept),
+		cmocka_unit_test(nodes_alike_are_one_shape),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
