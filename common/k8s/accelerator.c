@@ -110,10 +110,11 @@ static bool glob_match(const char *pattern, const char *name, bool is_metric)
 	}
 }
 
+/* All patterns begin with a letter. */
 static const struct accelerator_row *row_of(const char *name, bool is_metric)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (glob_match(rows[i].pattern, name, is_metric))
+		if (rows[i].pattern[0] == name[0] && glob_match(rows[i].pattern, name, is_metric))
 			return rows[i].milli == NOT_AN_ACCELERATOR ? NULL : &rows[i];
 	return NULL;
 }

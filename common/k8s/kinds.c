@@ -150,7 +150,7 @@ static const struct kind *find(const char *group, size_t n_group, const char *na
 	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++) {
 		const struct kind *kind = &kinds[i];
 
-		if (strcmp(kind->name, name) == 0 &&
+		if (kind->name[0] == name[0] && strcmp(kind->name, name) == 0 &&
 		    (!group || (strlen(kind->group) == n_group && memcmp(kind->group, group, n_group) == 0)))
 			return kind;
 	}

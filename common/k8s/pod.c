@@ -377,7 +377,7 @@ int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod 
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key)
 {
 	for (size_t i = 0; i < labels->n; i++)
-		if (strcmp(labels->items[i].key, key) == 0)
+		if (labels->items[i].key[0] == key[0] && strcmp(labels->items[i].key, key) == 0)
 			return labels->items[i].value;
 	return NULL;
 }

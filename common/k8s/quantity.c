@@ -149,17 +149,19 @@ static __int128 nano_slow(const struct parts *parts)
 	return wide_to_nano(&wide);
 }
 
-/* Whole numbers of at most 18 digits; false when it does not fit. */
+/* At most 18 digits, none of which is worth less than a nano unit; false when it does not fit. */
 static bool nano_fast(const struct parts *parts, __int128 *ret)
 {
-	int64_t value = 0;
+	int64_t value = 0, power = parts->power_of_ten + 9 - (int64_t)parts->n_fraction;
 	__int128 scale = (__int128)1 << parts->power_of_two;
 
-	if (parts->n_fraction || parts->n_whole > 18 || parts->power_of_ten < -9 || parts->power_of_ten > 18)
+	if (parts->n_whole + parts->n_fraction > 18 || power < 0 || power > 27)
 		return false;
 	for (size_t i = 0; i < parts->n_whole; i++)
 		value = value * 10 + (parts->whole[i] - '0');
-	for (int64_t i = -9; i < parts->power_of_ten; i++)
+	for (size_t i = 0; i < parts->n_fraction; i++)
+		value = value * 10 + (parts->fraction[i] - '0');
+	for (; power > 0; power--)
 		scale *= 10;
 	return !__builtin_mul_overflow(scale, (__int128)value, ret) && *ret <= NANO_MAX;
 }
@@ -200,8 +202,10 @@ static bool exponent_read(const char *text, size_t n, int64_t *ret)
 
 static bool suffix_read(const char *text, size_t n, struct parts *parts)
 {
+	const char padded[3] = {n > 0 ? text[0] : '\0', n > 1 ? text[1] : '\0', '\0'};
+
 	for (size_t i = 0; n < 3 && i < ARRAY_LEN(suffixes); i++)
-		if (strlen(suffixes[i].text) == n && (n == 0 || memcmp(suffixes[i].text, text, n) == 0)) {
+		if (suffixes[i].text[0] == padded[0] && suffixes[i].text[1] == padded[1]) {
 			parts->power_of_two = suffixes[i].power_of_two;
 			parts->power_of_ten = suffixes[i].power_of_ten;
 			parts->format = suffixes[i].format;
@@ -289,12 +293,15 @@ struct quantity quantity_from_bytes(int64_t bytes)
 static const char *digits_of(__int128 value, char buf[QUANTITY_TEXT_BYTES])
 {
 	char *p = buf + QUANTITY_TEXT_BYTES - 1;
+	uint64_t low;
 
 	*p = '\0';
-	do {
+	for (; value > (__int128)UINT64_MAX; value /= 10)
 		*--p = (char)('0' + (int)(value % 10));
-		value /= 10;
-	} while (value);
+	/* dividing 64 bits is many times cheaper */
+	for (low = (uint64_t)value; low >= 10; low /= 10)
+		*--p = (char)('0' + low % 10);
+	*--p = (char)('0' + low);
 	return p;
 }
 
@@ -338,37 +345,58 @@ const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_
 	return buf;
 }
 
+static const char binary_letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+
+static uint64_t magnitude_of(int64_t value)
+{
+	return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+/* Sign, digits, at most one decimal, suffix: said in nearly every sentence, so not through printf. */
+static const char *render_binary(bool is_negative, uint64_t whole, unsigned tenth, size_t step,
+				 char buf[QUANTITY_TEXT_BYTES])
+{
+	char digits[QUANTITY_TEXT_BYTES], *to = buf;
+	const char *from = digits_of((__int128)whole, digits);
+	size_t n = (size_t)(digits + sizeof(digits) - 1 - from);
+
+	if (is_negative)
+		*to++ = '-';
+	memcpy(to, from, n);
+	to += n;
+	if (tenth) {
+		*to++ = '.';
+		*to++ = (char)('0' + tenth);
+	}
+	memcpy(to, binary_letters[step], sizeof(binary_letters[step]));
+	return buf;
+}
+
 const char *quantity_render_bytes(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	struct quantity quantity = quantity_from_bytes(bytes);
+	uint64_t value = magnitude_of(bytes);
+	size_t step = 0;
 
-	if (bytes <= -1024 || bytes >= 1024)
-		return quantity_render(&quantity, buf);
-	snprintf(buf, QUANTITY_TEXT_BYTES, "%d", (int)bytes); /* not "1k" */
-	return buf;
+	/* 1000 bytes are "1000", not "1k" */
+	for (; value && value % 1024 == 0 && step + 1 < ARRAY_LEN(binary_letters); value /= 1024)
+		step++;
+	return render_binary(bytes < 0, value, 0, step, buf);
 }
 
 const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	static const char letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-	uint64_t value = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, unit = 1;
-	const char *sign = bytes < 0 ? "-" : "";
+	uint64_t value = magnitude_of(bytes), unit = 1;
 	size_t step = 0;
-	u128 tenths;
+	uint64_t tenths;
 
-	while (step + 1 < ARRAY_LEN(letters) && value / unit >= 1024) {
+	while (step + 1 < ARRAY_LEN(binary_letters) && value / unit >= 1024) {
 		unit *= 1024;
 		step++;
 	}
-	tenths = ((u128)value * 10 + unit - 1) / unit;
-	if (tenths >= 10240 && step + 1 < ARRAY_LEN(letters)) { /* 1023.99Mi rounds up to 1Gi */
+	tenths = (uint64_t)(((u128)value * 10 + unit - 1) >> (10 * step));
+	if (tenths >= 10240 && step + 1 < ARRAY_LEN(binary_letters)) { /* 1023.99Mi rounds up to 1Gi */
 		tenths = 10;
 		step++;
 	}
-	if (tenths % 10)
-		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%u.%u%s", sign, (unsigned)(tenths / 10), (unsigned)(tenths % 10),
-			 letters[step]);
-	else
-		snprintf(buf, QUANTITY_TEXT_BYTES, "%s%u%s", sign, (unsigned)(tenths / 10), letters[step]);
-	return buf;
+	return render_binary(bytes < 0, tenths / 10, (unsigned)(tenths % 10), step, buf);
 }

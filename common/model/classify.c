@@ -61,8 +61,11 @@ static const struct mark framework_marks[] = {
 
 static bool mark_matches(const struct mark *mark, const struct k8s_label *label)
 {
-	size_t n = strlen(mark->key);
+	size_t n;
 
+	if (mark->key[0] != label->key[0])
+		return false;
+	n = strlen(mark->key);
 	if (mark->key[n - 1] == '/' ? !strstarts(label->key, mark->key) : !streq(label->key, mark->key))
 		return false;
 	return !mark->value || streq(label->value, mark->value);

@@ -86,16 +86,31 @@ static bool is_recurring(const struct identity_owner *owner)
 
 /* ---- keys ---- */
 
+#define KIND_PREFIX_BYTES 62 /* 60 of the kind, the slash, NUL */
+
 /* "prefix" + name into a key. What does not fit is cut and made distinct again by a hash of all of it. */
 static void make_text(char *ret, size_t size, const char *prefix, struct str name)
 {
+	size_t n_prefix = strlen(prefix), n_head = MIN(n_prefix, size - 1), n = MIN(name.n, size - 1 - n_head);
 	uint64_t hash;
-	int n = snprintf(ret, size, "%s%.*s", prefix, (int)name.n, name.p);
 
-	if (n < 0 || (size_t)n < size)
+	memcpy(ret, prefix, n_head);
+	if (n)
+		memcpy(ret + n_head, name.p, n);
+	ret[n_head + n] = '\0';
+	if (n_prefix + name.n < size)
 		return;
-	hash = hash_stable(hash_stable(HASH_STABLE_INIT, prefix, strlen(prefix)), name.p, name.n);
+	hash = hash_stable(hash_stable(HASH_STABLE_INIT, prefix, n_prefix), name.p, name.n);
 	snprintf(ret + size - 12, 12, "-%010llx", (unsigned long long)(identity_mix(hash) >> 24));
+}
+
+/* "Job/"; a kind longer than any is cut. */
+static void make_kind_prefix(const char *kind, char ret[KIND_PREFIX_BYTES])
+{
+	size_t n = strnlen(kind, KIND_PREFIX_BYTES - 2);
+
+	memcpy(ret, kind, n);
+	memcpy(ret + n, "/", 2);
 }
 
 static void add_key(struct identity *ret, const char *rule, const char *prefix, struct str name)
@@ -171,14 +186,14 @@ static bool holds_generated_name(const struct owner_chain *chain, size_t first, 
  * CronJob/nightly. Stems that are good for one run only are left out: they would fill the list of aliases. */
 static void add_owner_keys(const struct owner_chain *chain, struct identity *ret)
 {
-	char prefix[IDENTITY_KEY_BYTES];
+	char prefix[KIND_PREFIX_BYTES];
 
 	for (size_t i = chain->n; i-- > 0;) {
 		struct str stem = owner_stem(&chain->items[i]);
 
 		if (holds_generated_name(chain, i + 1, stem))
 			continue;
-		snprintf(prefix, sizeof(prefix), "%.60s/", chain->items[i].kind);
+		make_kind_prefix(chain->items[i].kind, prefix);
 		add_key(ret, i + 1 == chain->n ? "root-owner" : "owner-stem", prefix, stem);
 	}
 }
@@ -197,12 +212,12 @@ static void add_pod_key(const struct owner_chain *chain, const char *pod_name, s
 
 static void find_run_key(const struct owner_chain *chain, const char *pod_name, struct identity *ret)
 {
-	char prefix[IDENTITY_KEY_BYTES];
+	char prefix[KIND_PREFIX_BYTES];
 
 	for (size_t i = chain->n; i-- > 0;) {
 		if (is_recurring(&chain->items[i]))
 			continue;
-		snprintf(prefix, sizeof(prefix), "%.60s/", chain->items[i].kind);
+		make_kind_prefix(chain->items[i].kind, prefix);
 		make_text(ret->run_key, sizeof(ret->run_key), prefix, str_c(chain->items[i].name));
 		ret->is_run_key_exact = true;
 		return;

@@ -47,7 +47,7 @@ static bool flag_equals(struct str flag, const char *name)
 static bool is_volatile_flag(struct str flag)
 {
 	for (size_t i = 0; i < ARRAY_LEN(volatile_flags); i++)
-		if (flag_equals(flag, volatile_flags[i]))
+		if (flag.n && flag.p[0] == volatile_flags[i][0] && flag_equals(flag, volatile_flags[i]))
 			return true;
 	return false;
 }

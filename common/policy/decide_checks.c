@@ -12,15 +12,12 @@ const char *finding_pointer(const struct deciding *self, const struct sized *ite
 	const struct k8s_resources *resources = &item->container->resources;
 	const struct k8s_amount *amounts = f == SIZE_LIMIT ? resources->limits : resources->requests;
 	bool has_map = f == SIZE_LIMIT ? resources->has_limits : resources->has_requests;
-	const char *base = arena_printf(self->arena, "/spec/%s/%zu%s%s", k8s_container_array(item->container),
-					item->container->index, resources->is_present ? "/resources" : "",
-					!resources->is_present || !has_map ? ""
-					: f == SIZE_LIMIT		   ? "/limits"
-									   : "/requests");
+	const char *map = !resources->is_present || !has_map ? "" : f == SIZE_LIMIT ? "/limits" : "/requests";
+	bool has_value = amounts[sized_resource_of(resource)].text;
 
-	if (!base || !amounts[sized_resource_of(resource)].text)
-		return base;
-	return arena_printf(self->arena, "%s/%s", base, k8s_resource_names[sized_resource_of(resource)]);
+	return arena_printf(self->arena, "/spec/%s/%zu%s%s%s%s", k8s_container_array(item->container),
+			    item->container->index, resources->is_present ? "/resources" : "", map,
+			    has_value ? "/" : "", has_value ? k8s_resource_names[sized_resource_of(resource)] : "");
 }
 
 /* What a check may do here: `deny` is for objects that make pods; a pod being created is never refused. */

@@ -20,12 +20,13 @@ static int over_share(struct deciding *self, enum check_id check, enum sized_res
 	int64_t bar = size_scale_permille(share, self->policy->sizing.over_share_permille);
 	int f = fields[SIZE_LIMIT].now_bytes > bar ? SIZE_LIMIT : SIZE_REQUEST;
 	int64_t now = fields[SIZE_LIMIT].now_bytes;
-	const char *part = text_part(self);
+	const char *part;
 
 	if (f == SIZE_REQUEST)
 		now = k8s_pod_effective_request(&self->pod, sized_resource_of(resource));
 	if (share <= 0 || now <= bar)
 		return 0;
+	part = text_part(self);
 	if (!part)
 		return -ENOMEM;
 	return finding_add_field(self, check, item, resource, f,
@@ -49,10 +50,12 @@ int check_usage_over_share(struct deciding *self)
 {
 	const struct sized *item = &self->items[0];
 	int64_t share = self->nodes.share_memory_bytes;
-	const char *runs = text_runs(self, MAX(item->rec.whole_runs, 1)), *part = text_part(self);
+	const char *runs, *part;
 
 	if (share <= 0 || item->rec.peak_bytes <= size_scale_permille(share, self->policy->sizing.over_share_permille))
 		return 0;
+	runs = text_runs(self, MAX(item->rec.whole_runs, 1));
+	part = text_part(self);
 	if (!runs || !part)
 		return -ENOMEM;
 	return finding_add(self, CHECK_USAGE_OVER_GPU_SHARE, false, item->container,
@@ -68,10 +71,11 @@ int check_oom_history(struct deciding *self)
 	for (size_t i = 0; i < self->n_items && !r; i++) {
 		const struct sized *item = &self->items[i];
 		const struct recommendation *rec = &item->rec;
-		const char *runs = text_runs(self, MAX(rec->runs, rec->oom_kills));
+		const char *runs;
 
 		if (rec->oom_kills <= 0)
 			continue;
+		runs = text_runs(self, MAX(rec->runs, rec->oom_kills));
 		if (!runs)
 			return -ENOMEM;
 		r = finding_add(self, CHECK_OOM_HISTORY, false, item->container,
@@ -111,10 +115,11 @@ static const char *unit_trouble(const struct deciding *self, const struct sized 
 							  : &resources->requests[K8S_MEMORY];
 	const struct field *fields = item->fields[SIZED_MEMORY];
 	size_t n = amount->text ? strlen(amount->text) : 0;
-	const char *said = text_clean(self->arena, amount->text ? amount->text : "", FINDING_NAME_CHARS);
+	const char *said;
 
 	if (!n || amount->is_invalid)
 		return "";
+	said = text_clean(self->arena, amount->text, FINDING_NAME_CHARS);
 	if (!said)
 		return NULL;
 	if (amount->text[n - 1] == 'm')

@@ -32,16 +32,15 @@ static int64_t pod_limit(const struct deciding *self)
 static const char *proof(const struct deciding *self, const struct sized *item, int64_t limit)
 {
 	const struct recommendation *rec = &item->rec;
-	const char *runs = text_runs(self, MAX(rec->whole_runs, 1));
+	const char *runs;
 
-	if (!runs)
-		return NULL;
 	if (rec->proven_bytes > 0 && limit <= rec->proven_bytes && limit >= rec->peak_bytes)
 		return arena_printf(self->arena, "not above %s, where a run was OOM-killed", EXACT(rec->proven_bytes));
 	/* The annotation that a bare pod needs is long; the line is not. */
 	if (item->fields[SIZED_MEMORY][SIZE_LIMIT].proposal.gate == GATE_BARE)
 		return arena_printf(self->arena, "below the peak %s", HUMAN(rec->peak_bytes));
-	return arena_printf(self->arena, "below the peak %s of %s", HUMAN(rec->peak_bytes), runs);
+	runs = text_runs(self, MAX(rec->whole_runs, 1));
+	return runs ? arena_printf(self->arena, "below the peak %s of %s", HUMAN(rec->peak_bytes), runs) : NULL;
 }
 
 /* The peak is in the sentence already: what is added says only by how much. */
@@ -173,12 +172,13 @@ int check_request_below_median(struct deciding *self)
 	for (size_t i = 0; i < self->n_items && !r; i++) {
 		const struct sized *item = &self->items[i];
 		const struct field *request = &item->fields[SIZED_MEMORY][SIZE_REQUEST];
-		const char *runs = text_runs(self, item->rec.whole_runs);
+		const char *runs;
 
-		if (!runs)
-			return -ENOMEM;
 		if (!item->is_usable || !item->rec.whole_runs || !size_is_below_median(self, item))
 			continue;
+		runs = text_runs(self, item->rec.whole_runs);
+		if (!runs)
+			return -ENOMEM;
 		r = finding_add_field(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, item, SIZED_MEMORY, SIZE_REQUEST,
 				      arena_printf(self->arena, "memory request %s is below the median %s",
 						   EXACT(request->now_bytes), HUMAN(item->rec.median_bytes)),

@@ -167,6 +167,8 @@ static const struct recommendation *own_variant(const struct deciding *self, con
 	const int64_t worlds[2] = {self->input->replicas, 0};
 	char variant[11];
 
+	if (!profile->n_variants)
+		return NULL;
 	for (int with_args = 1; with_args >= 0; with_args--) {
 		for (size_t w = 0; w < ARRAY_LEN(worlds); w++) {
 			const struct recommendation *rec;

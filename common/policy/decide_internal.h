@@ -105,7 +105,7 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 const char *text_runs(const struct deciding *self, int64_t n);
 /** "2 of 8 GPUs". */
 const char *text_part(const struct deciding *self);
-/** User's text made fit to print: ASCII, at most `max` characters, cut with "...". */
+/** Text made fit to print: ASCII, at most `max` characters, cut with "...". May be `text` itself. */
 const char *text_clean(struct arena *arena, const char *text, size_t max);
 const char *text_no_lower_reason(const struct deciding *self, const struct sized *item);
 

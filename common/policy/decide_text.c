@@ -15,23 +15,34 @@ enum { EXACT_CHARS = 9 };
  * than nine characters. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	struct quantity said;
+	int64_t unit = 1;
 
-	quantity_render_human(bytes, buf);
-	if (quantity_parse(buf, strlen(buf), &said, NULL) == 0 && quantity_value(&said) == bytes)
-		return buf;
-	if (strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
+	while (unit <= bytes / 1024)
+		unit *= 1024;
+	if ((__int128)bytes * 10 % unit == 0 || strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
 		quantity_render_human(bytes, buf);
 	return buf;
 }
 
+static bool is_printable(char c)
+{
+	return c >= 0x20 && c <= 0x7e;
+}
+
 const char *text_clean(struct arena *arena, const char *text, size_t max)
 {
-	size_t n = strlen(text), keep = n > max ? max - MIN(max, 3) : n;
-	char *clean = arena_printf(arena, "%.*s%s", (int)keep, text, n > max ? "..." : "");
+	size_t n = 0, keep;
+	char *clean;
 
+	while (n <= max && is_printable(text[n]))
+		n++;
+	if (n <= max && !text[n])
+		return text;
+	n = strlen(text);
+	keep = n > max ? max - MIN(max, 3) : n;
+	clean = arena_printf(arena, "%.*s%s", (int)keep, text, n > max ? "..." : "");
 	for (char *p = clean; p && *p; p++)
-		if ((unsigned char)*p < 0x20 || (unsigned char)*p > 0x7e)
+		if (!is_printable(*p))
 			*p = '?';
 	return clean;
 }

@@ -15,7 +15,7 @@ enum { PREFIX_NAME_CHARS = 24, PREFIX_ROLE_CHARS = 12 };
 static void op_open(struct strbuf *buf, bool is_replace)
 {
 	strbuf_adds(buf, buf->len ? "," : "[");
-	strbuf_addf(buf, "{\"op\":\"%s\",\"path\":\"", is_replace ? "replace" : "add");
+	strbuf_adds(buf, is_replace ? "{\"op\":\"replace\",\"path\":\"" : "{\"op\":\"add\",\"path\":\"");
 }
 
 static void add_container_path(const struct k8s_container *container, struct strbuf *buf)
@@ -27,7 +27,8 @@ static void add_parent(const struct k8s_container *container, const char *child,
 {
 	op_open(buf, false);
 	add_container_path(container, buf);
-	strbuf_addf(buf, "%s\",\"value\":{}}", child);
+	strbuf_adds(buf, child);
+	strbuf_adds(buf, "\",\"value\":{}}");
 }
 
 /* The maps that do not exist yet, once a container. */
@@ -64,8 +65,11 @@ static void add_sizes(const struct decision *decision, struct strbuf *buf)
 		op_open(buf,
 			(size->field == SIZE_LIMIT ? resources->limits : resources->requests)[size->resource].text);
 		add_container_path(size->container, buf);
-		strbuf_addf(buf, "/%s/%s\",\"value\":\"%s\"}", size->field == SIZE_LIMIT ? "limits" : "requests",
-			    k8s_resource_names[size->resource], quantity_render_bytes(size->to_bytes, text));
+		strbuf_adds(buf, size->field == SIZE_LIMIT ? "/limits/" : "/requests/");
+		strbuf_adds(buf, k8s_resource_names[size->resource]);
+		strbuf_adds(buf, "\",\"value\":\"");
+		strbuf_adds(buf, quantity_render_bytes(size->to_bytes, text));
+		strbuf_adds(buf, "\"}");
 	}
 }
 
@@ -75,12 +79,19 @@ static void add_metadata(const struct k8s_labels *labels, const char *map, const
 {
 	if (!labels->is_present) {
 		op_open(buf, false);
-		strbuf_addf(buf, "/metadata/%s\",\"value\":{}}", map);
+		strbuf_adds(buf, "/metadata/");
+		strbuf_adds(buf, map);
+		strbuf_adds(buf, "\",\"value\":{}}");
 	}
 	op_open(buf, k8s_label_get(labels, key) != NULL);
-	strbuf_addf(buf, "/metadata/%s/", map);
-	for (; *key; key++)
-		strbuf_adds(buf, *key == '/' ? "~1" : *key == '~' ? "~0" : (char[]){*key, '\0'});
+	strbuf_adds(buf, "/metadata/");
+	strbuf_adds(buf, map);
+	strbuf_addc(buf, '/');
+	for (size_t n; *key; key += n + (key[n] != '\0')) {
+		n = strcspn(key, "/~");
+		strbuf_add(buf, key, n);
+		strbuf_adds(buf, key[n] == '/' ? "~1" : key[n] == '~' ? "~0" : "");
+	}
 	strbuf_adds(buf, "\",\"value\":");
 	strbuf_add_json_string(buf, value);
 	strbuf_adds(buf, "}");

@@ -12,17 +12,27 @@
 
 enum { ANNOTATION_VERSION = 1, ANNOTATION_DEPTH = 4 };
 
+/* A value that needs no escaping. */
+static void add_pair(const char *key, const char *value, struct strbuf *buf)
+{
+	strbuf_adds(buf, key);
+	strbuf_adds(buf, value);
+	strbuf_addc(buf, '"');
+}
+
 static void add_size(const struct size_change *size, struct strbuf *buf)
 {
 	char text[QUANTITY_TEXT_BYTES];
 
 	strbuf_adds(buf, "{\"c\":");
 	strbuf_add_json_string(buf, size->container->name);
-	strbuf_addf(buf, ",\"r\":\"%s\",\"f\":\"%s\"", k8s_resource_names[size->resource],
-		    size->field == SIZE_LIMIT ? "limit" : "request");
+	add_pair(",\"r\":\"", k8s_resource_names[size->resource], buf);
+	add_pair(",\"f\":\"", size->field == SIZE_LIMIT ? "limit" : "request", buf);
 	if (size->has_from)
-		strbuf_addf(buf, ",\"from\":\"%s\"", quantity_render_bytes(size->from_bytes, text));
-	strbuf_addf(buf, ",\"to\":\"%s\",\"rule\":\"%s\"}", quantity_render_bytes(size->to_bytes, text), size->rule);
+		add_pair(",\"from\":\"", quantity_render_bytes(size->from_bytes, text), buf);
+	add_pair(",\"to\":\"", quantity_render_bytes(size->to_bytes, text), buf);
+	add_pair(",\"rule\":\"", size->rule, buf);
+	strbuf_addc(buf, '}');
 }
 
 void render_annotation(const struct decision *decision, struct strbuf *buf)
@@ -42,8 +52,8 @@ void render_annotation(const struct decision *decision, struct strbuf *buf)
 	for (size_t i = 0; i < decision->n_findings; i++) {
 		if (i && decision->findings[i].check == decision->findings[i - 1].check)
 			continue;
-		strbuf_addf(buf, "%s%s\"%s\"", comma[0] ? "" : ",\"find\":[", comma,
-			    check_table[decision->findings[i].check].name);
+		strbuf_adds(buf, comma[0] ? comma : ",\"find\":[");
+		add_pair("\"", check_table[decision->findings[i].check].name, buf);
 		comma = ",";
 	}
 	strbuf_adds(buf, comma[0] ? "]}" : "}");

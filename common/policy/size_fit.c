@@ -3,15 +3,13 @@
  * may carry it out (action, mode, bare pod, queue, node) is a gate on it; a shut gate is still a fact worth a sentence.
  * Invariants: request <= limit after every step; QoS never falls; cpu is never touched; nothing present is changed
  * below mode raise (but what LimitRanger chose); nothing is lowered below mode enforce. */
-#include "policy/decide_internal.h"
+#include "policy/size_fit.h"
 
 #include "base/str.h"
 #include "policy/size.h"
 #include "policy/size_math.h"
 
 #include <errno.h>
-
-enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
 
 int64_t field_final(const struct field *field)
 {
@@ -20,7 +18,7 @@ int64_t field_final(const struct field *field)
 	return field->has && !field->is_invalid ? field->now_bytes : 0;
 }
 
-static bool has_final(const struct field *field)
+bool field_has_final(const struct field *field)
 {
 	return field->has || field->proposal.gate == GATE_OPEN;
 }
@@ -47,8 +45,7 @@ bool size_is_below_proof(const struct sized *item, int64_t limit_bytes)
 	       (item->rec.proven_bytes > 0 && limit_bytes <= item->rec.proven_bytes);
 }
 
-/* May this check change this field in this pod? `is_explicit`: a value that somebody chose. */
-static enum gate gate_of(const struct deciding *self, enum check_id check, enum mode needs)
+enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode needs)
 {
 	if (self->is_settled)
 		return GATE_SETTLED;
@@ -72,13 +69,12 @@ static enum gate queue_gate(const struct deciding *self, const struct sized *ite
 	return GATE_QUEUE;
 }
 
-static void propose(struct field *field, enum gate gate, enum mode needs, int64_t to_bytes, const char *rule)
+void fit_propose(struct field *field, enum gate gate, enum mode needs, int64_t to_bytes, const char *rule)
 {
 	field->proposal = (struct proposal){gate, needs, to_bytes, rule};
 }
 
-/* What nodes leave for one container: all of the largest, less what the rest of the pod asks for. */
-static int64_t room_for_request(const struct deciding *self, struct sized *item, enum sized_resource resource)
+int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_resource resource)
 {
 	enum k8s_resource r = sized_resource_of(resource);
 	struct k8s_amount *own = &item->after->resources.requests[r], saved = *own;
@@ -131,9 +127,12 @@ static bool is_lowering_backed(const struct deciding *self, const struct sized *
 	       item->rec.whole_runs >= self->policy->sizing.lower_min_runs;
 }
 
-static int64_t lowered(const struct deciding *self, int64_t now_bytes, int64_t want_bytes)
+/* One step down a run. A manifest is submitted with the same value again and again, so the step is taken from what the
+ * last whole run completed with, where that was less. */
+static int64_t lowered(const struct deciding *self, int64_t now_bytes, int64_t last_bytes, int64_t want_bytes)
 {
-	int64_t least = size_scale_permille(now_bytes, 1000 - self->policy->sizing.lower_max_permille);
+	int64_t from = last_bytes > 0 ? MIN(now_bytes, last_bytes) : now_bytes;
+	int64_t least = size_scale_permille(from, 1000 - self->policy->sizing.lower_max_permille);
 
 	return MAX(want_bytes, size_round_up(least));
 }
@@ -142,10 +141,10 @@ static enum gate lower_gate(const struct deciding *self, const struct sized *ite
 {
 	int64_t share = size_scale_permille(self->nodes.share_memory_bytes, self->policy->sizing.over_share_permille);
 	bool is_over_share = item->is_main && share > 0 && item->fields[SIZED_MEMORY][f].now_bytes > share;
-	enum gate gate = gate_of(self, CHECK_MEMORY_OVER_PROVISIONED, MODE_ENFORCE);
+	enum gate gate = fit_gate(self, CHECK_MEMORY_OVER_PROVISIONED, MODE_ENFORCE);
 
 	if (gate == GATE_ACTION && is_over_share)
-		gate = gate_of(self, CHECK_MEMORY_OVER_GPU_SHARE, MODE_ENFORCE);
+		gate = fit_gate(self, CHECK_MEMORY_OVER_GPU_SHARE, MODE_ENFORCE);
 	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE || gate == GATE_KIND) &&
 	    !is_lowering_backed(self, item))
 		return GATE_EVIDENCE;
@@ -156,28 +155,28 @@ static void lower_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST];
 	enum gate gate = lower_gate(self, item, REQUEST);
-	int64_t to = lowered(self, request->now_bytes, item->rec.request_bytes);
+	int64_t to = lowered(self, request->now_bytes, item->rec.last_request_bytes, item->rec.request_bytes);
 
 	if (to < request->now_bytes)
-		propose(request, self->is_queued && gate == GATE_OPEN ? GATE_QUEUE : gate, MODE_ENFORCE, to,
-			request_rule(item));
+		fit_propose(request, self->is_queued && gate == GATE_OPEN ? GATE_QUEUE : gate, MODE_ENFORCE, to,
+			    request_rule(item));
 }
 
 static void lower_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
-	int64_t to = lowered(self, limit->now_bytes, item->rec.limit_bytes);
+	int64_t to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
 
 	to = MAX(to, field_final(&item->fields[SIZED_MEMORY][REQUEST]));
 	if (to < limit->now_bytes)
-		propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
+		fit_propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
 }
 
 static void raise_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	enum mode needs = limit->is_default ? MODE_FILL : MODE_RAISE;
-	enum gate gate = queue_gate(self, item, LIMIT, gate_of(self, CHECK_MEMORY_LIMIT_BELOW_PEAK, needs));
+	enum gate gate = queue_gate(self, item, LIMIT, fit_gate(self, CHECK_MEMORY_LIMIT_BELOW_PEAK, needs));
 	int64_t want = MAX(item->rec.limit_bytes, field_final(&item->fields[SIZED_MEMORY][REQUEST]));
 	int64_t to = cap_limit(self, want);
 
@@ -185,7 +184,7 @@ static void raise_limit(const struct deciding *self, struct sized *item)
 		return;
 	if (to <= limit->now_bytes)
 		gate = GATE_NODE;
-	propose(limit, gate, needs, gate == GATE_NODE ? want : to, limit_rule(item));
+	fit_propose(limit, gate, needs, gate == GATE_NODE ? want : to, limit_rule(item));
 }
 
 /* Without history only the policy `share` sets a limit: the part of the roomiest node that goes with its accelerators.
@@ -193,7 +192,7 @@ static void raise_limit(const struct deciding *self, struct sized *item)
 static void add_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
-	enum gate gate = queue_gate(self, item, LIMIT, gate_of(self, CHECK_MEMORY_LIMIT_MISSING, MODE_FILL));
+	enum gate gate = queue_gate(self, item, LIMIT, fit_gate(self, CHECK_MEMORY_LIMIT_MISSING, MODE_FILL));
 	int64_t request = field_final(&item->fields[SIZED_MEMORY][REQUEST]), want = 0, to;
 	const char *rule = limit_rule(item);
 
@@ -208,7 +207,7 @@ static void add_limit(const struct deciding *self, struct sized *item)
 	to = MAX(cap_limit(self, want), request);
 	if (cap_limit(self, to) < to)
 		gate = GATE_NODE;
-	propose(limit, gate, MODE_FILL, to, rule);
+	fit_propose(limit, gate, MODE_FILL, to, rule);
 }
 
 static void fit_limit(const struct deciding *self, struct sized *item)
@@ -244,18 +243,18 @@ static int64_t missing_request(const struct deciding *self, const struct sized *
 static void add_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
-	enum gate gate = gate_of(self, CHECK_MEMORY_REQUEST_MISSING, MODE_FILL);
-	int64_t room = room_for_request(self, item, SIZED_MEMORY), to;
+	enum gate gate = fit_gate(self, CHECK_MEMORY_REQUEST_MISSING, MODE_FILL);
+	int64_t room = fit_room(self, item, SIZED_MEMORY), to;
 	const char *rule;
 
 	if (gate == GATE_ACTION && self->qos == K8S_QOS_BEST_EFFORT)
-		gate = gate_of(self, CHECK_BESTEFFORT_QOS, MODE_FILL);
+		gate = fit_gate(self, CHECK_BESTEFFORT_QOS, MODE_FILL);
 	gate = queue_gate(self, item, REQUEST, gate);
 	to = missing_request(self, item, &rule);
 	if (!to)
 		return;
 	to = MIN(to, room);
-	if (has_final(limit))
+	if (field_has_final(limit))
 		to = MIN(to, field_final(limit));
 	if (to > 0 && limit->proposal.gate == GATE_OPEN)
 		gate = GATE_OPEN;
@@ -264,28 +263,28 @@ static void add_request(const struct deciding *self, struct sized *item)
 	/* The API server would make the request of a lone limit, and that fits no node. */
 	if (to <= 0 && limit->proposal.gate == GATE_OPEN)
 		limit->proposal.gate = GATE_NODE;
-	propose(request, gate, MODE_FILL, to, rule);
+	fit_propose(request, gate, MODE_FILL, to, rule);
 }
 
 static void raise_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	enum mode needs = request->is_default ? MODE_FILL : MODE_RAISE;
-	enum gate gate = queue_gate(self, item, REQUEST, gate_of(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, needs));
-	int64_t to = MIN(item->rec.request_bytes, room_for_request(self, item, SIZED_MEMORY));
+	enum gate gate = queue_gate(self, item, REQUEST, fit_gate(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, needs));
+	int64_t to = MIN(item->rec.request_bytes, fit_room(self, item, SIZED_MEMORY));
 
 	if (item->rec.request_bytes <= request->now_bytes)
 		return;
 	/* Where the gate is shut, the sentence says what both would be. */
 	if (gate != GATE_OPEN && limit->proposal.gate != GATE_NONE)
 		to = MIN(to, MAX(limit->proposal.to_bytes, limit->now_bytes));
-	else if (has_final(limit))
+	else if (field_has_final(limit))
 		to = MIN(to, field_final(limit));
 	if (to <= request->now_bytes) {
 		to = item->rec.request_bytes;
 		gate = GATE_NODE;
 	}
-	propose(request, gate, needs, to, request_rule(item));
+	fit_propose(request, gate, needs, to, request_rule(item));
 }
 
 static void fit_request(const struct deciding *self, struct sized *item)
@@ -303,16 +302,16 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	struct proposal *proposal = &limit->proposal;
-	int64_t room = room_for_request(self, item, SIZED_MEMORY), to = 0;
+	int64_t room = fit_room(self, item, SIZED_MEMORY), to = 0;
 
 	if (!item->is_usable)
 		return;
 	if (size_is_below_proof(item, limit->now_bytes))
 		raise_limit(self, item);
 	else if (size_is_over(self, limit->now_bytes, item->rec.limit_bytes))
-		to = lowered(self, limit->now_bytes, item->rec.limit_bytes);
+		to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
 	if (to && to < limit->now_bytes)
-		propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
+		fit_propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
 	if (proposal->gate == GATE_NONE)
 		return;
 	if (proposal->gate == GATE_OPEN && self->is_queued)
@@ -321,20 +320,20 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 		proposal->gate = room > limit->now_bytes ? GATE_OPEN : GATE_NODE;
 		proposal->to_bytes = room > limit->now_bytes ? room : proposal->to_bytes;
 	}
-	propose(request, proposal->gate, proposal->needs, proposal->to_bytes, "guaranteed");
+	fit_propose(request, proposal->gate, proposal->needs, proposal->to_bytes, "guaranteed");
 }
 
-/* The API server refuses such a container; a patch must not be blamed for it. */
-static bool is_contradictory(const struct field *fields)
+bool fit_is_contradictory(const struct field *fields)
 {
 	return fields[REQUEST].has && fields[LIMIT].has && fields[REQUEST].now_bytes > fields[LIMIT].now_bytes;
 }
 
-static void fit_memory(const struct deciding *self, struct sized *item)
+void fit_memory(const struct deciding *self, struct sized *item)
 {
 	struct field *fields = item->fields[SIZED_MEMORY];
 
-	if (self->has_pod_memory || fields[REQUEST].is_invalid || fields[LIMIT].is_invalid || is_contradictory(fields))
+	if (self->has_pod_memory || fields[REQUEST].is_invalid || fields[LIMIT].is_invalid ||
+	    fit_is_contradictory(fields))
 		return;
 	if (self->qos == K8S_QOS_GUARANTEED) {
 		fit_guaranteed(self, item);
@@ -345,204 +344,4 @@ static void fit_memory(const struct deciding *self, struct sized *item)
 		lower_request(self, item);
 	fit_limit(self, item);
 	fit_request(self, item);
-}
-
-static bool has_disk_emptydir(const struct k8s_pod *pod)
-{
-	for (size_t i = 0; i < pod->n_volumes; i++)
-		if (pod->volumes[i].is_emptydir && !pod->volumes[i].is_memory)
-			return true;
-	return false;
-}
-
-/* The pod's ephemeral limit is the sum of its containers' limits, a missing one counting as nothing: so none is added
- * beside containers without one, nor where volumes share what was measured for the container alone. */
-static bool may_limit_ephemeral(const struct deciding *self, const struct sized *item)
-{
-	for (size_t i = 0; i < self->n_items; i++) {
-		const struct sized *other = &self->items[i];
-
-		if (other != item && other->container->type != K8S_CONTAINER_INIT &&
-		    !other->fields[SIZED_EPHEMERAL][LIMIT].has)
-			return false;
-	}
-	return item->container->type == K8S_CONTAINER_MAIN && !has_disk_emptydir(&self->pod);
-}
-
-static int64_t unmeasured_ephemeral(const struct deciding *self, const struct sized *item)
-{
-	const struct sizing_policy *sizing = &self->policy->sizing;
-	int64_t bytes = sizing->no_history_ephemeral_request_bytes;
-
-	if (!item->is_main || sizing->no_history == NO_HISTORY_WARN)
-		return 0;
-	if (self->nodes.smallest_ephemeral_bytes > 0)
-		bytes = MIN(bytes, size_round_down_mi(size_share(self->nodes.smallest_ephemeral_bytes, 5, 100)));
-	return bytes;
-}
-
-static void fit_ephemeral(const struct deciding *self, struct sized *item)
-{
-	struct field *request = &item->fields[SIZED_EPHEMERAL][REQUEST], *limit = &item->fields[SIZED_EPHEMERAL][LIMIT];
-	enum gate gate = gate_of(self, CHECK_EPHEMERAL_STORAGE_REQUEST_MISSING, MODE_FILL);
-	bool is_measured = item->is_usable && item->rec.ephemeral_request_bytes > 0;
-	int64_t to = is_measured ? item->rec.ephemeral_request_bytes : unmeasured_ephemeral(self, item);
-	int64_t room = room_for_request(self, item, SIZED_EPHEMERAL);
-
-	if (request->has || limit->is_invalid || !to)
-		return;
-	if (self->is_queued && gate == GATE_OPEN)
-		gate = GATE_QUEUE;
-	if (limit->has)
-		to = MIN(to, limit->now_bytes);
-	propose(request, to > 0 && room > 0 ? gate : GATE_NODE, MODE_FILL, MIN(to, room),
-		is_measured ? "median" : "no-history");
-	if (request->proposal.gate == GATE_OPEN && is_measured && !limit->has && item->rec.ephemeral_limit_bytes > 0 &&
-	    may_limit_ephemeral(self, item))
-		propose(limit, GATE_OPEN, MODE_FILL, MAX(item->rec.ephemeral_limit_bytes, request->proposal.to_bytes),
-			"peak+buffer");
-}
-
-static void carry_out(struct sized *item)
-{
-	for (int i = 0; i < SIZED_COUNT_; i++) {
-		enum k8s_resource resource = sized_resource_of((enum sized_resource)i);
-		struct k8s_resources *resources = &item->after->resources;
-		struct k8s_amount *amounts[2] = {&resources->requests[resource], &resources->limits[resource]};
-
-		for (int f = 0; f < 2; f++) {
-			const struct proposal *proposal = &item->fields[i][f].proposal;
-
-			if (proposal->gate != GATE_OPEN)
-				continue;
-			*amounts[f] = (struct k8s_amount){.text = "",
-							  .quantity = quantity_from_bytes(proposal->to_bytes),
-							  .value = proposal->to_bytes};
-			resources->is_present = resources->has_requests = true;
-			resources->has_limits |= f == LIMIT;
-		}
-	}
-}
-
-static bool has_equal_cpu(const struct k8s_container *c)
-{
-	const struct k8s_amount *request = &c->resources.requests[K8S_CPU], *limit = &c->resources.limits[K8S_CPU];
-
-	return request->text && limit->text && !request->is_invalid && !limit->is_invalid &&
-	       quantity_cmp(&request->quantity, &limit->quantity) == 0 && limit->value > 0;
-}
-
-/* critical-not-guaranteed: request = limit everywhere, if the pod needs nothing else for it. */
-static bool may_guarantee(const struct deciding *self)
-{
-	const char *why;
-
-	if (self->qos == K8S_QOS_GUARANTEED || self->has_pod_memory || self->is_queued ||
-	    !decide_is_critical(self, &why))
-		return false;
-	for (size_t i = 0; i < self->n_items; i++)
-		if (!has_equal_cpu(self->items[i].after) ||
-		    field_final(&self->items[i].fields[SIZED_MEMORY][LIMIT]) <= 0 ||
-		    self->items[i].fields[SIZED_MEMORY][REQUEST].is_invalid ||
-		    is_contradictory(self->items[i].fields[SIZED_MEMORY]))
-			return false;
-	return true;
-}
-
-static bool would_fit_guaranteed(const struct deciding *self)
-{
-	struct k8s_pod pod = self->after;
-	int64_t effective;
-
-	if (!self->nodes.is_complete || self->nodes.largest_memory_bytes <= 0)
-		return true;
-	for (size_t i = 0; i < self->n_items; i++)
-		self->items[i].after->resources.requests[K8S_MEMORY].quantity = quantity_from_bytes(
-			field_final(&self->items[i].fields[SIZED_MEMORY][LIMIT]));
-	effective = k8s_pod_effective_request(&pod, K8S_MEMORY);
-	for (size_t i = 0; i < self->n_items; i++)
-		self->items[i].after->resources.requests[K8S_MEMORY].quantity = quantity_from_bytes(
-			field_final(&self->items[i].fields[SIZED_MEMORY][REQUEST]));
-	return effective <= self->nodes.largest_memory_bytes;
-}
-
-static void fit_critical(const struct deciding *self)
-{
-	enum mode needs = MODE_FILL;
-	enum gate gate;
-
-	if (!may_guarantee(self))
-		return;
-	for (size_t i = 0; i < self->n_items; i++)
-		if (self->items[i].fields[SIZED_MEMORY][REQUEST].has)
-			needs = MODE_RAISE;
-	gate = gate_of(self, CHECK_CRITICAL_NOT_GUARANTEED, needs);
-	if (gate != GATE_OPEN || !would_fit_guaranteed(self))
-		return;
-	for (size_t i = 0; i < self->n_items; i++) {
-		struct field *fields = self->items[i].fields[SIZED_MEMORY];
-		int64_t limit = field_final(&fields[LIMIT]);
-
-		if (field_final(&fields[REQUEST]) == limit && has_final(&fields[REQUEST]))
-			continue;
-		fields[REQUEST].proposal = (struct proposal){GATE_OPEN, needs, limit, "guaranteed"};
-		if (fields[REQUEST].has && fields[REQUEST].now_bytes == limit)
-			fields[REQUEST].proposal.gate = GATE_NONE;
-		carry_out(&self->items[i]);
-	}
-}
-
-static const char *size_reason(const struct deciding *self, const struct sized *item, int resource, int f)
-{
-	const struct proposal *proposal = &item->fields[resource][f].proposal;
-
-	if (resource == SIZED_EPHEMERAL)
-		return streq(proposal->rule, "no-history") ? "no disk use measured" : "measured disk use of past runs";
-	if (streq(proposal->rule, "no-history"))
-		return "no past runs";
-	if (streq(proposal->rule, "gpu-share"))
-		return "share of the node by its accelerators";
-	if (streq(proposal->rule, "guaranteed"))
-		return "kept equal to the limit";
-	return f == LIMIT ? text_why_limit(self, item) : text_why_request(self, item);
-}
-
-static int list_sizes(const struct deciding *self)
-{
-	struct decision *ret = self->ret;
-
-	ret->sizes = arena_array(self->arena, self->n_items * SIZED_COUNT_ * 2 + 1, sizeof(*ret->sizes));
-	if (!ret->sizes)
-		return -ENOMEM;
-	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2; i++) {
-		const struct sized *item = &self->items[i / 4];
-		int resource = (int)(i / 2 % 2), f = (int)(i % 2);
-		const struct field *field = &item->fields[resource][f];
-
-		if (field->proposal.gate != GATE_OPEN)
-			continue;
-		ret->sizes[ret->n_sizes] = (struct size_change){
-			.container = item->container,
-			.resource = sized_resource_of((enum sized_resource)resource),
-			.field = (enum size_field)f,
-			.has_from = field->has,
-			.from_bytes = field->now_bytes,
-			.to_bytes = field->proposal.to_bytes,
-			.rule = field->proposal.rule,
-			.reason = size_reason(self, item, resource, f)};
-		if (!ret->sizes[ret->n_sizes++].reason)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int size_fit(struct deciding *self)
-{
-	for (size_t i = 0; i < self->n_items; i++) {
-		fit_memory(self, &self->items[i]);
-		fit_ephemeral(self, &self->items[i]);
-		carry_out(&self->items[i]);
-	}
-	fit_critical(self);
-	return list_sizes(self);
 }

@@ -56,6 +56,14 @@ static int torn(struct scanner *self, const char *what)
 	return err_set_at(self->err, -EINVAL, self->path, 0, 0, "byte %lld: %s", (long long)self->offset, what);
 }
 
+/* A buffer that did not take a byte: the file is to blame only when its cap was hit. */
+static int not_kept(struct scanner *self, const struct strbuf *buf, const char *what)
+{
+	if (buf->status == -E2BIG)
+		return torn(self, what);
+	return err_set_at(self->err, -ENOMEM, self->path, 0, 0, "out of memory");
+}
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -86,8 +94,9 @@ static int item_kind_by_parsing(struct scanner *self, enum store_item_kind *ret)
 	if (json_parse(self->text.text, self->text.len, SCAN_DEPTH, &object, &err) ||
 	    json_get_string(object, "", "apiVersion", &version, &err) < 0 ||
 	    json_get_string(object, "", "kind", &kind, &err) < 0)
-		return err_set_at(self->err, -EINVAL, self->path, 0, 0, "byte %lld: item %lld: %s",
-				  (long long)self->item_offset, (long long)self->item_number, err.msg);
+		return err_set_at(self->err, err.code == -ENOMEM ? -ENOMEM : -EINVAL, self->path, 0, 0,
+				  "byte %lld: item %lld: %s", (long long)self->item_offset,
+				  (long long)self->item_number, err.msg);
 	for (int i = 0; i < ITEM_KIND_COUNT_; i++)
 		if (streq(version, PROFILE_API_VERSION) && streq(kind, store_item_kinds[i])) {
 			*ret = (enum store_item_kind)i;
@@ -127,7 +136,7 @@ static int item_add(struct scanner *self, const char *bytes, size_t n)
 	if (self->is_skipped || !n)
 		return 0;
 	if (strbuf_add(&self->text, bytes, n))
-		return torn(self, self->text.status == -E2BIG ? "item too long" : "out of memory");
+		return not_kept(self, &self->text, "item too long");
 	if (self->text.len < ITEM_HEAD_BYTES || self->text.len - n >= ITEM_HEAD_BYTES)
 		return 0;
 	kind = item_kind_of_head(self->text.text, self->text.len);
@@ -262,7 +271,7 @@ static int list_value_byte(struct scanner *self, char c)
 	}
 	r = nested_byte(self, c, &is_end);
 	if (!r && self->depth == 0 && c != '"' && self->is_string && strbuf_addc(&self->value, c))
-		return torn(self, "text too long");
+		return not_kept(self, &self->value, "text too long");
 	if (r || !is_end)
 		return r;
 	self->is_v1 = self->is_v1 ||
@@ -292,7 +301,7 @@ static int list_key_byte(struct scanner *self, char c)
 	if (is_end)
 		self->place = PLACE_COLON;
 	else if (c != '"' && strbuf_addc(&self->key, c))
-		return torn(self, "key too long");
+		return not_kept(self, &self->key, "key too long");
 	return 0;
 }
 

@@ -195,7 +195,7 @@ static int explain_run(const struct cli_args *args)
 		return cli_usage_error("memtamer-recommender explain",
 				       "expected one KIND/NAME, as in Job/resnet-train");
 	wanted_key(operand, wanted, sizeof(wanted));
-	code = knowledge_load("explain", args, &knowledge);
+	code = knowledge_load("memtamer-recommender explain", args, &knowledge);
 	if (code)
 		return code;
 	for (size_t i = 0; i < knowledge.items.n; i++) {

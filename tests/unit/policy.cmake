@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(size USES policy)
+memtamer_unit(size_oom USES policy)
 memtamer_unit(decide SOURCES ../golden/json_patch.c USES policy)

@@ -1,109 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
-
-#include "base/limits.h"
-#include "policy/size.h"
-#include "policy/size_math.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define GI	((int64_t)GIB)
-#define MI	((int64_t)MIB)
-#define HOUR_MS 3600000
-
-/* A history is built by adding runs; what a row does not say is a whole run of one hour. */
-struct fixture {
-	struct history *history;
-	struct arena arena;
-	struct sizing_policy sizing;
-	struct profile_spec spec;
-	struct recommendation rec;
-	struct size_reasons reasons;
-	int n;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-	struct policy policy;
-
-	policy_default(&policy);
-	f->history = history_new("ns", "w");
-	f->arena = (struct arena)ARENA_INIT(GIB);
-	f->sizing = policy.sizing;
-	f->spec = (struct profile_spec){.quantile_permille = -1, .buffer_permille = -1};
-	*state = f;
-	return f->history ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	history_free(f->history);
-	arena_release(&f->arena);
-	free(f);
-	return 0;
-}
-
-static struct run run_of(struct fixture *f, int64_t peak, int64_t median)
-{
-	struct run run = {.attempts = 1,
-			  .ranks = 1,
-			  .world_size = 1,
-			  .start_ms = (int64_t)(++f->n) * 2 * HOUR_MS,
-			  .duration_ms = HOUR_MS,
-			  .limit_bytes = 2 * peak,
-			  .mode = -1,
-			  .peak_bytes = peak,
-			  .peak_rss_bytes = peak,
-			  .median_bytes = median,
-			  .p95_bytes = (median + peak) / 2,
-			  .outcome = OUTCOME_COMPLETED,
-			  .is_whole = true,
-			  .source = "trace"};
-
-	snprintf(run.uid, sizeof(run.uid), "run-%d", f->n);
-	snprintf(run.variant, sizeof(run.variant), "0123456789");
-	return run;
-}
-
-static void add(struct fixture *f, struct run run)
-{
-	assert_int_equal(history_add_run(f->history, &run), 0);
-}
-
-static void add_whole(struct fixture *f, int64_t peak, int64_t median)
-{
-	add(f, run_of(f, peak, median));
-}
-
-static void add_killed(struct fixture *f, int64_t limit, enum outcome outcome)
-{
-	struct run run = run_of(f, limit, limit / 2);
-
-	run.is_whole = false;
-	run.outcome = outcome;
-	run.limit_bytes = limit;
-	run.killed_limits[run.n_killed_limits++] = limit;
-	add(f, run);
-}
-
-static void size(struct fixture *f, const struct recommendation *previous)
-{
-	assert_int_equal(
-		size_base(f->history, NULL, &f->sizing, &f->spec, previous, &f->arena, &f->rec, &f->reasons, NULL), 0);
-}
-
-static bool has_reason(const struct fixture *f, const char *part)
-{
-	for (size_t i = 0; i < f->reasons.n; i++)
-		if (strstr(f->reasons.items[i], part))
-			return true;
-	return false;
-}
+#include "size_fixture.h"
 
 static void buffer_rows(void **state)
 {
@@ -307,162 +203,7 @@ static void early_ends_are_lower_bounds(void **state)
 	assert_true(has_reason(f, "a run that ended early"));
 }
 
-static void a_kill_is_censored_data(void **state)
-{
-	struct fixture *f = *state;
-
-	for (int i = 0; i < 3; i++)
-		add_whole(f, 10 * GI, 8 * GI);
-	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 32 * GI);
-	assert_int_equal(f->rec.proven_bytes, 16 * GI);
-	assert_true(f->rec.flags & REC_NO_LOWER);
-	assert_true(has_reason(f, "one step beyond a limit that was OOM-killed, 16Gi"));
-	/* The same limit again proves nothing new. */
-	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 32 * GI);
-	/* A greater one does. */
-	add_killed(f, 32 * GI, OUTCOME_OOM_KILLED);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 64 * GI);
-	/* A whole run above it answers: now the need is known, the old kills are bounds with a buffer. */
-	struct run answer = run_of(f, 40 * GI, 20 * GI);
-
-	answer.limit_bytes = 64 * GI;
-	add(f, answer);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, size_round_up(size_scale_permille(40 * GI, 1180)));
-	assert_int_equal(f->rec.proven_bytes, 32 * GI);
-}
-
-static void a_run_under_way_doubles_once(void **state)
-{
-	struct fixture *f = *state;
-	struct run run = run_of(f, 8 * GI, 4 * GI);
-
-	run.is_whole = false;
-	run.outcome = OUTCOME_RUNNING;
-	run.killed_limits[run.n_killed_limits++] = 8 * GI;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 16 * GI);
-	run.killed_limits[run.n_killed_limits++] = 16 * GI;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 16 * GI);
-	assert_true(has_reason(f, "doubled once"));
-	/* The next submission may double again. */
-	run.outcome = OUTCOME_OOM_KILLED;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 32 * GI);
-}
-
-static void a_suspicion_raises_once(void **state)
-{
-	struct fixture *f = *state;
-	struct run run = run_of(f, 10 * GI, 5 * GI);
-
-	run.is_whole = false;
-	run.outcome = OUTCOME_SUSPECTED_OOM;
-	run.limit_bytes = 10 * GI;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 15 * GI);
-	assert_int_equal(f->rec.confidence, CONFIDENCE_MEDIUM);
-	run = run_of(f, 10 * GI, 5 * GI);
-	run.is_whole = false;
-	run.outcome = OUTCOME_SUSPECTED_OOM;
-	run.limit_bytes = 15 * GI;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, 15 * GI);
-}
-
-static void a_leak_is_not_stepped(void **state)
-{
-	struct fixture *f = *state;
-
-	for (int i = 0; i < 3; i++) {
-		struct run run = run_of(f, 8 * GI, 4 * GI);
-
-		run.n_curve = LIMIT_CURVE_POINTS;
-		for (int k = 0; k < LIMIT_CURVE_POINTS; k++)
-			run.curve_mean[k] = run.curve_max[k] = (k + 1) * 8 * GI / LIMIT_CURVE_POINTS;
-		add(f, run);
-	}
-	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
-	size(f, NULL);
-	assert_true(f->rec.flags & REC_LEAK);
-	assert_int_equal(f->rec.limit_bytes, 16 * GI);
-	assert_true(has_reason(f, "grows to the end"));
-}
-
-static void a_plateau_is_no_leak(void **state)
-{
-	struct fixture *f = *state;
-
-	for (int i = 0; i < 3; i++) {
-		struct run run = run_of(f, 8 * GI, 8 * GI);
-
-		run.n_curve = LIMIT_CURVE_POINTS;
-		for (int k = 0; k < LIMIT_CURVE_POINTS; k++)
-			run.curve_mean[k] = MIN(8 * GI, (k + 1) * GI);
-		add(f, run);
-	}
-	size(f, NULL);
-	assert_false(f->rec.flags & REC_LEAK);
-}
-
-static struct run reading_run(struct fixture *f, int64_t limit)
-{
-	struct run run = run_of(f, limit, limit - limit / 20);
-
-	run.limit_bytes = limit;
-	run.peak_rss_bytes = 3 * GI;
-	run.peak_active_file_bytes = limit - 3 * GI;
-	run.is_cache_bound = true;
-	return run;
-}
-
 /* The same file-reading job at growing limits: its working set fills each of them, its need stays. */
-static void page_cache_is_no_need(void **state)
-{
-	struct fixture *f = *state;
-	int64_t limit, last = INT64_MAX;
-	struct recommendation at_growing_limits;
-
-	for (limit = 8 * GI; limit <= 128 * GI; limit *= 2) {
-		add(f, reading_run(f, limit));
-		size(f, NULL);
-		assert_true(f->rec.limit_bytes <= last);
-		last = f->rec.limit_bytes;
-	}
-	at_growing_limits = f->rec;
-	assert_true(at_growing_limits.flags & REC_CACHE_BOUND);
-	assert_int_equal(at_growing_limits.peak_bytes, 3 * GI);
-	assert_int_equal(at_growing_limits.request_bytes, 3 * GI);
-	assert_true(has_reason(f, "page cache left out"));
-	teardown(state);
-	assert_int_equal(setup(state), 0);
-	f = *state;
-	for (int i = 0; i < 5; i++)
-		add(f, reading_run(f, 8 * GI));
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, at_growing_limits.limit_bytes);
-	assert_int_equal(f->rec.request_bytes, at_growing_limits.request_bytes);
-	/* Failing close to the limit says nothing where the limit is full of cache. */
-	struct run run = reading_run(f, 8 * GI);
-
-	run.is_whole = false;
-	run.outcome = OUTCOME_SUSPECTED_OOM;
-	add(f, run);
-	size(f, NULL);
-	assert_int_equal(f->rec.limit_bytes, at_growing_limits.limit_bytes);
-}
-
 static void peaks_outlive_the_list(void **state)
 {
 	struct fixture *f = *state;
@@ -589,38 +330,6 @@ static void variants_are_counted_apart(void **state)
 	assert_int_equal(f->rec.whole_runs, 3);
 }
 
-static void nothing_moves_while_a_run_is_active(void **state)
-{
-	struct fixture *f = *state;
-	struct recommendation previous;
-	struct run active;
-
-	for (int i = 0; i < 3; i++)
-		add_whole(f, 10 * GI, 8 * GI);
-	size(f, NULL);
-	previous = f->rec;
-	add_whole(f, 20 * GI, 8 * GI);
-	active = run_of(f, 5 * GI, 5 * GI);
-	active.is_whole = false;
-	active.outcome = OUTCOME_RUNNING;
-	add(f, active);
-	size(f, &previous);
-	assert_int_equal(f->rec.limit_bytes, previous.limit_bytes);
-	assert_int_equal(f->rec.request_bytes, previous.request_bytes);
-	assert_int_equal(f->rec.runs, 5);
-	assert_true(has_reason(f, "unchanged while a run is active"));
-	test_row("a kill moves the limit");
-	active.killed_limits[active.n_killed_limits++] = previous.limit_bytes;
-	add(f, active);
-	size(f, &previous);
-	assert_int_equal(f->rec.limit_bytes, 2 * previous.limit_bytes);
-	assert_int_equal(f->rec.request_bytes, previous.request_bytes);
-	test_row("a pin counts at once");
-	f->spec.pin_limit_bytes = 9 * GI;
-	size(f, &previous);
-	assert_int_equal(f->rec.limit_bytes, 9 * GI);
-}
-
 static void share_above_the_request(void **state)
 {
 	struct fixture *f = *state;
@@ -657,43 +366,6 @@ static void disk_only_as_measured(void **state)
 }
 
 /* A higher peak never makes a lower limit, whatever the other runs were. */
-static void limits_are_monotone_in_peaks(void **state)
-{
-	uint32_t seed = 20261121;
-
-	for (int round = 0; round < 300; round++) {
-		struct fixture *f = *state;
-		int64_t limits[2];
-		uint32_t start = seed;
-
-		for (int pass = 0; pass < 2; pass++) {
-			seed = start;
-			for (int i = 0; i < 6; i++) {
-				struct run run;
-				int64_t peak;
-
-				seed = seed * 1664525 + 1013904223;
-				peak = (int64_t)(seed >> 8) * 4096 + MI;
-				if ((seed & 7) == 0) {
-					add_killed(f, peak, OUTCOME_OOM_KILLED);
-					continue;
-				}
-				run = run_of(f, peak, peak / 2);
-				if (i == round % 6 && pass)
-					run.peak_bytes += peak / 3;
-				add(f, run);
-			}
-			size(f, NULL);
-			limits[pass] = f->rec.limit_bytes;
-			assert_true(f->rec.request_bytes <= f->rec.limit_bytes);
-			teardown(state);
-			assert_int_equal(setup(state), 0);
-			f = *state;
-		}
-		assert_true(limits[1] >= limits[0]);
-	}
-}
-
 static void memory_runs_out(void **state)
 {
 	struct fixture *f = *state;
@@ -729,21 +401,13 @@ int main(void)
 		T(confidence_rows),
 		T(class_rows),
 		T(early_ends_are_lower_bounds),
-		T(a_kill_is_censored_data),
-		T(a_run_under_way_doubles_once),
-		T(a_suspicion_raises_once),
-		T(a_leak_is_not_stepped),
-		T(a_plateau_is_no_leak),
-		T(page_cache_is_no_need),
 		T(peaks_outlive_the_list),
 		T(floors_ceilings_and_pins),
 		T(pins_need_no_history),
 		T(lowering_is_forbidden_by),
 		T(variants_are_counted_apart),
-		T(nothing_moves_while_a_run_is_active),
 		T(share_above_the_request),
 		T(disk_only_as_measured),
-		T(limits_are_monotone_in_peaks),
 		T(memory_runs_out),
 	};
 #undef T

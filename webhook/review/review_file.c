@@ -168,17 +168,13 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 }
 
 /* The labels of the object that holds the template (queue marks). What is no text is no label. */
-static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
+static int add_labels(struct document *d, struct json_object *object, struct k8s_labels *ret)
 {
-	struct json_object *labels = json_member(json_member(template_->owner, "metadata"), "labels");
-	size_t n = json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
+	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
 
-	if (!n)
+	if (!json_object_is_type(labels, json_type_object))
 		return 0;
 	ret->is_present = true;
-	ret->items = arena_array(d->arena, n, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
 	json_object_object_foreach(labels, key, value)
 	{
 		if (!json_object_is_type(value, json_type_string))
@@ -190,6 +186,27 @@ static int owner_labels(struct document *d, const struct kind_template *template
 		ret->n++;
 	}
 	return 0;
+}
+
+static size_t count_labels(struct json_object *object)
+{
+	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
+
+	return json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
+}
+
+/* Labels of the object that holds the template, and of the one around it (an AppWrapper carries the queue's mark). */
+static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
+{
+	bool is_wrapped = template_->owner != d->object;
+	size_t n = count_labels(template_->owner) + (is_wrapped ? count_labels(d->object) : 0);
+	int r;
+
+	ret->items = arena_array(d->arena, n + 1, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	r = add_labels(d, template_->owner, ret);
+	return r || !is_wrapped ? r : add_labels(d, d->object, ret);
 }
 
 static int review_template(struct document *d, const struct kind_template *template_)
@@ -224,7 +241,6 @@ static int review_template(struct document *d, const struct kind_template *templ
 	if (r)
 		return r;
 	*(is_pod ? &d->review->n_pods : &d->review->n_templates) += 1;
-	k8s_pod_default(&pod);
 	r = decide(&input, d->arena, &decision, d->err);
 	for (size_t i = 0; !r && i < decision.n_findings; i++)
 		r = add_finding(d, template_, &input, &decision, &decision.findings[i]);

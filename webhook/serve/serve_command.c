@@ -7,11 +7,14 @@
 #include "base/timefmt.h"
 #include "serve/control.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
-#define PROGRAM "memtamer-webhook serve"
+#define PROGRAM	    "memtamer-webhook serve"
+#define OTHER_FILES 64 /* standard streams, store, watches, libraries */
 
 static const struct cli_option options[] = {
 	{"config", 0, CLI_STRING, "FILE", "the configuration (YAML); loaded again when it changes", NULL},
@@ -33,6 +36,20 @@ static void set_up_heap(void)
 	mallopt(M_MMAP_THRESHOLD, (int)(256 * KIB));
 	mallopt(M_TRIM_THRESHOLD, (int)(1 * MIB));
 	mallopt(M_ARENA_MAX, 4);
+}
+
+/* Each connection is a file; many systems start programs with 1,024. */
+static void raise_file_limit(int64_t connections)
+{
+	struct rlimit limit;
+	rlim_t wanted = (rlim_t)connections + OTHER_FILES;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = MIN(wanted, limit.rlim_max);
+	if (setrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < wanted)
+		log_event(LOG_WARN, "fewer files may be open than webhook.connections needs", "limit",
+			  log_i64(limit.rlim_cur), NULL);
 }
 
 static int start_server(struct serve *serve, const struct webhook_config *config, struct err *err)
@@ -59,18 +76,21 @@ static int write_ca(const struct control *control, const char *path, struct err 
 	if (!path)
 		return 0;
 	if (!pem)
-		return err_set(err, -1, "--write-ca: the configuration names certificate files, so there is no own CA");
+		return err_set(err, -EINVAL,
+			       "--write-ca: the configuration names certificate files, so there is no own CA");
 	return io_write_file_atomic(path, pem, strlen(pem), 0644, err);
 }
 
 static int serve_until_signal(struct control *control, const struct cli_args *args)
 {
 	struct err err = ERR_INIT;
+	int r;
 
 	if (!control_check_certificates(control))
 		return EXIT_DEPENDENCY; /* said in the log */
-	if (write_ca(control, cli_get(args, "write-ca"), &err))
-		return complain(&err, EXIT_DEPENDENCY);
+	r = write_ca(control, cli_get(args, "write-ca"), &err);
+	if (r)
+		return complain(&err, r == -EINVAL ? EXIT_USAGE : EXIT_DEPENDENCY);
 	control_check_store(control, true);
 	metrics_set(control->serve->metrics, METRIC_START_TIME, (double)time_now_ms() / 1000);
 	log_event(LOG_INFO, "serving", "port", log_i64(http_server_port(control->serve->server)), "mode",
@@ -124,6 +144,7 @@ static int run(const struct cli_args *args)
 	log_configure(level < 0 ? LOG_INFO : (enum log_level)level,
 		      streq(config->log.format, "json") ? LOG_JSON : LOG_LOGFMT);
 	set_up_heap();
+	raise_file_limit(config->webhook.connections);
 	return serve_with(config, args);
 }
 

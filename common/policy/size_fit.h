@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* size_fit: what size_fit.c (memory of one container) and size_fit_pod.c (disk, the pod as a whole) share. */
+#include "policy/decide_internal.h"
+
+enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
+
+/** May this check change this field in this pod, and in which mode? */
+enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode needs);
+void fit_propose(struct field *field, enum gate gate, enum mode needs, int64_t to_bytes, const char *rule);
+/** What nodes leave for the request of one container: all of the largest, less what the rest of the pod asks for. */
+int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_resource resource);
+/** Request above limit: the API server refuses such a container, and a patch must not be blamed for it. */
+bool fit_is_contradictory(const struct field *fields);
+/** Proposals for the memory of one container. */
+void fit_memory(const struct deciding *self, struct sized *item);
+bool field_has_final(const struct field *field);
