@@ -61,9 +61,20 @@ static int64_t whole(double value)
 	return isfinite(value) && value > 0 && value < 9e18 ? (int64_t)value : 0;
 }
 
+static bool is_name(const char *text)
+{
+	return *text && strlen(text) <= EVIDENCE_NAME_BYTES;
+}
+
 static bool has_names(const struct metric_sink *sink, struct json_object *labels)
 {
-	return *label(labels, sink->labels->namespace_label) && *label(labels, sink->labels->pod_label);
+	return is_name(label(labels, sink->labels->namespace_label)) &&
+	       is_name(label(labels, sink->labels->pod_label)) && strlen(label(labels, "uid")) <= EVIDENCE_NAME_BYTES;
+}
+
+static bool has_container(const struct metric_sink *sink, struct json_object *labels)
+{
+	return is_name(label(labels, sink->labels->container_label));
 }
 
 /* The pod of a row of kube-state-metrics in phase 1: added when new. */
@@ -76,10 +87,24 @@ static struct evidence_pod *pod_put(struct metric_sink *sink, struct json_object
 /* In phase 2: NULL when it is none of those that train. */
 static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object *labels)
 {
-	struct evidence_pod *pod = evidence_pod_get(sink->batch, label(labels, sink->labels->namespace_label),
-						    label(labels, sink->labels->pod_label), label(labels, "uid"));
+	struct evidence_pod *pod;
 
+	if (!has_names(sink, labels))
+		return NULL;
+	pod = evidence_pod_get(sink->batch, label(labels, sink->labels->namespace_label),
+			       label(labels, sink->labels->pod_label), label(labels, "uid"));
 	return pod && pod->is_training ? pod : NULL;
+}
+
+/* A text of the batch's; on failure it stays as it was, never NULL. */
+static int set_text(struct metric_sink *sink, const char **text, const char *value)
+{
+	const char *copy = evidence_intern(sink->batch, value);
+
+	if (!copy)
+		return -ENOMEM;
+	*text = copy;
+	return 0;
 }
 
 static int take_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
@@ -95,9 +120,10 @@ static int take_owner(struct metric_sink *sink, struct json_object *labels, doub
 	pod->is_owner_known = true;
 	if (!*label(labels, "owner_kind") || streq(label(labels, "owner_is_controller"), "false"))
 		return 0;
-	pod->owner_kind = evidence_intern(sink->batch, label(labels, "owner_kind"));
-	pod->owner_name = evidence_intern(sink->batch, label(labels, "owner_name"));
-	return pod->owner_kind && pod->owner_name ? 0 : no_memory(err);
+	return set_text(sink, &pod->owner_kind, label(labels, "owner_kind")) ||
+			       set_text(sink, &pod->owner_name, label(labels, "owner_name"))
+		       ? no_memory(err)
+		       : 0;
 }
 
 static int take_job_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
@@ -128,7 +154,7 @@ static int take_size(struct metric_sink *sink, struct json_object *labels, doubl
 	struct evidence_pod *pod;
 	bool is_limit = sink->argument == TARGET_LIMIT;
 
-	if (!has_names(sink, labels) || !*name)
+	if (!has_names(sink, labels) || !has_container(sink, labels))
 		return 0;
 	pod = pod_put(sink, labels);
 	container = pod ? evidence_container_put(sink->batch, pod, name) : NULL;
@@ -193,13 +219,12 @@ static int take_image(struct metric_sink *sink, struct json_object *labels, doub
 	struct evidence_container *container;
 
 	(void)value;
-	if (!pod || !*label(labels, sink->labels->container_label))
+	if (!pod || !has_container(sink, labels))
 		return 0;
 	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
 	if (!container)
 		return no_memory(err);
-	container->image = evidence_intern(sink->batch, label(labels, "image"));
-	return container->image ? 0 : no_memory(err);
+	return set_text(sink, &container->image, label(labels, "image")) ? no_memory(err) : 0;
 }
 
 enum time_target { TARGET_START, TARGET_COMPLETION };
@@ -242,7 +267,7 @@ static int take_container_end(struct metric_sink *sink, struct json_object *labe
 	struct evidence_container *container;
 	bool is_last = sink->argument == TARGET_LAST_END;
 
-	if (!pod || !*name || !(value > 0))
+	if (!pod || !has_container(sink, labels) || !(value > 0))
 		return 0;
 	container = evidence_container_put(sink->batch, pod, name);
 	if (!container)
@@ -261,7 +286,7 @@ static int take_restarts(struct metric_sink *sink, struct json_object *labels, d
 	struct evidence_pod *pod = pod_get(sink, labels);
 	struct evidence_container *container;
 
-	if (!pod || !*label(labels, sink->labels->container_label))
+	if (!pod || !has_container(sink, labels))
 		return 0;
 	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
 	if (!container)
@@ -290,11 +315,13 @@ static int usage_of(struct metric_sink *sink, struct json_object *labels, struct
 	char uid[40] = "";
 
 	*ret = NULL;
+	if (!has_names(sink, labels))
+		return 0;
 	evidence_cgroup_uid(cgroup, uid);
 	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
 	if (!pod)
 		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
-	if (!pod || !pod->is_training || !*label(labels, sink->labels->container_label))
+	if (!pod || !pod->is_training || !has_container(sink, labels))
 		return 0;
 	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
 	if (*uid && *pod->uid && !streq(uid, pod->uid))

@@ -212,8 +212,10 @@ static int labels_done(struct prom_stream *self, struct err *err)
 	self->labels_from = 0;
 	json_putp(&self->current);
 	if (self->labels.status)
-		return err_set(err, self->labels.status, "the labels of a series are longer than %zu bytes",
-			       LIMIT_PROM_LABELSET_BYTES);
+		return self->labels.status == -ENOMEM
+			       ? err_set(err, -ENOMEM, "no memory left for labels")
+			       : err_set(err, -E2BIG, "the labels of a series are longer than %zu bytes",
+					 LIMIT_PROM_LABELSET_BYTES);
 	r = json_parse(strbuf_text(&self->labels), self->labels.len, 2, &self->current, err);
 	if (r)
 		return r == -ENOMEM ? r : refuse(self, err, "labels that are no flat object of text");
@@ -240,14 +242,16 @@ static int unescape(struct prom_stream *self, struct strbuf *ret, struct err *er
 {
 	CLEANUP(strbuf_release) struct strbuf quoted = STRBUF_INIT(LIMIT_PROM_ERROR_BYTES + 2);
 	CLEANUP(json_putp) struct json_object *string = NULL;
+	int r;
 
 	strbuf_addc(&quoted, '[');
 	strbuf_addc(&quoted, '"');
 	strbuf_add(&quoted, strbuf_text(&self->token), self->token.len);
 	strbuf_addc(&quoted, '"');
 	strbuf_addc(&quoted, ']');
-	if (quoted.status || json_parse(strbuf_text(&quoted), quoted.len, 2, &string, NULL))
-		return refuse(self, err, "a string that is none");
+	r = quoted.status ? quoted.status : json_parse(strbuf_text(&quoted), quoted.len, 2, &string, NULL);
+	if (r)
+		return r == -ENOMEM ? err_set(err, r, "no memory left") : refuse(self, err, "a string that is none");
 	/* Cut to fit: a buffer that runs over keeps nothing. */
 	for (const char *p = json_object_get_string(json_object_array_get_idx(string, 0));
 	     *p && ret->len < ret->max - 1; p++)
@@ -283,12 +287,18 @@ static int sample_value(struct prom_stream *self, struct err *err)
 	return self->handler.sample ? self->handler.sample(self->handler.context, self->time_ms, value, err) : 0;
 }
 
+static int text_failed(struct prom_stream *self, struct err *err)
+{
+	if (self->token.status == -ENOMEM)
+		return err_set(err, -ENOMEM, "no memory left for an answer of Prometheus");
+	return err_set(err, -E2BIG, "an answer of Prometheus has a text longer than %zu bytes", LIMIT_PROM_ERROR_BYTES);
+}
+
 /* A wanted string or number is complete in `token`. */
 static int text_done(struct prom_stream *self, bool is_string, struct err *err)
 {
 	if (self->token.status)
-		return err_set(err, self->token.status, "an answer of Prometheus has a text longer than %zu bytes",
-			       LIMIT_PROM_ERROR_BYTES);
+		return text_failed(self, err);
 	switch (place_of(self)) {
 	case PLACE_ROOT:
 		return is_string ? text_done_in_root(self, err) : refuse(self, err, "a number where a text belongs");
@@ -315,6 +325,8 @@ static int key_done(struct prom_stream *self, struct err *err)
 	self->state = STATE_COLON;
 	if (self->labels_from)
 		return 0;
+	if (self->token.status)
+		return text_failed(self, err);
 	self->field = FIELD_OTHER;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (fields[i].place == place_of(self) && streq(fields[i].name, strbuf_text(&self->token)))
@@ -445,7 +457,9 @@ static int in_word(struct prom_stream *self, const char *bytes, size_t n, size_t
 		i++;
 	strbuf_add(&self->token, bytes, i);
 	*used = i;
-	if (self->token.len >= SAMPLE_TEXT_BYTES || self->token.status)
+	if (self->token.status)
+		return text_failed(self, err);
+	if (self->token.len >= SAMPLE_TEXT_BYTES)
 		return refuse(self, err, "a number that is too long");
 	if (i == n)
 		return 0;
