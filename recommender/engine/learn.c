@@ -237,8 +237,11 @@ int learn_runs(struct learn *self, const struct found_run *runs, size_t n, struc
 {
 	const struct store_visitor visitor = {self, on_profile, on_history, on_shape};
 	const struct found_run **sorted = calloc(n + 1, sizeof(struct found_run *));
-	int r = sorted && gather(self, runs, n) == 0 ? 0 : no_memory(err);
+	int r;
 
+	if (!sorted)
+		return no_memory(err);
+	r = gather(self, runs, n) == 0 ? 0 : no_memory(err);
 	if (!r)
 		r = store_visit(self->store, &visitor, err);
 	for (size_t i = 0; i < n && !r; i++)
@@ -261,7 +264,7 @@ int learn_commit(struct learn *self, const struct node_shape *shapes, size_t n_s
 		.profiles = profiles, .histories = histories, .shapes = shapes, .n_shapes = n_shapes};
 	int r = profiles && histories ? 0 : no_memory(err);
 
-	for (size_t i = 0; i < self->items.n && !r; i++) {
+	for (size_t i = 0; profiles && histories && i < self->items.n; i++) {
 		if (self->items.items[i].profile)
 			profiles[change.n_profiles++] = self->items.items[i].profile;
 		if (self->items.items[i].has_changed_history || self->items.items[i].profile)

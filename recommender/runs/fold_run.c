@@ -295,6 +295,7 @@ static int summarise(const struct group *group, const struct member *first, cons
 		while (tries.n <= (size_t)member->slot && !r)
 			r = vec_push(&tries, 0);
 		if (!r) {
+			/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): grown above */
 			tries.items[member->slot]++;
 			attempts = MAX(attempts, tries.items[member->slot]);
 		}
