@@ -29,32 +29,33 @@
 #define LIMIT_YAML_DEPTH	 48 /* libyaml 0.2.5 is quadratic in depth: stop early */
 #define LIMIT_YAML_NODES	 1000000
 #define LIMIT_STORE_BYTES	 (2 * GIB) /* 100,000 workloads with histories of 32 KiB would be 3 GiB; typical 4 */
-#define LIMIT_STORE_ITEM_BYTES   (256 * KIB) /* one object of a store; histories are at most 32 KiB, pretty-printed more */
+#define LIMIT_STORE_ITEM_BYTES                                                                                         \
+	(256 * KIB) /* one object of a store; histories are at most 32 KiB, pretty-printed more */
 
 /* Prometheus. */
 #define LIMIT_PROM_LABELSET_BYTES (64 * KIB)
 #define LIMIT_PROM_ERROR_BYTES	  (64 * KIB)
 #define LIMIT_PROM_QUERY_BYTES	  (256 * KIB) /* one expression with its list of namespaces */
-#define LIMIT_PROM_SERIES	  2000000 /* of one answer */
-#define LIMIT_PROM_METADATA_BYTES (4 * MIB) /* names of metrics, labels or namespaces */
+#define LIMIT_PROM_SERIES	  2000000     /* of one answer */
+#define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
 #define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; beyond it the window is halved */
 #define LIMIT_COLLECTOR_BYTES	  (512 * MIB) /* state of runs that are not over */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */
-#define LIMIT_OBJECT_DOC_BYTES	(8 * MIB) /* an object taken apart to be decoded */
-#define LIMIT_PROFILE_BYTES	1024 /* spec + status with one variant; 512 more for each further one */
-#define LIMIT_PROFILE_VARIANTS	4
-#define LIMIT_PROFILE_ALIASES	8
+#define LIMIT_OBJECT_DOC_BYTES	    (8 * MIB) /* an object taken apart to be decoded */
+#define LIMIT_PROFILE_BYTES	    1024      /* spec + status with one variant; 512 more for each further one */
+#define LIMIT_PROFILE_VARIANTS	    4
+#define LIMIT_PROFILE_ALIASES	    8
 #define LIMIT_PROFILE_VARIANT_BYTES 512
-#define LIMIT_NAMESPACE_BYTES	63  /* RFC 1123 label */
-#define LIMIT_NAME_BYTES	253 /* RFC 1123 subdomain */
-#define LIMIT_KEY_BYTES		127 /* workload key, without NUL */
-#define LIMIT_REASON_BYTES	160 /* one reason of a recommendation */
-#define LIMIT_HISTORY_BYTES	(32 * KIB)
-#define LIMIT_HISTORY_RUNS	32
-#define LIMIT_HISTORY_CURVES	8
-#define LIMIT_CURVE_POINTS	32
-#define LIMIT_HISTORY_DECISIONS 32
-#define LIMIT_HISTORY_DAYS	90
+#define LIMIT_NAMESPACE_BYTES	    63	/* RFC 1123 label */
+#define LIMIT_NAME_BYTES	    253 /* RFC 1123 subdomain */
+#define LIMIT_KEY_BYTES		    127 /* workload key, without NUL */
+#define LIMIT_REASON_BYTES	    160 /* one reason of a recommendation */
+#define LIMIT_HISTORY_BYTES	    (32 * KIB)
+#define LIMIT_HISTORY_RUNS	    32
+#define LIMIT_HISTORY_CURVES	    8
+#define LIMIT_CURVE_POINTS	    32
+#define LIMIT_HISTORY_DECISIONS	    32
+#define LIMIT_HISTORY_DAYS	    90
 
 #define LIMIT_LOG_LINE_BYTES (8 * KIB)

@@ -31,6 +31,8 @@ struct recommendation {
 	int64_t median_bytes, p95_bytes, peak_bytes; /* of whole runs: time-weighted median, p95 of peaks, peak */
 	int64_t ephemeral_peak_bytes;
 	int64_t proven_bytes; /* greatest limit that a run was OOM-killed at: need is at least this */
+	/* What the last whole run was given and completed with: lowering goes on from there, not from the manifest. */
+	int64_t last_request_bytes, last_limit_bytes;
 	int64_t last_oom_ms;
 	int32_t runs, whole_runs,
 		oom_kills;	       /* runs: distinct submissions known; oom_kills: distinct killed limits' runs */

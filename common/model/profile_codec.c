@@ -23,6 +23,8 @@ static const struct codec_field recommendation_fields[] = {
 	F(peak_bytes, "peak", CODEC_BYTES, "Greatest need of a whole run."),
 	F(ephemeral_peak_bytes, "ephemeralPeak", CODEC_BYTES, "Greatest ephemeral-storage use of a run."),
 	F(proven_bytes, "proven", CODEC_BYTES, "Greatest limit that a run was OOM-killed at: need is at least this."),
+	F(last_request_bytes, "lastRequest", CODEC_BYTES, "Memory request of the last whole run."),
+	F(last_limit_bytes, "lastLimit", CODEC_BYTES, "Memory limit of the last whole run."),
 	F(last_oom_ms, "lastOOM", CODEC_TIME, "When a run was last OOM-killed."),
 	F(runs, "runs", CODEC_INT32, "Distinct submissions known."),
 	F(whole_runs, "wholeRuns", CODEC_INT32, "Runs that completed with usage seen from start to end."),

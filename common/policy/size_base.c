@@ -57,6 +57,8 @@ static void fill_figures(struct basing *self, const char *variant)
 	ret->whole_runs = (int32_t)MIN(evidence->n_whole, INT32_MAX);
 	ret->oom_kills = (int32_t)MIN(evidence->oom_runs, INT32_MAX);
 	ret->last_oom_ms = evidence->last_oom_ms;
+	ret->last_request_bytes = evidence->last_request_bytes;
+	ret->last_limit_bytes = evidence->last_limit_bytes;
 	ret->proven_bytes = evidence->killed_bytes;
 	ret->peak_bytes = MAX(evidence->peak_bytes, evidence->bound_bytes);
 	ret->ephemeral_peak_bytes = evidence->ephemeral_peak_bytes;

@@ -78,6 +78,8 @@ static void gather_peaks(struct size_evidence *ret)
 			continue;
 		}
 		ret->n_whole++;
+		ret->last_request_bytes = run->request_bytes;
+		ret->last_limit_bytes = run->limit_bytes;
 		ret->is_cache_bound |= run->is_cache_bound;
 		ret->peaks[ret->n_peaks++] = need;
 		ret->peak_bytes = MAX(ret->peak_bytes, need);

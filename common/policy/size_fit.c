@@ -127,9 +127,12 @@ static bool is_lowering_backed(const struct deciding *self, const struct sized *
 	       item->rec.whole_runs >= self->policy->sizing.lower_min_runs;
 }
 
-static int64_t lowered(const struct deciding *self, int64_t now_bytes, int64_t want_bytes)
+/* One step down a run. A manifest is submitted with the same value again and again, so the step is taken from what the
+ * last whole run completed with, where that was less. */
+static int64_t lowered(const struct deciding *self, int64_t now_bytes, int64_t last_bytes, int64_t want_bytes)
 {
-	int64_t least = size_scale_permille(now_bytes, 1000 - self->policy->sizing.lower_max_permille);
+	int64_t from = last_bytes > 0 ? MIN(now_bytes, last_bytes) : now_bytes;
+	int64_t least = size_scale_permille(from, 1000 - self->policy->sizing.lower_max_permille);
 
 	return MAX(want_bytes, size_round_up(least));
 }
@@ -152,7 +155,7 @@ static void lower_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST];
 	enum gate gate = lower_gate(self, item, REQUEST);
-	int64_t to = lowered(self, request->now_bytes, item->rec.request_bytes);
+	int64_t to = lowered(self, request->now_bytes, item->rec.last_request_bytes, item->rec.request_bytes);
 
 	if (to < request->now_bytes)
 		fit_propose(request, self->is_queued && gate == GATE_OPEN ? GATE_QUEUE : gate, MODE_ENFORCE, to,
@@ -162,7 +165,7 @@ static void lower_request(const struct deciding *self, struct sized *item)
 static void lower_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
-	int64_t to = lowered(self, limit->now_bytes, item->rec.limit_bytes);
+	int64_t to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
 
 	to = MAX(to, field_final(&item->fields[SIZED_MEMORY][REQUEST]));
 	if (to < limit->now_bytes)
@@ -306,7 +309,7 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 	if (size_is_below_proof(item, limit->now_bytes))
 		raise_limit(self, item);
 	else if (size_is_over(self, limit->now_bytes, item->rec.limit_bytes))
-		to = lowered(self, limit->now_bytes, item->rec.limit_bytes);
+		to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
 	if (to && to < limit->now_bytes)
 		fit_propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
 	if (proposal->gate == GATE_NONE)

@@ -91,7 +91,7 @@ static void explain_ephemeral(const struct recommendation *rec)
 	char request[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES], peak[QUANTITY_TEXT_BYTES];
 
 	if (!rec->ephemeral_peak_bytes) {
-		printf("  disk        not measured: no ephemeral-storage metric was found for it\n");
+		printf("  disk        no use was measured\n");
 		return;
 	}
 	printf("  disk        request %s, limit %s: peak %s\n",
@@ -195,7 +195,7 @@ static int explain_run(const struct cli_args *args)
 		return cli_usage_error("memtamer-recommender explain",
 				       "expected one KIND/NAME, as in Job/resnet-train");
 	wanted_key(operand, wanted, sizeof(wanted));
-	code = knowledge_load("explain", args, &knowledge);
+	code = knowledge_load("memtamer-recommender explain", args, &knowledge);
 	if (code)
 		return code;
 	for (size_t i = 0; i < knowledge.items.n; i++) {

@@ -97,7 +97,7 @@ static int knowledge_fail(const char *command, const struct err *err, int code)
 {
 	char text[768];
 
-	fprintf(stderr, "memtamer-recommender %s: %s\n", command, err_text(err, text, sizeof(text)));
+	fprintf(stderr, "%s: %s\n", command, err_text(err, text, sizeof(text)));
 	return code;
 }
 
@@ -112,6 +112,8 @@ int knowledge_load(const char *command, const struct cli_args *args, struct know
 		return knowledge_fail(command, &err, EXIT_USAGE);
 	if (!ret->config && !(ret->config = config_new_default()))
 		return knowledge_fail(command, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
+	if (!path && ret->config->store.kind != STORE_FILE)
+		return cli_usage_error(command, "store.kind: only \"file\" is read by this version; give --store PATH");
 	if (!path)
 		path = ret->config->store.path;
 	if (store_open_file(path, false, &store, &err) || store_visit(store, &visitor, &err))

@@ -34,7 +34,8 @@ struct knowledge {
 		"namespace", 'n', CLI_STRING, "NAMESPACE", "only this namespace", NULL                                 \
 	}
 
-/** Load configuration and store as the options say. @return an exit code; anything but EXIT_CLEAN has been printed. */
+/** Load configuration and store as the options say; `command` begins every message. @return an exit code; anything but
+ * EXIT_CLEAN has been printed. */
 int knowledge_load(const char *command, const struct cli_args *args, struct knowledge *ret);
 void knowledge_release(struct knowledge *self);
 

@@ -114,7 +114,7 @@ static int report_run(const struct cli_args *args)
 	struct report_scope scope = {.namespace_name = cli_get(args, "namespace"), .now_ms = time_now_ms()};
 	const char *out = cli_get(args, "out");
 	struct err err = ERR_INIT;
-	int code = knowledge_load("report", args, &knowledge);
+	int code = knowledge_load("memtamer-recommender report", args, &knowledge);
 
 	if (code)
 		return code;

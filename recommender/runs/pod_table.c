@@ -320,17 +320,18 @@ static int merge_pod(const struct pod_table *table, struct pod *to, const struct
 	return r;
 }
 
-static bool has_usage(const struct evidence_pod *pod)
+static bool has_samples(const struct evidence_pod *pod)
 {
 	for (size_t i = 0; i < pod->containers.n; i++)
-		if (pod->containers.items[i].usage.n > 0)
-			return true;
+		for (size_t k = 0; k < pod->containers.items[i].usage.n; k++)
+			if (pod->containers.items[i].usage.items[k].samples > 0)
+				return true;
 	return false;
 }
 
 static bool is_news(const struct evidence_pod *pod, const struct evidence_window *window)
 {
-	return has_usage(pod) || !pod->start_ms || pod->start_ms >= window->start_ms - START_GRACE_MS;
+	return has_samples(pod) || (pod->start_ms && pod->start_ms >= window->start_ms - START_GRACE_MS);
 }
 
 static int find_or_add(struct pod_table *self, const struct evidence_pod *from, const struct evidence_window *window,

@@ -1,3 +1,231 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
-int main(void){return 0;}
+
+#include "base/timefmt.h"
+#include "evidence/metrics.h"
+#include "evidence/query_internal.h"
+
+#define HOUR TIME_HOUR_MS
+
+static void cgroups_name_their_pod(void **state)
+{
+	static const struct {
+		const char *name, *cgroup, *uid;
+	} rows[] = {
+		{"systemd",
+		 "/kubepods.slice/kubepods-burstable.slice/"
+		 "kubepods-burstable-pod0646dc2a_da43_458a_96d6_157ea83684ae.slice/"
+		 "cri-containerd-abc.scope",
+		 "0646dc2a-da43-458a-96d6-157ea83684ae"},
+		{"cgroupfs", "/kubepods/besteffort/pod0646dc2a-da43-458a-96d6-157ea83684ae/abc",
+		 "0646dc2a-da43-458a-96d6-157ea83684ae"},
+		{"a static pod", "/kubepods/burstable/pod6d8e1b2f3a4c5d6e7f8091a2b3c4d5e6/abc", NULL},
+		{"cut", "/kubepods/pod0646dc2a-da43-458a-96d6-157ea83684a", NULL},
+		{"too long", "/kubepods/pod0646dc2a-da43-458a-96d6-157ea83684ae1", NULL},
+		{"none", "", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char uid[40] = "";
+
+		test_row(rows[i].name);
+		assert_int_equal(evidence_cgroup_uid(rows[i].cgroup, uid), rows[i].uid != NULL);
+		if (rows[i].uid)
+			assert_string_equal(uid, rows[i].uid);
+	}
+}
+
+static void sanitised_resources_have_a_true_name(void **state)
+{
+	static const struct {
+		const char *sanitised, *name;
+		int64_t milli_of_two;
+	} rows[] = {
+		{"nvidia_com_gpu", "nvidia.com/gpu", 2000},
+		{"nvidia_com_gpu_shared", "nvidia.com/gpu.shared", 2000},
+		{"nvidia_com_mig_3g_20gb", "nvidia.com/mig-3g.20gb", 856},
+		{"amd_com_gpu", "amd.com/gpu", 2000},
+		{"habana_ai_gaudi", "habana.ai/gaudi", 2000},
+		{"gpu_intel_com_i915", "gpu.intel.com/i915", 2000},
+		{"aws_amazon_com_neuron", "aws.amazon.com/neuron", 2000},
+		{"google_com_tpu", "google.com/tpu", 2000},
+		{"memory", NULL, 0},
+		{"ephemeral_storage", NULL, 0},
+		{"rdma_hca", NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char name[64] = "";
+
+		test_row(rows[i].sanitised);
+		assert_int_equal(evidence_resource_name(rows[i].sanitised, name, sizeof(name)), rows[i].name != NULL);
+		if (rows[i].name)
+			assert_string_equal(name, rows[i].name);
+		assert_int_equal(evidence_accelerators_milli(rows[i].sanitised, 2), rows[i].milli_of_two);
+	}
+}
+
+static void hours_tell_first_and_last_sample(void **state)
+{
+	struct evidence_usage usage = {.samples = 0};
+
+	(void)state;
+	/* From 40 minutes past to 10 minutes past, two hours later, once a minute; in any order. */
+	evidence_usage_add_hour(&usage, 2 * HOUR, 3 * HOUR, 10);
+	evidence_usage_add_hour(&usage, 0, HOUR, 20);
+	evidence_usage_add_hour(&usage, HOUR, 2 * HOUR, 60);
+	evidence_usage_settle(&usage);
+	assert_int_equal(usage.samples, 90);
+	assert_false(usage.is_coarse);
+	assert_int_equal(usage.first_ms, 40 * TIME_MINUTE_MS);
+	assert_int_equal(usage.last_ms, 2 * HOUR + 10 * TIME_MINUTE_MS);
+
+	usage = (struct evidence_usage){.samples = 0};
+	evidence_usage_add_hour(&usage, HOUR, 2 * HOUR, 7);
+	evidence_usage_settle(&usage);
+	assert_true(usage.is_coarse);
+	assert_int_equal(usage.first_ms, HOUR);
+	assert_int_equal(usage.last_ms, 2 * HOUR);
+}
+
+static void owners_and_accelerators_tell_training(void **state)
+{
+	static const struct {
+		const char *name, *owner_kind, *root_kind, *label;
+		int64_t accelerators_milli;
+		bool is_training;
+	} rows[] = {
+		{"a Job with a GPU", "Job", "", NULL, 1000, true},
+		{"a Job without", "Job", "", NULL, 0, false},
+		{"a Job without, but labelled", "Job", "", "true", 0, true},
+		{"a PyTorchJob without a GPU", "PyTorchJob", "", NULL, 0, true},
+		{"a Job of a JobSet", "Job", "JobSet", NULL, 0, true},
+		{"a Job of a CronJob with a GPU", "Job", "CronJob", NULL, 1000, true},
+		{"a bare pod with a GPU", "", "", NULL, 500, true},
+		{"a bare pod without", "", "", NULL, 0, false},
+		{"a server with a GPU", "ReplicaSet", "", NULL, 1000, false},
+		{"a notebook with a GPU", "Notebook", "", NULL, 1000, false},
+		{"a server with a GPU, labelled", "ReplicaSet", "", "true", 1000, true},
+		{"a PyTorchJob labelled as none", "PyTorchJob", "", "false", 1000, false},
+		{"an unknown kind with a GPU", "Frobnicator", "", NULL, 1000, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct k8s_label label = {"memtamer.io/training", rows[i].label};
+		struct evidence_container container = {.accelerators_milli = rows[i].accelerators_milli};
+		struct evidence_pod pod = {.owner_kind = rows[i].owner_kind,
+					   .root_kind = rows[i].root_kind,
+					   .labels = {.items = &label, .n = rows[i].label != NULL},
+					   .containers = {.items = &container, .n = 1}};
+
+		test_row(rows[i].name);
+		evidence_pod_classify(&pod);
+		assert_int_equal(pod.is_training, rows[i].is_training);
+	}
+}
+
+static void pods_of_one_name_are_told_apart_by_uid(void **state)
+{
+	const struct evidence_window window = {.start_ms = 0, .end_ms = HOUR};
+	struct evidence_batch batch;
+	struct evidence_pod *first, *second;
+
+	(void)state;
+	evidence_batch_init(&batch, &window);
+	first = evidence_pod_put(&batch, "ml", "a", "u1");
+	assert_false(first->is_name_shared);
+	second = evidence_pod_put(&batch, "ml", "a", "u2");
+	assert_ptr_not_equal(first, second);
+	assert_ptr_equal(evidence_pod_put(&batch, "ml", "a", "u1"), first);
+	assert_ptr_equal(evidence_pod_get(&batch, "ml", "a", "u2"), second);
+	assert_true(first->is_name_shared && second->is_name_shared);
+	assert_null(evidence_pod_get(&batch, "other", "a", "u1"));
+	assert_null(evidence_pod_get(&batch, "ml", "a", "u3"));
+	evidence_batch_release(&batch);
+}
+
+static const struct metric_row *row_of(const char *metric, enum metric_phase phase)
+{
+	for (size_t i = 0; i < metric_row_count; i++)
+		if (streq(metric_rows[i].metric, metric) && metric_rows[i].phase == phase)
+			return &metric_rows[i];
+	fail_msg("no row for %s", metric);
+	return NULL;
+}
+
+static void expressions_are_filled_in(void **state)
+{
+	static const char *const only[] = {"ml", "a.b\"c", NULL}, *const excluded[] = {"web", NULL};
+	struct prometheus_config prometheus = {.extra_matchers = "cluster=\"x\""};
+	struct query_reader reader = {
+		.config = {.prometheus = &prometheus, .excluded_namespaces = excluded},
+		.labels = {{"exported_namespace", "exported_pod", "exported_container"},
+			   {"namespace", "pod", "container"}},
+	};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+
+	(void)state;
+	assert_int_equal(
+		query_expression(&reader, row_of("kube_pod_start_time", PHASE_FACTS), 86400000, NULL, 0, &text, NULL),
+		0);
+	assert_string_equal(strbuf_text(&text),
+			    "max by (exported_namespace,exported_pod,uid)(last_over_time(kube_pod_start_time{"
+			    "exported_pod!=\"\",exported_namespace!~\"kube-system\",exported_namespace!~\"web\","
+			    "cluster=\"x\"}[86400000ms]))");
+	strbuf_clear(&text);
+	assert_int_equal(query_expression(&reader, row_of("container_memory_working_set_bytes", PHASE_FACTS), 60000,
+					  only, 2, &text, NULL),
+			 0);
+	assert_string_equal(
+		strbuf_text(&text),
+		"max by (namespace,pod,container,id)(max_over_time(container_memory_working_set_bytes{"
+		"container!=\"\",container!=\"POD\",pod!=\"\",namespace=~\"ml|a\\\\.b\\\\\\\"c\",cluster=\"x\"}"
+		"[60000ms]))");
+}
+
+static void refusals_are_understood(void **state)
+{
+	static const struct {
+		const char *name;
+		struct http_result result;
+		int condition;
+	} rows[] = {
+		{"done", {.outcome = HTTP_DONE, .status = 200}, 0},
+		{"too many samples", {.outcome = HTTP_STATUS, .status = 422, .error_body = ""}, EVIDENCE_TOO_HEAVY},
+		{"answer too long", {.outcome = HTTP_STATUS, .status = 413, .error_body = ""}, EVIDENCE_TOO_HEAVY},
+		{"query timed out",
+		 {.outcome = HTTP_STATUS, .status = 503, .error_body = "query timed out in expression evaluation"},
+		 EVIDENCE_TOO_HEAVY},
+		{"busy", {.outcome = HTTP_STATUS, .status = 503, .error_body = ""}, EVIDENCE_UNREACHABLE},
+		{"not allowed", {.outcome = HTTP_STATUS, .status = 401, .error_body = ""}, EVIDENCE_UNREACHABLE},
+		{"timed out here", {.outcome = HTTP_TIMED_OUT}, EVIDENCE_TOO_HEAVY},
+		{"refused", {.outcome = HTTP_CANNOT_CONNECT}, EVIDENCE_UNREACHABLE},
+		{"broken off", {.outcome = HTTP_BROKEN}, EVIDENCE_UNREACHABLE},
+		{"interrupted", {.outcome = HTTP_CANCELLED}, EVIDENCE_STOPPED},
+		{"not an answer", {.outcome = HTTP_ABORTED, .err = {.code = -71}}, -71},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		test_row(rows[i].name);
+		assert_int_equal(query_condition(&rows[i].result), rows[i].condition);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cgroups_name_their_pod),
+		cmocka_unit_test(sanitised_resources_have_a_true_name),
+		cmocka_unit_test(hours_tell_first_and_last_sample),
+		cmocka_unit_test(owners_and_accelerators_tell_training),
+		cmocka_unit_test(pods_of_one_name_are_told_apart_by_uid),
+		cmocka_unit_test(expressions_are_filled_in),
+		cmocka_unit_test(refusals_are_understood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

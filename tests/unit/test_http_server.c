@@ -261,8 +261,10 @@ static void test_bodies_together(void **state)
 	} while (status == 200);
 	assert_int_equal(ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n" FIFTY), 200);
 	assert_int_equal(ask(first, "x"), 200);
-	/* given back */
-	assert_int_equal(ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY FIFTY), 200);
+	do { /* given back, a little after the answer has been sent */
+		status = ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY FIFTY);
+		assert_true(status == 200 || status == 503);
+	} while (status == 503);
 	close(first);
 	close(second);
 	http_server_free(server);
