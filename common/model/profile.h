@@ -79,9 +79,15 @@ void profile_freep(struct profile **self);
 /** Decode an object of kind MemoryProfile. @return 0; -EINVAL with the field (wrong type, bad quantity, over a limit,
  *  unknown apiVersion); -ENOMEM. Unknown fields are ignored (newer writers). */
 int profile_decode(struct json_object *object, struct profile **ret, struct err *err) ATTR_NODISCARD;
-/** The same from text, several times faster: `scratch` (LIMIT_OBJECT_DOC_BYTES) is written to and may be reset after.
- *  A duplicate key is -EINVAL too; -E2BIG beyond what the arena may hold. */
-int profile_read(const char *text, size_t n, struct arena *scratch, struct profile **ret,
+/** A profile as it was read, for profile_dup: its texts are in an arena, its lists in itself (so it is not copied). */
+struct profile_draft {
+	struct profile profile;
+	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
+	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+};
+/** The same from text, without json-c. A duplicate key is -EINVAL too; -E2BIG beyond what `scratch` may hold (made for
+ *  LIMIT_OBJECT_DOC_BYTES). */
+int profile_read(const char *text, size_t n, struct arena *scratch, struct profile_draft *ret,
 		 struct err *err) ATTR_NODISCARD;
 /** Encode as one JSON object, compact, keys in the table's order. Sticky status of `buf`.
  *  A variant holds only the figures in which it differs from the parent; the rest it inherits. To keep `spec` and

@@ -140,71 +140,80 @@ static int decode_recommendation(const struct doc *status, struct recommendation
 	return codec_decode(recommendation_fields, REC_N, member, "status.recommendation", ret, err);
 }
 
-static int decode_names(const struct doc *status, struct profile *draft, const char **aliases, const char **reasons,
-			struct err *err)
+static int decode_names(const struct doc *status, struct profile_draft *ret, struct err *err)
 {
-	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &draft->workload, err);
+	struct profile *profile = &ret->profile;
+	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &profile->workload, err);
 
 	if (!r)
-		r = codec_get_text(status, "status", "role", LIMIT_NAMESPACE_BYTES, &draft->role, err);
+		r = codec_get_text(status, "status", "role", LIMIT_NAMESPACE_BYTES, &profile->role, err);
 	if (!r)
-		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &draft->container, err);
+		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &profile->container, err);
 	if (!r)
-		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, aliases,
-				    &draft->n_aliases, err);
+		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, ret->aliases,
+				    &profile->n_aliases, err);
 	if (!r)
-		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, reasons,
-				    &draft->n_reasons, err);
-	draft->aliases = aliases;
-	draft->reasons = reasons;
+		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, ret->reasons,
+				    &profile->n_reasons, err);
 	return r;
 }
 
-static int decode_profile(const struct doc *object, struct profile **ret, struct err *err)
+static int decode_draft(const struct doc *object, struct profile_draft *ret, struct err *err)
 {
-	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
-	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
-	struct profile draft = {.variants = variants}, *profile;
+	struct profile *profile = &ret->profile;
 	const struct doc *status = NULL;
-	int r = codec_head_decode(object, "MemoryProfile", &draft.namespace_name, &draft.name, err);
+	int r = codec_head_decode(object, "MemoryProfile", &profile->namespace_name, &profile->name, err);
 
 	if (!r)
-		r = decode_spec(object, &draft.spec, err);
+		r = decode_spec(object, &profile->spec, err);
 	if (r)
 		return r;
 	r = codec_get_object(object, "", "status", &status, err);
 	if (r >= 0)
-		r = decode_names(status, &draft, aliases, reasons, err);
+		r = decode_names(status, ret, err);
 	if (!r)
-		r = codec_decode(status_fields, ARRAY_LEN(status_fields), status, "status", &draft, err);
+		r = codec_decode(status_fields, ARRAY_LEN(status_fields), status, "status", profile, err);
 	if (!r)
-		r = decode_recommendation(status, &draft.parent, err);
+		r = decode_recommendation(status, &profile->parent, err);
 	if (!r)
-		r = decode_variants(status, &draft.parent, variants, &draft.n_variants, err);
-	if (r)
-		return r;
-	profile = profile_dup(&draft);
-	if (!profile)
-		return err_set(err, -ENOMEM, "out of memory");
-	*ret = profile;
-	return 0;
+		r = decode_variants(status, &profile->parent, ret->variants, &profile->n_variants, err);
+	return r;
 }
 
-int profile_read(const char *text, size_t n, struct arena *scratch, struct profile **ret, struct err *err)
+/* Member by member: most of the lists is never looked at. */
+static void draft_init(struct profile_draft *self)
+{
+	self->profile = (struct profile){
+		.aliases = self->aliases, .reasons = self->reasons, .variants = self->variants};
+}
+
+int profile_read(const char *text, size_t n, struct arena *scratch, struct profile_draft *ret, struct err *err)
 {
 	struct doc doc;
 	int r = codec_doc_read(text, n, scratch, &doc, err);
 
-	return r ? r : decode_profile(&doc, ret, err);
+	draft_init(ret);
+	return r ? r : decode_draft(&doc, ret, err);
 }
 
 int profile_decode(struct json_object *object, struct profile **ret, struct err *err)
 {
 	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct profile_draft draft;
+	struct profile *profile;
 	struct doc doc;
 	int r = codec_doc_of_json(object, &scratch, &doc, err);
 
-	return r ? r : decode_profile(&doc, ret, err);
+	draft_init(&draft);
+	if (!r)
+		r = decode_draft(&doc, &draft, err);
+	if (r)
+		return r;
+	profile = profile_dup(&draft.profile);
+	if (!profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = profile;
+	return 0;
 }
 
 /* ---- encoding ---- */

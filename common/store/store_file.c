@@ -93,7 +93,8 @@ int store_open_data(struct store *self, int *ret_fd, struct err *err)
 struct visiting {
 	const struct store_visitor *visitor;
 	struct store *store;
-	struct arena scratch; /* of the item at hand */
+	bool is_for_admission; /* nobody there reads reasons; items may come twice */
+	struct arena scratch;  /* of the item at hand */
 };
 
 static int visit_shape(struct visiting *self, const struct store_item *item, struct err *err)
@@ -106,10 +107,18 @@ static int visit_shape(struct visiting *self, const struct store_item *item, str
 
 static int visit_profile(struct visiting *self, const struct store_item *item, struct err *err)
 {
-	struct profile *profile = NULL;
-	int r = profile_read(item->text, item->n, &self->scratch, &profile, err);
+	struct profile_draft draft;
+	struct profile *profile;
+	int r = profile_read(item->text, item->n, &self->scratch, &draft, err);
 
-	return r ? r : self->visitor->profile(self->visitor->context, profile, err);
+	if (r)
+		return r;
+	if (self->is_for_admission)
+		draft.profile.n_reasons = 0;
+	profile = profile_dup(&draft.profile);
+	if (!profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	return self->visitor->profile(self->visitor->context, profile, err);
 }
 
 static int visit_history(struct visiting *self, const struct store_item *item, struct err *err)
@@ -137,13 +146,13 @@ static int visit_item(void *context, const struct store_item *item, struct err *
 	return r;
 }
 
-static int visit(struct store *self, const struct store_visitor *visitor, bool may_repeat, struct err *err)
+static int visit(struct store *self, const struct store_visitor *visitor, bool is_for_admission, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
+	struct visiting visiting = {visitor, self, is_for_admission, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
 		.wants = {visitor->shape != NULL, visitor->profile != NULL, visitor->history != NULL},
-		.may_repeat = may_repeat,
+		.may_repeat = is_for_admission, /* the builder takes an object twice */
 		.context = &visiting,
 		.item = visit_item,
 	};
@@ -178,7 +187,6 @@ int store_read_profiles(struct store *self, struct snapshot_builder *builder, st
 {
 	struct store_visitor visitor = {.context = builder, .profile = read_profile, .shape = read_shape};
 
-	/* The builder takes an object twice. */
 	return visit(self, &visitor, true, err);
 }
 
