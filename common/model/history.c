@@ -69,6 +69,7 @@ static void insert_sorted(struct history *self, const struct run *run)
 	while (i > 0) {
 		const struct run *before = &self->runs.items[i - 1];
 
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): items below n are set */
 		if (before->start_ms < run->start_ms ||
 		    (before->start_ms == run->start_ms && strcmp(before->uid, run->uid) <= 0))
 			break;

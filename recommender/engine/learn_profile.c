@@ -56,6 +56,7 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 		struct size_reasons reasons;
 		int r;
 
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run's variant is an array */
 		if (!*variant || has_variant(draft, variant) || whole_runs_of(history, variant) < VARIANT_WHOLE_RUNS)
 			continue;
 		r = size_base(history, variant, &config->policy.sizing, &draft->profile.spec,
