@@ -42,7 +42,8 @@
 #define LIMIT_COLLECTOR_BYTES	  (512 * MIB) /* state of runs that are not over */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */
-#define LIMIT_PROFILE_BYTES	    1024 /* spec + status with one variant; 512 more for each further one */
+#define LIMIT_OBJECT_DOC_BYTES	    (8 * MIB) /* an object taken apart to be decoded */
+#define LIMIT_PROFILE_BYTES	    1024      /* spec + status with one variant; 512 more for each further one */
 #define LIMIT_PROFILE_VARIANTS	    4
 #define LIMIT_PROFILE_ALIASES	    8
 #define LIMIT_PROFILE_VARIANT_BYTES 512

@@ -9,6 +9,20 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Whatever an object holds. */
+static const struct allow everything = {.any = &everything};
+
+int codec_doc_read(const char *text, size_t n, struct arena *arena, struct doc *ret, struct err *err)
+{
+	return doc_read(text, n, &everything, arena, ret, err);
+}
+
+int codec_doc_of_json(struct json_object *object, struct arena *arena, struct doc *ret, struct err *err)
+{
+	return doc_of_json(object, &everything, arena, ret, err);
+}
 
 /* Every type's value as one of these, so that comparing and copying need no case of their own. */
 struct codec_value {
@@ -54,6 +68,14 @@ static struct codec_value codec_load(const struct codec_field *field, const void
 	return value;
 }
 
+static void store_text(char *at, size_t size, const char *text)
+{
+	size_t n = strnlen(text, size - 1);
+
+	memcpy(at, text, n);
+	at[n] = '\0';
+}
+
 static void codec_store(const struct codec_field *field, void *self, struct codec_value value)
 {
 	char *at = (char *)self + field->offset;
@@ -81,7 +103,7 @@ static void codec_store(const struct codec_field *field, void *self, struct code
 		*(double *)(void *)at = value.real;
 		break;
 	case CODEC_TEXT:
-		snprintf(at, field->size, "%s", value.text ? value.text : "");
+		store_text(at, field->size, value.text ? value.text : "");
 		break;
 	case CODEC_NAME:
 		*(const char **)(void *)at = value.text ? value.text : "unknown";
@@ -218,64 +240,81 @@ static int codec_parse_text(const struct codec_field *field, const char *text, c
 	}
 }
 
-static int codec_parse_flags(const struct codec_field *field, struct json_object *array, const char *path,
+static int codec_parse_flags(const struct codec_field *field, const struct doc *array, const char *path,
 			     struct codec_value *value, struct err *err)
 {
-	for (size_t i = 0; i < json_object_array_length(array); i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
+	for (const struct doc *item = array->first; item; item = item->next) {
 		int bit;
 
-		if (!json_object_is_type(item, json_type_string))
+		if (item->type != DOC_STRING)
 			return field_error(err, path, field, "expected strings", NULL);
-		bit = codec_find_name(field, json_object_get_string(item));
+		bit = codec_find_name(field, item->text);
 		if (bit >= 0)
 			value->number |= (int64_t)1 << bit;
 	}
 	return 0;
 }
 
-static enum json_type codec_json_type(enum codec_type type)
+bool codec_is_integer(const struct doc *value, int64_t *ret)
 {
-	switch (type) {
-	case CODEC_INT64:
-	case CODEC_INT32:
-		return json_type_int;
-	case CODEC_DOUBLE:
-		return json_type_double;
-	case CODEC_BOOL:
-		return json_type_boolean;
-	case CODEC_FLAGS8:
-		return json_type_array;
-	default:
-		return json_type_string;
+	bool is_negative = value->type == DOC_NUMBER && value->text[0] == '-';
+	int64_t number = 0;
+
+	if (value->type != DOC_NUMBER)
+		return false;
+	for (const char *p = value->text + is_negative; *p; p++) {
+		if (*p < '0' || *p > '9')
+			return false;
+		if (__builtin_mul_overflow(number, (int64_t)10, &number) ||
+		    __builtin_sub_overflow(number, (int64_t)(*p - '0'), &number))
+			number = INT64_MIN;
 	}
+	*ret = is_negative ? number : number == INT64_MIN ? INT64_MAX : -number;
+	return true;
+}
+
+static bool is_double(const struct doc *value, double *ret)
+{
+	char *end;
+
+	if (value->type != DOC_NUMBER)
+		return false;
+	*ret = strtod(value->text, &end);
+	return *end == '\0';
+}
+
+static int wrong_type(const struct codec_field *field, const struct doc *member, const char *path, struct err *err)
+{
+	return field_error(err, path, field, "wrong type:", doc_type_name(member));
 }
 
 /* One member into `value`. 0 or -EINVAL. */
-static int codec_parse(const struct codec_field *field, struct json_object *member, const char *path,
+static int codec_parse(const struct codec_field *field, const struct doc *member, const char *path,
 		       struct codec_value *value, struct err *err)
 {
-	enum json_type type = codec_json_type(field->type), found = json_object_get_type(member);
 	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
 
-	if (found != type && !(type == json_type_double && found == json_type_int))
-		return field_error(err, path, field, "wrong type:", json_type_to_name(found));
-	switch (type) {
-	case json_type_int:
-		value->number = json_object_get_int64(member);
+	switch (field->type) {
+	case CODEC_INT64:
+	case CODEC_INT32:
+		if (!codec_is_integer(member, &value->number))
+			return wrong_type(field, member, path, err);
 		if (value->number > most || (value->number < 0 && value->number != field->absent))
-			return field_error(err, path, field, "out of range:", json_object_get_string(member));
+			return field_error(err, path, field, "out of range:", member->text);
 		return 0;
-	case json_type_double:
-		value->real = json_object_get_double(member);
+	case CODEC_DOUBLE:
+		if (!is_double(member, &value->real))
+			return wrong_type(field, member, path, err);
 		return isfinite(value->real) ? 0 : field_error(err, path, field, "not a finite number", NULL);
-	case json_type_boolean:
-		value->number = json_object_get_boolean(member);
-		return 0;
-	case json_type_array:
-		return codec_parse_flags(field, member, path, value, err);
+	case CODEC_BOOL:
+		value->number = member->type == DOC_TRUE;
+		return value->number || member->type == DOC_FALSE ? 0 : wrong_type(field, member, path, err);
+	case CODEC_FLAGS8:
+		return member->type == DOC_ARRAY ? codec_parse_flags(field, member, path, value, err)
+						 : wrong_type(field, member, path, err);
 	default:
-		return codec_parse_text(field, json_object_get_string(member), path, value, err);
+		return member->type == DOC_STRING ? codec_parse_text(field, member->text, path, value, err)
+						  : wrong_type(field, member, path, err);
 	}
 }
 
@@ -285,7 +324,7 @@ static const struct codec_field *find_field(const struct codec_field *fields, si
 	for (size_t k = 0; k < n; k++) {
 		size_t i = *next + k < n ? *next + k : *next + k - n;
 
-		if (streq(fields[i].key, key)) {
+		if (fields[i].key[0] == key[0] && streq(fields[i].key, key)) {
 			*next = i + 1 < n ? i + 1 : 0;
 			return &fields[i];
 		}
@@ -293,27 +332,22 @@ static const struct codec_field *find_field(const struct codec_field *fields, si
 	return NULL;
 }
 
-/* Walks the members instead of looking each field up: json-c hashes a key for every look-up, and a profile has sixty.
- */
-int codec_decode(const struct codec_field *fields, size_t n, struct json_object *object, const char *path, void *self,
+/* Walks the members instead of looking each field up: a table has up to thirty fields. */
+int codec_decode(const struct codec_field *fields, size_t n, const struct doc *object, const char *path, void *self,
 		 struct err *err)
 {
-	struct json_object_iterator at, end;
 	size_t next = 0;
 
 	if (!object)
 		return 0;
-	if (!json_object_is_type(object, json_type_object))
+	if (object->type != DOC_OBJECT)
 		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	at = json_object_iter_begin(object);
-	end = json_object_iter_end(object);
-	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-		struct json_object *member = json_object_iter_peek_value(&at);
-		const struct codec_field *field = find_field(fields, n, json_object_iter_peek_name(&at), &next);
+	for (const struct doc *member = object->first; member; member = member->next) {
+		const struct codec_field *field = find_field(fields, n, member->key, &next);
 		struct codec_value value = {0};
 		int r;
 
-		if (!field || !member)
+		if (!field || member->type == DOC_NULL)
 			continue;
 		r = codec_parse(field, member, path, &value, err);
 		if (r)
@@ -430,25 +464,66 @@ void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name
 	strbuf_addc(buf, '}');
 }
 
-int codec_head_decode(struct json_object *object, const char *kind, const char **ret_namespace, const char **ret_name,
+static int get(const struct doc *object, const char *path, const char *key, enum doc_type type, const struct doc **ret,
+	       struct err *err)
+{
+	const struct doc *value;
+	char where[160];
+
+	if (object && object->type != DOC_OBJECT)
+		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object, found %s", doc_type_name(object));
+	value = doc_member(object, key);
+	if (!value || value->type == DOC_NULL)
+		return CODEC_ABSENT;
+	if (value->type != type)
+		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
+				  "expected %s, found %s", doc_type_name(&(struct doc){.type = type}),
+				  doc_type_name(value));
+	*ret = value;
+	return 0;
+}
+
+int codec_get_string(const struct doc *object, const char *path, const char *key, const char **ret, struct err *err)
+{
+	const struct doc *value;
+	int r = get(object, path, key, DOC_STRING, &value, err);
+
+	if (!r)
+		*ret = value->text;
+	return r;
+}
+
+int codec_get_object(const struct doc *object, const char *path, const char *key, const struct doc **ret,
+		     struct err *err)
+{
+	return get(object, path, key, DOC_OBJECT, ret, err);
+}
+
+int codec_get_array(const struct doc *object, const char *path, const char *key, const struct doc **ret,
+		    struct err *err)
+{
+	return get(object, path, key, DOC_ARRAY, ret, err);
+}
+
+int codec_head_decode(const struct doc *object, const char *kind, const char **ret_namespace, const char **ret_name,
 		      struct err *err)
 {
-	struct json_object *metadata;
+	const struct doc *metadata;
 	const char *text;
 	int r;
 
-	r = json_get_string(object, "", "apiVersion", &text, err);
+	r = codec_get_string(object, "", "apiVersion", &text, err);
 	if (r < 0)
 		return r;
 	if (r || !streq(text, PROFILE_API_VERSION))
 		return err_set_at(err, -EINVAL, "apiVersion", 0, 0, "expected %s, found \"%.60s\"", PROFILE_API_VERSION,
 				  r ? "" : text);
-	r = json_get_string(object, "", "kind", &text, err);
+	r = codec_get_string(object, "", "kind", &text, err);
 	if (r < 0)
 		return r;
 	if (r || !streq(text, kind))
 		return err_set_at(err, -EINVAL, "kind", 0, 0, "expected %s, found \"%.60s\"", kind, r ? "" : text);
-	r = json_get_object(object, "", "metadata", &metadata, err);
+	r = codec_get_object(object, "", "metadata", &metadata, err);
 	if (r)
 		return r < 0 ? r : err_set_at(err, -EINVAL, "metadata", 0, 0, "missing");
 	r = codec_get_text(metadata, "metadata", "namespace", LIMIT_NAMESPACE_BYTES, ret_namespace, err);
@@ -459,44 +534,45 @@ int codec_head_decode(struct json_object *object, const char *kind, const char *
 	return r;
 }
 
-int codec_get_text(struct json_object *object, const char *path, const char *key, size_t max, const char **ret,
+int codec_get_text(const struct doc *object, const char *path, const char *key, size_t max, const char **ret,
 		   struct err *err)
 {
+	const struct doc *value;
 	char where[160];
-	int r = json_get_string(object, path, key, ret, err);
+	int r = get(object, path, key, DOC_STRING, &value, err);
 
 	if (r < 0)
 		return r;
-	if (r)
-		*ret = "";
-	if (strlen(*ret) > max)
+	*ret = r ? "" : value->text;
+	if (!r && value->n_text > max)
 		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
 				  "longer than %zu bytes", max);
 	return 0;
 }
 
-int codec_get_texts(struct json_object *object, const char *path, const char *key, size_t max_items, size_t max,
+int codec_get_texts(const struct doc *object, const char *path, const char *key, size_t max_items, size_t max,
 		    const char **ret, size_t *ret_n, struct err *err)
 {
-	struct json_object *array;
+	const struct doc *array;
 	char where[160];
-	int r = json_get_array(object, path, key, &array, err);
+	size_t n = 0;
+	int r = codec_get_array(object, path, key, &array, err);
 
 	*ret_n = 0;
 	if (r)
 		return r < 0 ? r : 0;
-	codec_path(path, key, where, sizeof(where));
-	if (json_object_array_length(array) > max_items)
-		return err_set_at(err, -EINVAL, where, 0, 0, "more than %zu items", max_items);
-	for (size_t i = 0; i < json_object_array_length(array); i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-
-		if (!json_object_is_type(item, json_type_string))
-			return err_set_at(err, -EINVAL, where, 0, 0, "expected strings");
-		ret[i] = json_object_get_string(item);
-		if (strlen(ret[i]) > max)
-			return err_set_at(err, -EINVAL, where, 0, 0, "longer than %zu bytes", max);
+	if (array->n_items > max_items)
+		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
+				  "more than %zu items", max_items);
+	for (const struct doc *item = array->first; item; item = item->next) {
+		if (item->type != DOC_STRING)
+			return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
+					  "expected strings");
+		if (item->n_text > max)
+			return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
+					  "longer than %zu bytes", max);
+		ret[n++] = item->text;
 	}
-	*ret_n = json_object_array_length(array);
+	*ret_n = n;
 	return 0;
 }

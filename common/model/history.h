@@ -4,6 +4,7 @@
  * up to 32 run summaries, curves of the last 8, aggregates that outlive the list, counters by day, the last decisions.
  * At most LIMIT_HISTORY_BYTES encoded. Same name as its MemoryProfile; everything in `spec`, so that backups keep it.
  * Only the recommender and the reading commands use it. */
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/vec.h"
@@ -83,6 +84,9 @@ int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 int history_add_alias(struct history *self, const char *key) ATTR_NODISCARD;
 /** @return 0; -EINVAL with the field (over a cap too); -ENOMEM. */
 int history_decode(struct json_object *object, struct history **ret, struct err *err) ATTR_NODISCARD;
+/** The same from text, as profile_read. */
+int history_read(const char *text, size_t n, struct arena *scratch, struct history **ret,
+		 struct err *err) ATTR_NODISCARD;
 /** Encode as one JSON object; leaves out curves from the oldest, then the oldest runs (their figures go to what is
  *  written as `dropped`), until it fits LIMIT_HISTORY_BYTES. Curves are written for the last LIMIT_HISTORY_CURVES runs
  *  that have one, as thousandths of the run's peak. Sticky status of `buf`. */

@@ -96,7 +96,7 @@ static const struct codec_field history_fields[] = {
 
 #define KILLED_WITHOUT_LIMIT "none"
 
-static int decode_killed_limits(struct json_object *item, const char *path, struct run *run, struct err *err)
+static int decode_killed_limits(const struct doc *item, const char *path, struct run *run, struct err *err)
 {
 	const char *texts[RUN_KILLED_LIMITS];
 	size_t n;
@@ -125,32 +125,27 @@ static int64_t to_permille(int64_t bytes, int64_t peak)
 }
 
 /* One half of a curve; both must be equally long. */
-static int decode_curve(struct json_object *item, const char *path, const char *key, int64_t peak, int64_t *points,
+static int decode_curve(const struct doc *item, const char *path, const char *key, int64_t peak, int64_t *points,
 			int *n, struct err *err)
 {
-	struct json_object *array;
-	size_t count;
-	int r = json_get_array(item, path, key, &array, err);
+	const struct doc *array;
+	int r = codec_get_array(item, path, key, &array, err);
+	int64_t permille;
 
 	*n = 0;
 	if (r)
 		return r < 0 ? r : 0;
-	count = json_object_array_length(array);
-	if (count > LIMIT_CURVE_POINTS)
+	if (array->n_items > LIMIT_CURVE_POINTS)
 		return err_set_at(err, -EINVAL, path, 0, 0, "%s: more than %d points", key, LIMIT_CURVE_POINTS);
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *point = json_object_array_get_idx(array, i);
-		int64_t permille = json_object_is_type(point, json_type_int) ? json_object_get_int64(point) : -1;
-
-		if (permille < 0 || permille > 1000)
+	for (const struct doc *point = array->first; point; point = point->next) {
+		if (!codec_is_integer(point, &permille) || permille < 0 || permille > 1000)
 			return err_set_at(err, -EINVAL, path, 0, 0, "%s: expected integers of 0 to 1000", key);
-		points[i] = of_permille(permille, peak);
+		points[(*n)++] = of_permille(permille, peak);
 	}
-	*n = (int)count;
 	return 0;
 }
 
-static int decode_run(struct json_object *item, const char *path, struct run *run, struct err *err)
+static int decode_run(const struct doc *item, const char *path, struct run *run, struct err *err)
 {
 	int n_mean, r;
 
@@ -170,26 +165,23 @@ static int decode_run(struct json_object *item, const char *path, struct run *ru
 	return r;
 }
 
-/* The i-th object of spec.`key`, with its path. `*ret_item` stays NULL behind the last. */
-static int list_item(struct json_object *spec, const char *key, size_t max, size_t i, struct json_object **ret_item,
+/* The i-th object of spec.`key`, with its path, by the one before it. `*item` is NULL behind the last. */
+static int list_item(const struct doc *spec, const char *key, size_t max, size_t i, const struct doc **item,
 		     char path[64], struct err *err)
 {
-	struct json_object *array;
-	int r = json_get_array(spec, "spec", key, &array, err);
+	const struct doc *array = NULL;
+	int r = i ? 0 : codec_get_array(spec, "spec", key, &array, err);
 
-	*ret_item = NULL;
 	snprintf(path, 64, "spec.%s", key);
-	if (r)
-		return r < 0 ? r : 0;
-	if (json_object_array_length(array) > max)
+	if (r < 0)
+		return r;
+	if (array && array->n_items > max)
 		return err_set_at(err, -EINVAL, path, 0, 0, "more than %zu items", max);
-	if (i >= json_object_array_length(array))
+	*item = i ? (*item)->next : array ? array->first : NULL;
+	if (!*item)
 		return 0;
 	snprintf(path, 64, "spec.%s[%zu]", key, i);
-	*ret_item = json_object_array_get_idx(array, i);
-	if (!json_object_is_type(*ret_item, json_type_object))
-		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	return 0;
+	return (*item)->type == DOC_OBJECT ? 0 : err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
 }
 
 static int no_memory(struct err *err)
@@ -197,9 +189,9 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static int decode_runs(struct json_object *spec, struct history *self, struct err *err)
+static int decode_runs(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *item;
+	const struct doc *item = NULL;
 	struct run run;
 	char path[64];
 
@@ -216,9 +208,9 @@ static int decode_runs(struct json_object *spec, struct history *self, struct er
 	}
 }
 
-static int decode_days(struct json_object *spec, struct history *self, struct err *err)
+static int decode_days(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *item;
+	const struct doc *item = NULL;
 	char path[64];
 
 	for (size_t i = 0;; i++) {
@@ -236,9 +228,9 @@ static int decode_days(struct json_object *spec, struct history *self, struct er
 	}
 }
 
-static int decode_decisions(struct json_object *spec, struct history *self, struct err *err)
+static int decode_decisions(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *item;
+	const struct doc *item = NULL;
 	char path[64];
 
 	for (size_t i = 0;; i++) {
@@ -255,7 +247,7 @@ static int decode_decisions(struct json_object *spec, struct history *self, stru
 	}
 }
 
-static int decode_name(struct json_object *spec, const char *key, size_t max, char **ret, struct err *err)
+static int decode_name(const struct doc *spec, const char *key, size_t max, char **ret, struct err *err)
 {
 	const char *text;
 	char *copy;
@@ -271,7 +263,7 @@ static int decode_name(struct json_object *spec, const char *key, size_t max, ch
 	return 0;
 }
 
-static int decode_names(struct json_object *spec, struct history *self, struct err *err)
+static int decode_names(const struct doc *spec, struct history *self, struct err *err)
 {
 	const char *aliases[LIMIT_PROFILE_ALIASES];
 	size_t n;
@@ -289,10 +281,10 @@ static int decode_names(struct json_object *spec, struct history *self, struct e
 	return r;
 }
 
-static int decode_usage(struct json_object *spec, struct history *self, struct err *err)
+static int decode_usage(const struct doc *spec, struct history *self, struct err *err)
 {
 	const char *text;
-	int r = json_get_string(spec, "spec", "usage", &text, err);
+	int r = codec_get_string(spec, "spec", "usage", &text, err);
 
 	if (r)
 		return r < 0 ? r : 0;
@@ -302,10 +294,10 @@ static int decode_usage(struct json_object *spec, struct history *self, struct e
 	return r ? err_set_at(err, r, "spec.usage", 0, 0, "not a sketch") : 0;
 }
 
-static int decode_dropped(struct json_object *spec, struct history *self, struct err *err)
+static int decode_dropped(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *dropped = NULL;
-	int r = json_get_object(spec, "spec", "dropped", &dropped, err);
+	const struct doc *dropped = NULL;
+	int r = codec_get_object(spec, "spec", "dropped", &dropped, err);
 
 	if (r < 0)
 		return r;
@@ -314,10 +306,10 @@ static int decode_dropped(struct json_object *spec, struct history *self, struct
 	return r;
 }
 
-int history_decode(struct json_object *object, struct history **ret, struct err *err)
+static int decode_history(const struct doc *object, struct history **ret, struct err *err)
 {
 	CLEANUP(history_freep) struct history *self = NULL;
-	struct json_object *spec = NULL;
+	const struct doc *spec = NULL;
 	const char *namespace_name, *name;
 	int64_t until_ms;
 	int r = codec_head_decode(object, "MemoryHistory", &namespace_name, &name, err);
@@ -327,7 +319,7 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 	self = history_new(namespace_name, name);
 	if (!self)
 		return no_memory(err);
-	r = json_get_object(object, "", "spec", &spec, err);
+	r = codec_get_object(object, "", "spec", &spec, err);
 	if (r >= 0)
 		r = decode_names(spec, self, err);
 	if (!r)
@@ -350,6 +342,23 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 		return r;
 	*ret = TAKE_PTR(self);
 	return 0;
+}
+
+int history_read(const char *text, size_t n, struct arena *scratch, struct history **ret, struct err *err)
+{
+	struct doc doc;
+	int r = codec_doc_read(text, n, scratch, &doc, err);
+
+	return r ? r : decode_history(&doc, ret, err);
+}
+
+int history_decode(struct json_object *object, struct history **ret, struct err *err)
+{
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct doc doc;
+	int r = codec_doc_of_json(object, &scratch, &doc, err);
+
+	return r ? r : decode_history(&doc, ret, err);
 }
 
 /* ---- encoding ---- */

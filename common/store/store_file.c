@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -16,8 +15,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define STORE_DEPTH 32
-#define STATE_HEAD  "memtamer-state v1"
+#define STATE_HEAD "memtamer-state v1"
 
 static int store_lock(struct store *self, struct err *err)
 {
@@ -95,64 +93,75 @@ int store_open_data(struct store *self, int *ret_fd, struct err *err)
 struct visiting {
 	const struct store_visitor *visitor;
 	struct store *store;
+	bool is_for_admission; /* nobody there reads reasons; items may come twice */
+	struct arena scratch;  /* of the item at hand */
 };
 
-static int visit_shape(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_shape(struct visiting *self, const struct store_item *item, struct err *err)
 {
 	struct node_shape shape;
-	int r = node_shape_decode(object, &shape, err);
+	int r = node_shape_read(item->text, item->n, &self->scratch, &shape, err);
 
 	return r ? r : self->visitor->shape(self->visitor->context, &shape, err);
 }
 
-static int visit_profile(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_profile(struct visiting *self, const struct store_item *item, struct err *err)
 {
-	struct profile *profile = NULL;
-	int r = profile_decode(object, &profile, err);
+	struct profile_draft draft;
+	struct profile *profile;
+	int r = profile_read(item->text, item->n, &self->scratch, &draft, err);
 
-	return r ? r : self->visitor->profile(self->visitor->context, profile, err);
+	if (r)
+		return r;
+	if (self->is_for_admission)
+		draft.profile.n_reasons = 0;
+	profile = profile_dup(&draft.profile);
+	if (!profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	return self->visitor->profile(self->visitor->context, profile, err);
 }
 
-static int visit_history(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_history(struct visiting *self, const struct store_item *item, struct err *err)
 {
 	struct history *history = NULL;
-	int r = history_decode(object, &history, err);
+	int r = history_read(item->text, item->n, &self->scratch, &history, err);
 
 	return r ? r : self->visitor->history(self->visitor->context, history, err);
 }
 
 static int visit_item(void *context, const struct store_item *item, struct err *err)
 {
-	static int (*const visits[ITEM_KIND_COUNT_])(const struct visiting *, struct json_object *,
+	static int (*const visits[ITEM_KIND_COUNT_])(struct visiting *, const struct store_item *,
 						     struct err *) = {visit_shape, visit_profile, visit_history};
-	CLEANUP(json_putp) struct json_object *object = NULL;
-	const struct visiting *self = context;
+	struct visiting *self = context;
 	int r;
 
 	if (!item->text)
 		return 0;
-	r = json_parse(item->text, item->n, STORE_DEPTH, &object, err);
-	if (!r)
-		r = visits[item->kind](self, object, err);
+	arena_reset(&self->scratch);
+	r = visits[item->kind](self, item, err);
 	if (r)
 		err_wrap(err, "%s: byte %lld: %s", self->store->path, (long long)item->offset,
 			 store_item_kinds[item->kind]);
 	return r;
 }
 
-static int visit(struct store *self, const struct store_visitor *visitor, bool may_repeat, struct err *err)
+static int visit(struct store *self, const struct store_visitor *visitor, bool is_for_admission, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self};
+	struct visiting visiting = {visitor, self, is_for_admission, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
 		.wants = {visitor->shape != NULL, visitor->profile != NULL, visitor->history != NULL},
-		.may_repeat = may_repeat,
+		.may_repeat = is_for_admission, /* the builder takes an object twice */
 		.context = &visiting,
 		.item = visit_item,
 	};
 	int r = store_open_data(self, &fd, err);
 
-	return r || fd < 0 ? r : store_scan(fd, self->path, &scan, err);
+	if (!r && fd >= 0)
+		r = store_scan(fd, self->path, &scan, err);
+	arena_release(&visiting.scratch);
+	return r;
 }
 
 int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
@@ -178,7 +187,6 @@ int store_read_profiles(struct store *self, struct snapshot_builder *builder, st
 {
 	struct store_visitor visitor = {.context = builder, .profile = read_profile, .shape = read_shape};
 
-	/* The builder takes an object twice. */
 	return visit(self, &visitor, true, err);
 }
 

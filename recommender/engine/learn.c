@@ -113,6 +113,7 @@ static int on_profile(void *context, struct profile *take_profile, struct err *e
 
 	strbuf_addf(&text, "%s/%s", take_profile->namespace_name, take_profile->name);
 	key = keep_text(self, &text);
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (!key || vec_push(&self->profiles, take_profile)) {
 		profile_free(take_profile);
 		return no_memory(err);
@@ -241,9 +242,7 @@ int learn_runs(struct learn *self, const struct found_run *runs, size_t n, struc
 
 	if (!sorted)
 		return no_memory(err);
-	r = gather(self, runs, n) == 0 ? 0 : no_memory(err);
-	if (!r)
-		r = store_visit(self->store, &visitor, err);
+	r = gather(self, runs, n) ? no_memory(err) : store_visit(self->store, &visitor, err);
 	for (size_t i = 0; i < n && !r; i++)
 		sorted[i] = &runs[i];
 	if (!r)
@@ -262,16 +261,21 @@ int learn_commit(struct learn *self, const struct node_shape *shapes, size_t n_s
 	struct history **histories = calloc(self->items.n + 1, sizeof(struct history *));
 	struct store_change change = {
 		.profiles = profiles, .histories = histories, .shapes = shapes, .n_shapes = n_shapes};
-	int r = profiles && histories ? 0 : no_memory(err);
+	int r = 0;
 
-	for (size_t i = 0; profiles && histories && i < self->items.n; i++) {
+	if (!profiles || !histories) {
+		free(profiles);
+		free(histories);
+		return no_memory(err);
+	}
+	for (size_t i = 0; i < self->items.n; i++) {
 		if (self->items.items[i].profile)
 			profiles[change.n_profiles++] = self->items.items[i].profile;
 		if (self->items.items[i].has_changed_history || self->items.items[i].profile)
 			histories[change.n_histories++] = self->items.items[i].history;
 	}
 	self->n_profiles_changed = change.n_profiles;
-	if (!r && (change.n_profiles || change.n_histories || change.n_shapes))
+	if (change.n_profiles || change.n_histories || change.n_shapes)
 		r = store_commit(self->store, &change, err);
 	free(profiles);
 	free(histories);

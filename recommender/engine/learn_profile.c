@@ -47,6 +47,8 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 {
 	bool is_single = true;
 
+	if (!history->runs.items)
+		return 0;
 	for (size_t i = 1; i < history->runs.n; i++)
 		is_single &= streq(history->runs.items[i].variant, history->runs.items[0].variant);
 	for (size_t i = history->runs.n; i-- > 0 && !is_single && draft->profile.n_variants < LIMIT_PROFILE_VARIANTS;) {

@@ -88,6 +88,7 @@ static struct evidence_pod *pod_new(struct evidence_batch *self, const char *nam
 		pod->is_name_shared = true;
 		((struct evidence_pod *)strmap_get(&self->pods_by_name, by_name))->is_name_shared = true;
 	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (!pod->namespace_name || !pod->name || !pod->uid || vec_push(&self->pods, pod))
 		return NULL;
 	if (strmap_put(&self->pods_by_id, id, pod) || strmap_put(&self->pods_by_name, by_name, pod))
@@ -170,6 +171,9 @@ void evidence_pod_classify(struct evidence_pod *pod)
 			pod->is_training = streq(pod->labels.items[i].value, "true");
 			return;
 		}
+	/* Whatever is not known to be a bare pod may be a server. */
+	if (!pod->is_owner_known)
+		return;
 	for (size_t i = 0; i < pod->containers.n; i++)
 		has_accelerator |= pod->containers.items[i].accelerators_milli > 0;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {

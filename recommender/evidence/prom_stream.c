@@ -56,15 +56,15 @@ enum field {
 };
 
 static const struct {
-	enum place place;
 	const char *name;
+	enum place place;
 	enum field field;
 } fields[] = {
-	{PLACE_ROOT, "status", FIELD_STATUS},	     {PLACE_ROOT, "data", FIELD_DATA},
-	{PLACE_ROOT, "errorType", FIELD_ERROR_TYPE}, {PLACE_ROOT, "error", FIELD_ERROR},
-	{PLACE_ROOT, "warnings", FIELD_WARNINGS},    {PLACE_DATA, "resultType", FIELD_RESULT_TYPE},
-	{PLACE_DATA, "result", FIELD_RESULT},	     {PLACE_SERIES, "metric", FIELD_METRIC},
-	{PLACE_SERIES, "value", FIELD_VALUE},	     {PLACE_SERIES, "values", FIELD_VALUES},
+	{"status", PLACE_ROOT, FIELD_STATUS},	     {"data", PLACE_ROOT, FIELD_DATA},
+	{"errorType", PLACE_ROOT, FIELD_ERROR_TYPE}, {"error", PLACE_ROOT, FIELD_ERROR},
+	{"warnings", PLACE_ROOT, FIELD_WARNINGS},    {"resultType", PLACE_DATA, FIELD_RESULT_TYPE},
+	{"result", PLACE_DATA, FIELD_RESULT},	     {"metric", PLACE_SERIES, FIELD_METRIC},
+	{"value", PLACE_SERIES, FIELD_VALUE},	     {"values", PLACE_SERIES, FIELD_VALUES},
 };
 
 enum { SEEN_OF_SERIES = 1u << FIELD_METRIC | 1u << FIELD_VALUE | 1u << FIELD_VALUES, SAMPLE_TEXT_BYTES = 64 };

@@ -98,7 +98,7 @@ void pod_table_release(struct pod_table *self)
 
 static char *key_of(const char *namespace_name, const char *name, const char *uid)
 {
-	struct strbuf key = STRBUF_INIT(4 * LIMIT_NAME_BYTES);
+	struct strbuf key = STRBUF_INIT((size_t)4 * LIMIT_NAME_BYTES);
 
 	strbuf_addf(&key, "%s/%s/%s", namespace_name, name, uid);
 	return strbuf_detach(&key);
@@ -113,6 +113,7 @@ int pod_table_add(struct pod_table *self, struct pod *take_pod)
 		pod_free(take_pod);
 		return -ENOMEM;
 	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (vec_push(&self->pods, take_pod)) {
 		pod_free(take_pod);
 		return -ENOMEM;

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/io.h"
+#include "base/timefmt.h"
 #include "engine/engine.h"
 #include "engine/shapes.h"
 #include "fake_evidence.h"
@@ -33,7 +34,7 @@ static const struct fake_pod world[] = {
 	 .peak_after_min = 3},
 };
 #define WORLD_DAYS 6
-#define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * 3600 * 1000)
+#define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * TIME_HOUR_MS)
 
 struct place {
 	char folder[64], path[96], state_path[96];
@@ -266,7 +267,7 @@ static void cycles_every_few_hours_learn_what_one_does(void **state)
 	undisturbed(&expected);
 	setup(&place);
 	/* The world looks back as far every time, so that nothing begins before the first window. */
-	for (int64_t now_ms = FAKE_EPOCH_MS + 5 * 3600 * 1000; now_ms < NOW_MS; now_ms += 7 * 3600 * 1000)
+	for (int64_t now_ms = FAKE_EPOCH_MS + 5 * TIME_HOUR_MS; now_ms < NOW_MS; now_ms += 7 * TIME_HOUR_MS)
 		assert_int_equal(cycle_at(&place, now_ms, &result), 0);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	digest_of(&place, &found);
@@ -308,18 +309,18 @@ static void partial_answers_are_lower_bounds(void **state)
 	setup(&place);
 	place.reader.is_partial = true;
 	/* Only the open time: a closed day waits for a whole answer. */
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	assert_true(result.is_partial);
 	if (access(place.path, F_OK) == 0)
 		assert_int_equal(whole_runs(&place), 0);
 
 	/* A partial answer about a run that is known whole does not replace it. */
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	known = whole_runs(&place);
 	assert_int_equal(known, 1);
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(whole_runs(&place), known);
 	teardown(&place);
 }
@@ -331,12 +332,12 @@ static void a_partial_closed_day_is_asked_again(void **state)
 
 	(void)state;
 	setup(&place);
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + TIME_HOUR_MS, &result), 0);
 	assert_true(result.is_partial);
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS);
 	teardown(&place);
 }

@@ -8,6 +8,7 @@
 #include "base/timefmt.h"
 
 #include <errno.h>
+#include <malloc.h>
 
 static const struct config *config_of(const struct control *self)
 {
@@ -94,6 +95,8 @@ void control_check_store(struct control *self, bool is_forced)
 		return;
 	}
 	count_reload(self, METRIC_STORE_RELOADS, true);
+	/* what building left behind: larger tables, the item at hand */
+	malloc_trim(0);
 	log_event(LOG_INFO, "profiles loaded", "path", config_of(self)->store.path, "profiles",
 		  log_i64(snapshot_profile_count(self->snapshot)), "ms", log_i64(time_monotonic_ms() - start_ms), NULL);
 }
