@@ -171,6 +171,9 @@ void evidence_pod_classify(struct evidence_pod *pod)
 			pod->is_training = streq(pod->labels.items[i].value, "true");
 			return;
 		}
+	/* Whatever is not known to be a bare pod may be a server. */
+	if (!pod->is_owner_known)
+		return;
 	for (size_t i = 0; i < pod->containers.n; i++)
 		has_accelerator |= pod->containers.items[i].accelerators_milli > 0;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {

@@ -75,6 +75,7 @@ struct evidence_pod {
 	int64_t start_ms, completion_ms;	 /* 0: not known */
 	int64_t peak_ephemeral_bytes;
 	unsigned int ends;   /* enum evidence_end_flag, of the pod */
+	bool is_owner_known; /* the source said which owner it has, or that it has none */
 	bool is_name_shared; /* another pod of the window has its name */
 	bool is_alive;	     /* exists at the end of the window, not ended (open windows only) */
 	bool is_training;

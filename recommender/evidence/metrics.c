@@ -92,7 +92,8 @@ static int take_owner(struct metric_sink *sink, struct json_object *labels, doub
 	pod = pod_put(sink, labels);
 	if (!pod)
 		return no_memory(err);
-	if (!*label(labels, "owner_kind"))
+	pod->is_owner_known = true;
+	if (!*label(labels, "owner_kind") || streq(label(labels, "owner_is_controller"), "false"))
 		return 0;
 	pod->owner_kind = evidence_intern(sink->batch, label(labels, "owner_kind"));
 	pod->owner_name = evidence_intern(sink->batch, label(labels, "owner_name"));
@@ -421,8 +422,7 @@ static int take_node_labels(struct metric_sink *sink, struct json_object *labels
 
 const struct metric_row metric_rows[] = {
 	{"kube_pod_owner", FAMILY_KSM, PHASE_PODS,
-	 KSM("last", "kube_pod_owner", ",owner_kind,owner_name", ",owner_is_controller!=\"false\""), take_owner, 0,
-	 NULL},
+	 KSM("last", "kube_pod_owner", ",owner_kind,owner_name,owner_is_controller", ""), take_owner, 0, NULL},
 	{"kube_job_owner", FAMILY_KSM, PHASE_PODS,
 	 "max by ($N,job_name,owner_kind,owner_name)(last_over_time(kube_job_owner{job_name!=\"\"$M}[$W]))",
 	 take_job_owner, 0, "Jobs made by CronJobs, JobSets and alike are told apart by their names only"},

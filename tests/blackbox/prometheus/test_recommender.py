@@ -90,24 +90,42 @@ class Place:
         shutil.rmtree(self.folder)
 
 
-@unittest.skipUnless(real_prometheus.is_installed(), "Prometheus is not installed")
+shared = None  # what all tests read: a Prometheus with the recorded trainings, and what is learned from it
+
+
+class Shared:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="memtamer-prometheus-")
+        self.now = time.time()
+        self.text = real_prometheus.demo_text(self.folder, self.now)
+        self.prometheus = Prometheus(os.path.join(self.folder, "a"), self.text)
+        self.place = Place(self.prometheus.url)
+        self.done = self.place.run()
+
+    def stop(self):
+        self.prometheus.stop()
+        self.place.remove()
+        shutil.rmtree(self.folder)
+
+
+def setUpModule():
+    global shared
+    if not real_prometheus.is_installed():
+        raise unittest.SkipTest("Prometheus is not installed")
+    shared = Shared()
+
+
+def tearDownModule():
+    if shared:
+        shared.stop()
+
+
 class OnPrometheus(unittest.TestCase):
     maxDiff = None
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="memtamer-prometheus-")
-        cls.now = time.time()
-        cls.text = real_prometheus.demo_text(cls.folder, cls.now)
-        cls.prometheus = Prometheus(os.path.join(cls.folder, "a"), cls.text)
-        cls.place = Place(cls.prometheus.url)
-        cls.done = cls.place.run()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.prometheus.stop()
-        cls.place.remove()
-        shutil.rmtree(cls.folder)
+    def setUp(self):
+        self.folder, self.now, self.text = shared.folder, shared.now, shared.text
+        self.prometheus, self.place, self.done = shared.prometheus, shared.place, shared.done
 
     def place_at(self, url, **prometheus):
         place = Place(url, **prometheus)
@@ -119,7 +137,9 @@ class OnPrometheus(unittest.TestCase):
         self.addCleanup(proxy.stop)
         return proxy
 
-    # What is learned --------------------------------------------------------------------------------------------------
+
+class Learned(OnPrometheus):
+    sample = True
 
     def test_runs_are_learned_as_recorded(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
@@ -159,8 +179,8 @@ class OnPrometheus(unittest.TestCase):
             low, share = int(middle), middle - int(middle)
             median = values[low] if not share else values[low] * (1 - share) + values[low + 1] * share
             self.assertEqual(bytes_of(run["peak"]), peak)
-            self.assertTrue(run["exact"])
-            self.assertAlmostEqual(bytes_of(run["median"]), median, delta=1)
+            # Exact within a UTC day; a recording moved over midnight is merged, to 1 %.
+            self.assertAlmostEqual(bytes_of(run["median"]), median, delta=1 if run.get("exact") else 0.02 * median)
 
     def test_a_second_run_asks_only_for_the_open_day_and_changes_nothing(self):
         place = self.place_at(self.prometheus.url)
@@ -184,7 +204,9 @@ class OnPrometheus(unittest.TestCase):
         shapes = self.place.items("NodeShape")
         self.assertEqual([(s["spec"]["resource"], s["spec"]["accelerators"]) for s in shapes], [("nvidia.com/gpu", 8)])
 
-    # The same history, told otherwise ---------------------------------------------------------------------------------
+
+class ToldOtherwise(OnPrometheus):
+    """The same history, told otherwise."""
 
     def learned_from(self, name, text, *flags, **prometheus):
         server = Prometheus(os.path.join(self.folder, name), text, *flags)
@@ -222,10 +244,13 @@ class OnPrometheus(unittest.TestCase):
         self.assertEqual(bytes_of(status["recommendation"]["peak"]), 100 * MI + 9999 * 1024)
         self.assertEqual(status["recommendation"]["runs"], 100)
 
-    # Killed -----------------------------------------------------------------------------------------------------------
 
+class Killed(OnPrometheus):
     def test_kill_at_any_request_loses_and_repeats_nothing(self):
-        for number in (1, 3, 20, 57, 111, 180, 219):
+        proxy = self.proxy(None)
+        self.place_at(proxy.url).run()
+        total = proxy.number
+        for number in sorted({1, 3, total // 4, total // 2, total * 3 // 4, total - 1, total}):
             with self.subTest(request=number):
                 self.kill_at(number)
 
@@ -269,8 +294,8 @@ class OnPrometheus(unittest.TestCase):
         program.stop()
         self.assertEqual(place.learned(), self.place.learned())
 
-    # Spoilt answers ---------------------------------------------------------------------------------------------------
 
+class Spoilt(OnPrometheus):
     def spoilt(self, spoil, code, text):
         """A store that knows everything, and a cycle with spoilt answers: its code, its words, the profiles' fate."""
         proxy = self.proxy(spoil)
