@@ -454,6 +454,14 @@ void codec_encode(const struct codec_field *fields, size_t n, const void *self, 
 	}
 }
 
+bool codec_same(const struct codec_field *fields, size_t n, const void *a, const void *b)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!codec_equal(&fields[i], codec_load(&fields[i], a), codec_load(&fields[i], b)))
+			return false;
+	return true;
+}
+
 void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name, const char *name)
 {
 	const char *comma = "";
