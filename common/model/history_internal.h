@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* history_internal: runs of a history as JSON, of run_codec.c for history_codec.c. */
+#include "k8s/doc.h"
+#include "model/history.h"
+
+/** The names of modes by rung: the ladder of policy.h, which lies above this layer. */
+enum { HISTORY_RUNGS = 5 };
+extern const char *const history_rung_names[HISTORY_RUNGS];
+
+/** Read one run. @return 0; -EINVAL with `path` in err. */
+int run_decode(const struct doc *item, const char *path, struct run *run, struct err *err) ATTR_NODISCARD;
+/** Append one run; its curve only with `has_curve`, which needs run_has_curve(). */
+void run_encode(const struct run *run, bool has_curve, struct strbuf *buf);
+/** Is there a curve that can be written? */
+bool run_has_curve(const struct run *run);
