@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#undef err_set
+#undef err_set_at
+
 void freep(void *pointer_to_pointer)
 {
 	void **p = pointer_to_pointer;

@@ -29,3 +29,9 @@ int err_set_at(struct err *err, int code, const char *file, size_t line, size_t 
 void err_wrap(struct err *err, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /** "where: msg" or "msg" into `buf`, cut to fit; returns `buf`. */
 const char *err_text(const struct err *err, char *buf, size_t size);
+
+#ifdef __clang_analyzer__
+/* They return the code that they are given; the analyser does not look into another file. */
+#define err_set(err, code, ...)			    ((void)err_set(err, code, __VA_ARGS__), (code))
+#define err_set_at(err, code, file, line, col, ...) ((void)err_set_at(err, code, file, line, col, __VA_ARGS__), (code))
+#endif
