@@ -57,4 +57,12 @@
 #define LIMIT_HISTORY_DECISIONS	    32
 #define LIMIT_HISTORY_DAYS	    90
 
+/* The API server. */
+#define LIMIT_KUBECONFIG_BYTES	  (4 * MIB)  /* many clusters in one file, certificates inside */
+#define LIMIT_KUBE_OBJECT_BYTES	  (4 * MIB)  /* one object of an answer; etcd takes 1.5 MiB, the API server 3 */
+#define LIMIT_KUBE_OBJECT_TOKENS  200000     /* `{`, `[` and `,` of an object: json-c needs 260 bytes for each */
+#define LIMIT_KUBE_ENVELOPE_BYTES (64 * KIB) /* of a list without its items */
+#define LIMIT_KUBE_PLUGIN_BYTES	  (1 * MIB)  /* answer of a credential plugin */
+#define LIMIT_KUBE_NOTE_BYTES	  1024	     /* message of an event; the API server refuses more */
+
 #define LIMIT_LOG_LINE_BYTES (8 * KIB)
