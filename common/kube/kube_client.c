@@ -152,7 +152,7 @@ static void step_plugin(struct kube_client *self)
 {
 	struct err err = ERR_INIT;
 
-	if (self->plugin && kube_plugin_step(self->plugin, &err) < 0)
+	if (self->plugin && kube_plugin_step(self->plugin, self->now_ms(), &err) < 0)
 		fail_waiting(self, &err);
 }
 

@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STDERR_BYTES 4096
+#define STDERR_BYTES	 4096
+#define SHORTEST_LIFE_MS (5 * TIME_SECOND_MS)
 
 extern char **environ;
 
@@ -298,7 +299,7 @@ static void add_complaint(const struct kube_plugin *self, struct err *err)
 		snprintf(err->msg + have, sizeof(err->msg) - have, ": %.*s", (int)MIN(n, 200), text);
 }
 
-static int judge(struct kube_plugin *self, int wait_status, struct err *err)
+static int judge(struct kube_plugin *self, int wait_status, int64_t now_ms, struct err *err)
 {
 	const char *command = self->kubeconfig->exec->command;
 	struct kube_plugin_answer answer = {0};
@@ -324,13 +325,16 @@ static int judge(struct kube_plugin *self, int wait_status, struct err *err)
 	}
 	kube_plugin_answer_release(&self->kept);
 	self->kept = answer;
+	/* one that has expired already (clocks differ) is used all the same, or the plugin would run without end */
+	if (answer.expires_ms)
+		self->kept.expires_ms = MAX(answer.expires_ms, now_ms + SHORTEST_LIFE_MS);
 	self->credentials = (struct kube_credentials){answer.token, answer.cert_pem, answer.key_pem,
 						      ++self->generation};
 	self->has_credentials = true;
 	return 1;
 }
 
-int kube_plugin_step(struct kube_plugin *self, struct err *err)
+int kube_plugin_step(struct kube_plugin *self, int64_t now_ms, struct err *err)
 {
 	siginfo_t info = {.si_pid = 0};
 	int wait_status = 0, r;
@@ -351,7 +355,7 @@ int kube_plugin_step(struct kube_plugin *self, struct err *err)
 	while (waitpid(self->pid, &wait_status, 0) < 0 && errno == EINTR)
 		;
 	clear_child(self);
-	r = judge(self, wait_status, err);
+	r = judge(self, wait_status, now_ms, err);
 	forget_answer(self);
 	return r;
 }

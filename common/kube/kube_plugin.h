@@ -35,6 +35,6 @@ int kube_plugin_start(struct kube_plugin *self, struct err *err) ATTR_NODISCARD;
 size_t kube_plugin_fds(const struct kube_plugin *self, struct pollfd *fds);
 /** When it must be over, of time_monotonic_ms. */
 int64_t kube_plugin_deadline_ms(const struct kube_plugin *self);
-/** Go on with what is there, without waiting. @return 0 it still runs, or does not run at all; 1 it has answered;
- *  -errno it failed: err says how, with the first line of its standard error. */
-int kube_plugin_step(struct kube_plugin *self, struct err *err) ATTR_NODISCARD;
+/** Go on with what is there, without waiting. `now_ms`: wall clock. @return 0 it still runs, or does not run at all; 1
+ * it has answered; -errno it failed: err says how, with the first line of its standard error. */
+int kube_plugin_step(struct kube_plugin *self, int64_t now_ms, struct err *err) ATTR_NODISCARD;

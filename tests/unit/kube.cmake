@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(kubeconfig USES kube)
-memtamer_unit(kube_client SOURCES fake_api.c USES kube Threads::Threads)
-set_property(TEST unit-kube_client APPEND PROPERTY LABELS threads)
+foreach(name kube_client kube_plugin)
+  memtamer_unit(${name} SOURCES fake_api.c USES kube Threads::Threads)
+  set_property(TEST unit-${name} APPEND PROPERTY LABELS threads)
+endforeach()
