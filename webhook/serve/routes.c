@@ -45,7 +45,8 @@ void serve_release(struct serve *self)
 	*self = (struct serve){.metrics = NULL};
 }
 
-const char *serve_not_ready(struct serve *self)
+/* NULL when ready to decide, else what is missing. */
+static const char *serve_not_ready(struct serve *self)
 {
 	if (atomic_load(&self->is_draining))
 		return "draining";
