@@ -29,25 +29,28 @@ const char *codec_path(const char *path, const char *key, char *buf, size_t size
 static int get(const struct doc *object, const char *path, const char *key, enum doc_type type, const struct doc **ret,
 	       struct err *err)
 {
-	const struct doc *value;
+	const struct doc *value = NULL;
 	char where[160];
 
-	if (object && object->type != DOC_OBJECT)
-		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object, found %s", doc_type_name(object));
+	if (object && object->type != DOC_OBJECT) {
+		err_set_at(err, -EINVAL, path, 0, 0, "expected an object, found %s", doc_type_name(object));
+		return -EINVAL;
+	}
 	value = doc_member(object, key);
 	if (!value || value->type == DOC_NULL)
 		return CODEC_ABSENT;
-	if (value->type != type)
-		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
-				  "expected %s, found %s", doc_type_name(&(struct doc){.type = type}),
-				  doc_type_name(value));
+	if (value->type != type) {
+		err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0, "expected %s, found %s",
+			   doc_type_name(&(struct doc){.type = type}), doc_type_name(value));
+		return -EINVAL;
+	}
 	*ret = value;
 	return 0;
 }
 
 int codec_get_string(const struct doc *object, const char *path, const char *key, const char **ret, struct err *err)
 {
-	const struct doc *value;
+	const struct doc *value = NULL;
 	int r = get(object, path, key, DOC_STRING, &value, err);
 
 	if (!r)
@@ -71,7 +74,7 @@ int codec_head_decode(const struct doc *object, const char *kind, const char **r
 		      struct err *err)
 {
 	const struct doc *metadata;
-	const char *text;
+	const char *text = NULL;
 	int r;
 
 	r = codec_get_string(object, "", "apiVersion", &text, err);
@@ -99,7 +102,7 @@ int codec_head_decode(const struct doc *object, const char *kind, const char **r
 int codec_get_text(const struct doc *object, const char *path, const char *key, size_t max, const char **ret,
 		   struct err *err)
 {
-	const struct doc *value;
+	const struct doc *value = NULL;
 	char where[160];
 	int r = get(object, path, key, DOC_STRING, &value, err);
 
@@ -115,7 +118,7 @@ int codec_get_text(const struct doc *object, const char *path, const char *key, 
 int codec_get_texts(const struct doc *object, const char *path, const char *key, size_t max_items, size_t max,
 		    const char **ret, size_t *ret_n, struct err *err)
 {
-	const struct doc *array;
+	const struct doc *array = NULL;
 	char where[160];
 	size_t n = 0;
 	int r = codec_get_array(object, path, key, &array, err);

@@ -52,6 +52,8 @@ static const struct codec_field decision_fields[] = {
 static const struct codec_field history_fields[] = {
 	CODEC_FIELD(struct history, dropped_until_ms, "droppedUntil", CODEC_TIME,
 		    "Latest start among the runs that fell out of the list."),
+	CODEC_FIELD(struct history, dropped_uid, "droppedUid", CODEC_TEXT,
+		    "Greatest uid among the runs that fell out and started then."),
 };
 
 /* A list of flat objects. */
@@ -332,9 +334,10 @@ static void encode_dropped(const struct history *self, struct history_shown show
 	struct history head = {.dropped_until_ms = self->dropped_until_ms};
 	const char *inner = "";
 
+	memcpy(head.dropped_uid, self->dropped_uid, sizeof(head.dropped_uid));
 	for (size_t i = 0; i < shown.first_run; i++) {
 		history_aggregate_add(&dropped, &self->runs.items[i]);
-		head.dropped_until_ms = MAX(head.dropped_until_ms, self->runs.items[i].start_ms);
+		history_mark_dropped(&head, &self->runs.items[i]);
 	}
 	codec_encode(history_fields, ARRAY_LEN(history_fields), &head, NULL, buf, comma);
 	codec_key(buf, comma, "dropped");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* history_internal: runs of a history as JSON, of run_codec.c for history_codec.c. */
+/* history_internal: what the files of a history share: runs as JSON (run_codec.c), what fell out (history.c). */
 #include "k8s/doc.h"
 #include "model/history.h"
 
@@ -14,3 +14,5 @@ int run_decode(const struct doc *item, const char *path, struct run *run, struct
 void run_encode(const struct run *run, bool has_curve, struct strbuf *buf);
 /** Is there a curve that can be written? */
 bool run_has_curve(const struct run *run);
+/** Remember that this run fell out of the list. */
+void history_mark_dropped(struct history *self, const struct run *run);
