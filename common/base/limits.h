@@ -13,9 +13,8 @@
 #define LIMIT_REVIEWS_TOTAL_BYTES (32 * MIB) /* all connections together; beyond that 503 */
 #define LIMIT_REVIEW_DEPTH	  64	     /* a pod with managedFields is 18 deep */
 #define LIMIT_REVIEW_TOKENS	  1000000    /* `{`, `[` and `,` of a body: bounds the work of a scan */
-#define LIMIT_PROJECTED_BYTES	  (1 * MIB)  /* what is left after projection; json-c needs 11 times that */
-#define LIMIT_PROJECTED_TOKENS	  65536
-#define LIMIT_POD_CONTAINERS	  128 /* containers and init containers of a pod that we size */
+#define LIMIT_PROJECTED_TOKENS	  65536	     /* values that are kept of a document */
+#define LIMIT_POD_CONTAINERS	  128	     /* containers and init containers of a pod that we size */
 #define LIMIT_PATCH_OPS		  1024
 #define LIMIT_RESPONSE_BYTES	  (256 * KIB)
 #define LIMIT_WARNINGS		  10
@@ -42,7 +41,8 @@
 #define LIMIT_COLLECTOR_BYTES	  (512 * MIB) /* state of runs that are not over */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */
-#define LIMIT_PROFILE_BYTES	    1024 /* spec + status with one variant; 512 more for each further one */
+#define LIMIT_OBJECT_DOC_BYTES	    (8 * MIB) /* an object taken apart to be decoded */
+#define LIMIT_PROFILE_BYTES	    1024      /* spec + status with one variant; 512 more for each further one */
 #define LIMIT_PROFILE_VARIANTS	    4
 #define LIMIT_PROFILE_ALIASES	    8
 #define LIMIT_PROFILE_VARIANT_BYTES 512

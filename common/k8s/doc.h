@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* doc: the part of a JSON document that we read, as a small tree in an arena. Private to k8s/.
+/* doc: the part of a JSON document that we read, as a small tree in an arena. For the decoders of k8s/ and model/.
  * Built by one allow-list either from text (the admission path: json-c would take longer than all the rest together) or
  * from a json-c tree (manifests, offline review), so that both sides see the same. Decoders work on docs only; strings
  * of a doc are NUL-terminated, live in its arena, and decoders hand them on without a copy. */
@@ -42,9 +42,8 @@ struct allow_field {
 };
 
 /* The allow-list (allow.c). */
-extern const struct allow allow_pod;	  /* a Pod or pod template */
-extern const struct allow allow_review;	  /* an AdmissionReview with a pod */
-extern const struct allow allow_envelope; /* the same without the object */
+extern const struct allow allow_pod;	/* a Pod or pod template */
+extern const struct allow allow_review; /* an AdmissionReview with a pod */
 
 /* Makes the nodes and texts of one doc; zeroed but for the arena. */
 struct doc_builder {

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "model/codec.h"
+#include "model/codec_internal.h"
 
-#include "base/limits.h"
 #include "base/timefmt.h"
 #include "k8s/quantity.h"
 #include "model/profile.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-
-/* Every type's value as one of these, so that comparing and copying need no case of their own. */
-struct codec_value {
-	int64_t number;
-	double real;
-	const char *text;
-};
 
 static struct codec_value codec_load(const struct codec_field *field, const void *self)
 {
@@ -54,7 +44,15 @@ static struct codec_value codec_load(const struct codec_field *field, const void
 	return value;
 }
 
-static void codec_store(const struct codec_field *field, void *self, struct codec_value value)
+static void store_text(char *at, size_t size, const char *text)
+{
+	size_t n = strnlen(text, size - 1);
+
+	memcpy(at, text, n);
+	at[n] = '\0';
+}
+
+void codec_store(const struct codec_field *field, void *self, struct codec_value value)
 {
 	char *at = (char *)self + field->offset;
 
@@ -81,7 +79,7 @@ static void codec_store(const struct codec_field *field, void *self, struct code
 		*(double *)(void *)at = value.real;
 		break;
 	case CODEC_TEXT:
-		snprintf(at, field->size, "%s", value.text ? value.text : "");
+		store_text(at, field->size, value.text ? value.text : "");
 		break;
 	case CODEC_NAME:
 		*(const char **)(void *)at = value.text ? value.text : "unknown";
@@ -111,216 +109,6 @@ void codec_reset(const struct codec_field *fields, size_t n, void *self)
 {
 	for (size_t i = 0; i < n; i++)
 		codec_store(&fields[i], self, (struct codec_value){.number = fields[i].absent});
-}
-
-static const char *codec_path(const char *path, const char *key, char *buf, size_t size)
-{
-	snprintf(buf, size, "%s%s%s", path, *path ? "." : "", key);
-	return buf;
-}
-
-/* 0, 1: not a quantity, 2: negative. */
-static int parse_bytes(const char *text, int64_t *ret)
-{
-	struct quantity quantity;
-	int64_t value;
-
-	if (quantity_parse(text, strlen(text), &quantity, NULL))
-		return 1;
-	value = quantity_value(&quantity);
-	if (value < 0)
-		return 2;
-	*ret = value;
-	return 0;
-}
-
-static const char *bytes_error(int r)
-{
-	return r == 1 ? "not a quantity:" : "negative:";
-}
-
-int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err)
-{
-	int r = parse_bytes(text, ret);
-
-	return r ? err_set_at(err, -EINVAL, path, 0, 0, "%s \"%.60s\"", bytes_error(r), text) : 0;
-}
-
-/* From 1970 to 9999: what time_render writes with four digits of a year. */
-static bool is_writable_time(int64_t time_ms)
-{
-	return time_ms >= 0 && time_ms <= 253402300799999;
-}
-
-static int codec_parse_date(const char *text, int64_t *ret)
-{
-	char full[TIME_TEXT_BYTES];
-	int64_t time_ms;
-
-	if (strlen(text) != 10)
-		return -EINVAL;
-	snprintf(full, sizeof(full), "%sT00:00:00Z", text);
-	if (time_parse(full, strlen(full), &time_ms) || !is_writable_time(time_ms))
-		return -EINVAL;
-	*ret = time_ms / TIME_DAY_MS;
-	return 0;
-}
-
-static int codec_find_name(const struct codec_field *field, const char *text)
-{
-	for (size_t i = 0; i < field->n_names; i++)
-		if (field->names[i] && streq(field->names[i], text))
-			return (int)i;
-	return -1;
-}
-
-/* An error at path.key. The path is put together only here: a decoder that meets no error formats nothing. */
-static int field_error(struct err *err, const char *path, const struct codec_field *field, const char *what,
-		       const char *found)
-{
-	char where[160];
-
-	return err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
-			  found ? "%s \"%.60s\"" : "%s", what, found);
-}
-
-/* What a string member says. */
-static int codec_parse_text(const struct codec_field *field, const char *text, const char *path,
-			    struct codec_value *value, struct err *err)
-{
-	int index;
-
-	switch (field->type) {
-	case CODEC_BYTES:
-		index = parse_bytes(text, &value->number);
-		return index ? field_error(err, path, field, bytes_error(index), text) : 0;
-	case CODEC_TIME:
-		return time_parse(text, strlen(text), &value->number) || !is_writable_time(value->number)
-			       ? field_error(err, path, field, "not a time:", text)
-			       : 0;
-	case CODEC_DURATION:
-		return duration_parse(text, strlen(text), &value->number)
-			       ? field_error(err, path, field, "not a duration:", text)
-			       : 0;
-	case CODEC_DATE:
-		return codec_parse_date(text, &value->number) ? field_error(err, path, field, "not a date:", text) : 0;
-	case CODEC_ENUM:
-	case CODEC_ENUM8:
-		value->number = codec_find_name(field, text);
-		return value->number < 0 ? field_error(err, path, field, "unknown value", text) : 0;
-	case CODEC_NAME:
-		index = codec_find_name(field, text);
-		value->text = index < 0 ? "unknown" : field->names[index];
-		return 0;
-	default:
-		value->text = text;
-		return strlen(text) >= field->size ? field_error(err, path, field, "too long:", text) : 0;
-	}
-}
-
-static int codec_parse_flags(const struct codec_field *field, struct json_object *array, const char *path,
-			     struct codec_value *value, struct err *err)
-{
-	for (size_t i = 0; i < json_object_array_length(array); i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		int bit;
-
-		if (!json_object_is_type(item, json_type_string))
-			return field_error(err, path, field, "expected strings", NULL);
-		bit = codec_find_name(field, json_object_get_string(item));
-		if (bit >= 0)
-			value->number |= (int64_t)1 << bit;
-	}
-	return 0;
-}
-
-static enum json_type codec_json_type(enum codec_type type)
-{
-	switch (type) {
-	case CODEC_INT64:
-	case CODEC_INT32:
-		return json_type_int;
-	case CODEC_DOUBLE:
-		return json_type_double;
-	case CODEC_BOOL:
-		return json_type_boolean;
-	case CODEC_FLAGS8:
-		return json_type_array;
-	default:
-		return json_type_string;
-	}
-}
-
-/* One member into `value`. 0 or -EINVAL. */
-static int codec_parse(const struct codec_field *field, struct json_object *member, const char *path,
-		       struct codec_value *value, struct err *err)
-{
-	enum json_type type = codec_json_type(field->type), found = json_object_get_type(member);
-	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
-
-	if (found != type && !(type == json_type_double && found == json_type_int))
-		return field_error(err, path, field, "wrong type:", json_type_to_name(found));
-	switch (type) {
-	case json_type_int:
-		value->number = json_object_get_int64(member);
-		if (value->number > most || (value->number < 0 && value->number != field->absent))
-			return field_error(err, path, field, "out of range:", json_object_get_string(member));
-		return 0;
-	case json_type_double:
-		value->real = json_object_get_double(member);
-		return isfinite(value->real) ? 0 : field_error(err, path, field, "not a finite number", NULL);
-	case json_type_boolean:
-		value->number = json_object_get_boolean(member);
-		return 0;
-	case json_type_array:
-		return codec_parse_flags(field, member, path, value, err);
-	default:
-		return codec_parse_text(field, json_object_get_string(member), path, value, err);
-	}
-}
-
-/* The field of a key. Members mostly come in the table's order: start where the last one was found. */
-static const struct codec_field *find_field(const struct codec_field *fields, size_t n, const char *key, size_t *next)
-{
-	for (size_t k = 0; k < n; k++) {
-		size_t i = *next + k < n ? *next + k : *next + k - n;
-
-		if (streq(fields[i].key, key)) {
-			*next = i + 1 < n ? i + 1 : 0;
-			return &fields[i];
-		}
-	}
-	return NULL;
-}
-
-/* Walks the members instead of looking each field up: json-c hashes a key for every look-up, and a profile has sixty.
- */
-int codec_decode(const struct codec_field *fields, size_t n, struct json_object *object, const char *path, void *self,
-		 struct err *err)
-{
-	struct json_object_iterator at, end;
-	size_t next = 0;
-
-	if (!object)
-		return 0;
-	if (!json_object_is_type(object, json_type_object))
-		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	at = json_object_iter_begin(object);
-	end = json_object_iter_end(object);
-	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
-		struct json_object *member = json_object_iter_peek_value(&at);
-		const struct codec_field *field = find_field(fields, n, json_object_iter_peek_name(&at), &next);
-		struct codec_value value = {0};
-		int r;
-
-		if (!field || !member)
-			continue;
-		r = codec_parse(field, member, path, &value, err);
-		if (r)
-			return r;
-		codec_store(field, self, value);
-	}
-	return 0;
 }
 
 void codec_key(struct strbuf *buf, const char **comma, const char *key)
@@ -420,6 +208,14 @@ void codec_encode(const struct codec_field *fields, size_t n, const void *self, 
 	}
 }
 
+bool codec_same(const struct codec_field *fields, size_t n, const void *a, const void *b)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!codec_equal(&fields[i], codec_load(&fields[i], a), codec_load(&fields[i], b)))
+			return false;
+	return true;
+}
+
 void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name, const char *name)
 {
 	const char *comma = "";
@@ -428,75 +224,4 @@ void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name
 	codec_text(buf, &comma, "namespace", namespace_name);
 	codec_text(buf, &comma, "name", name);
 	strbuf_addc(buf, '}');
-}
-
-int codec_head_decode(struct json_object *object, const char *kind, const char **ret_namespace, const char **ret_name,
-		      struct err *err)
-{
-	struct json_object *metadata;
-	const char *text;
-	int r;
-
-	r = json_get_string(object, "", "apiVersion", &text, err);
-	if (r < 0)
-		return r;
-	if (r || !streq(text, PROFILE_API_VERSION))
-		return err_set_at(err, -EINVAL, "apiVersion", 0, 0, "expected %s, found \"%.60s\"", PROFILE_API_VERSION,
-				  r ? "" : text);
-	r = json_get_string(object, "", "kind", &text, err);
-	if (r < 0)
-		return r;
-	if (r || !streq(text, kind))
-		return err_set_at(err, -EINVAL, "kind", 0, 0, "expected %s, found \"%.60s\"", kind, r ? "" : text);
-	r = json_get_object(object, "", "metadata", &metadata, err);
-	if (r)
-		return r < 0 ? r : err_set_at(err, -EINVAL, "metadata", 0, 0, "missing");
-	r = codec_get_text(metadata, "metadata", "namespace", LIMIT_NAMESPACE_BYTES, ret_namespace, err);
-	if (!r)
-		r = codec_get_text(metadata, "metadata", "name", LIMIT_NAME_BYTES, ret_name, err);
-	if (!r && !**ret_name)
-		r = err_set_at(err, -EINVAL, "metadata.name", 0, 0, "missing");
-	return r;
-}
-
-int codec_get_text(struct json_object *object, const char *path, const char *key, size_t max, const char **ret,
-		   struct err *err)
-{
-	char where[160];
-	int r = json_get_string(object, path, key, ret, err);
-
-	if (r < 0)
-		return r;
-	if (r)
-		*ret = "";
-	if (strlen(*ret) > max)
-		return err_set_at(err, -EINVAL, codec_path(path, key, where, sizeof(where)), 0, 0,
-				  "longer than %zu bytes", max);
-	return 0;
-}
-
-int codec_get_texts(struct json_object *object, const char *path, const char *key, size_t max_items, size_t max,
-		    const char **ret, size_t *ret_n, struct err *err)
-{
-	struct json_object *array;
-	char where[160];
-	int r = json_get_array(object, path, key, &array, err);
-
-	*ret_n = 0;
-	if (r)
-		return r < 0 ? r : 0;
-	codec_path(path, key, where, sizeof(where));
-	if (json_object_array_length(array) > max_items)
-		return err_set_at(err, -EINVAL, where, 0, 0, "more than %zu items", max_items);
-	for (size_t i = 0; i < json_object_array_length(array); i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-
-		if (!json_object_is_type(item, json_type_string))
-			return err_set_at(err, -EINVAL, where, 0, 0, "expected strings");
-		ret[i] = json_object_get_string(item);
-		if (strlen(ret[i]) > max)
-			return err_set_at(err, -EINVAL, where, 0, 0, "longer than %zu bytes", max);
-	}
-	*ret_n = json_object_array_length(array);
-	return 0;
 }

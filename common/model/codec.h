@@ -5,8 +5,8 @@
  * not written, and a missing member leaves the struct as it is (codec_reset sets the absent values first).
  * Private to the layer model. Any thread. */
 #include "base/err.h"
-#include "base/json.h"
 #include "base/strbuf.h"
+#include "k8s/doc.h"
 
 #include <stdint.h>
 
@@ -56,15 +56,33 @@ struct codec_field {
 		.n_names = ARRAY_LEN(names_), .help = (help_)                                                          \
 	}
 
+/** All of a JSON object as a doc in the arena: from text (a store holds 100,000 of them), or from a json-c tree.
+ *  @return 0; -EINVAL; -E2BIG; -ENOMEM. */
+int codec_doc_read(const char *text, size_t n, struct arena *arena, struct doc *ret, struct err *err) ATTR_NODISCARD;
+int codec_doc_of_json(struct json_object *object, struct arena *arena, struct doc *ret, struct err *err) ATTR_NODISCARD;
+
+/** Members by type; `object` may be NULL (nothing is there). A null member is absent.
+ *  @return 0; CODEC_ABSENT with *ret untouched; -EINVAL with `path`.`key` in err. */
+enum { CODEC_ABSENT = 1 };
+int codec_get_string(const struct doc *object, const char *path, const char *key, const char **ret,
+		     struct err *err) ATTR_NODISCARD;
+int codec_get_object(const struct doc *object, const char *path, const char *key, const struct doc **ret,
+		     struct err *err) ATTR_NODISCARD;
+int codec_get_array(const struct doc *object, const char *path, const char *key, const struct doc **ret,
+		    struct err *err) ATTR_NODISCARD;
+/** A number without fraction and exponent; cut to int64. */
+bool codec_is_integer(const struct doc *value, int64_t *ret);
 /** Set every figure of the table to its absent value. */
 void codec_reset(const struct codec_field *fields, size_t n, void *self);
 /** Read the members that are there. @return 0 or -EINVAL with the field's path in err. */
-int codec_decode(const struct codec_field *fields, size_t n, struct json_object *object, const char *path, void *self,
+int codec_decode(const struct codec_field *fields, size_t n, const struct doc *object, const char *path, void *self,
 		 struct err *err) ATTR_NODISCARD;
 /** Append `"key":value` for every figure that is not absent; `*comma` is "" before the first member, "," after.
  *  With a baseline a figure is left out when it equals the baseline's, instead. */
 void codec_encode(const struct codec_field *fields, size_t n, const void *self, const void *baseline,
 		  struct strbuf *buf, const char **comma);
+/** Are all figures of the table the same in both? */
+bool codec_same(const struct codec_field *fields, size_t n, const void *a, const void *b);
 /** Append `"key":` with the comma before it. */
 void codec_key(struct strbuf *buf, const char **comma, const char *key);
 /** Append `"key":"text"`; nothing when the text is NULL or "". */
@@ -75,13 +93,13 @@ void codec_texts(struct strbuf *buf, const char **comma, const char *key, const 
  */
 void codec_head(struct strbuf *buf, const char *kind, const char *namespace_name, const char *name);
 /** Check apiVersion and kind, read metadata. Borrowed text; `*ret_namespace` is "" when absent. */
-int codec_head_decode(struct json_object *object, const char *kind, const char **ret_namespace, const char **ret_name,
+int codec_head_decode(const struct doc *object, const char *kind, const char **ret_namespace, const char **ret_name,
 		      struct err *err) ATTR_NODISCARD;
 /** A Quantity string as bytes >= 0. */
 int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err) ATTR_NODISCARD;
 /** Member text of at most `max` bytes, "" when absent. Borrowed. */
-int codec_get_text(struct json_object *object, const char *path, const char *key, size_t max, const char **ret,
+int codec_get_text(const struct doc *object, const char *path, const char *key, size_t max, const char **ret,
 		   struct err *err) ATTR_NODISCARD;
 /** Array of strings of at most `max_items` items of at most `max` bytes each. Borrowed. */
-int codec_get_texts(struct json_object *object, const char *path, const char *key, size_t max_items, size_t max,
+int codec_get_texts(const struct doc *object, const char *path, const char *key, size_t max_items, size_t max,
 		    const char **ret, size_t *ret_n, struct err *err) ATTR_NODISCARD;

@@ -1,51 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MemoryHistory as JSON. The tables below are the object's documentation; order is the order of writing. */
 #include "base/limits.h"
-#include "k8s/quantity.h"
 #include "model/codec.h"
-#include "model/history.h"
+#include "model/history_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const char *const chosen_by_names[] = {"user", "memtamer", "unknown"};
-static const char *const source_names[] = {"query", "remote-read", "pods", "trace"};
-/* The ladder of policy.h, which lies above this layer. */
-static const char *const rung_names[] = {"off", "observe", "fill", "raise", "enforce"};
-
-#define F(member, key, type, help)		   CODEC_FIELD(struct run, member, key, type, help)
-#define FN(member, key, type, absent, names, help) CODEC_FIELD_NAMES(struct run, member, key, type, absent, names, help)
-static const struct codec_field run_fields[] = {
-	F(uid, "uid", CODEC_TEXT, "Stable id: a run is counted once."),
-	F(name, "name", CODEC_TEXT, "Root owner's name."),
-	F(variant, "variant", CODEC_TEXT, "Image, arguments and world size."),
-	FN(outcome, "outcome", CODEC_ENUM, OUTCOME_UNKNOWN, outcome_names, "How it ended."),
-	F(start_ms, "start", CODEC_TIME, "Start of the first attempt."),
-	F(duration_ms, "duration", CODEC_DURATION, "All attempts together."),
-	F(attempts, "attempts", CODEC_INT32, "Tries of the run."),
-	F(ranks, "ranks", CODEC_INT32, "Pods of an attempt that were seen."),
-	F(world_size, "world", CODEC_INT32, "Pods of an attempt that there should be."),
-	F(accelerators_milli, "acceleratorsMilli", CODEC_INT64, "Accelerators of one pod, in thousandths."),
-	F(request_bytes, "request", CODEC_BYTES, "Memory request of the last attempt."),
-	F(limit_bytes, "limit", CODEC_BYTES, "Memory limit of the last attempt."),
-	FN(chosen_by, "by", CODEC_ENUM, CHOSEN_BY_UNKNOWN, chosen_by_names, "Who chose request and limit."),
-	FN(mode, "mode", CODEC_ENUM, -1, rung_names, "Mode at work when memtamer chose."),
-	F(peak_bytes, "peak", CODEC_BYTES, "Greatest working set of any rank."),
-	F(peak_rss_bytes, "rss", CODEC_BYTES, "Greatest anonymous memory."),
-	F(peak_active_file_bytes, "activeFile", CODEC_BYTES, "Greatest active page cache."),
-	F(median_bytes, "median", CODEC_BYTES, "Time-weighted median of the working set."),
-	F(p95_bytes, "p95", CODEC_BYTES, "Time-weighted 95th percentile."),
-	F(min_rank_peak_bytes, "minRankPeak", CODEC_BYTES, "Smallest peak among the ranks."),
-	F(peak_ephemeral_bytes, "ephemeral", CODEC_BYTES, "Greatest ephemeral-storage use."),
-	F(is_whole, "whole", CODEC_BOOL, "Completed, with usage seen from start to end."),
-	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
-	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),
-	F(samples, "samples", CODEC_INT64, "Samples seen."),
-	FN(source, "source", CODEC_NAME, 0, source_names, "Where the figures come from."),
-};
-#undef F
-#undef FN
 
 #define F(member, key, type) CODEC_FIELD(struct history_aggregate, member, key, type, NULL)
 static const struct codec_field aggregate_fields[] = {
@@ -68,7 +29,8 @@ static const struct codec_field aggregate_fields[] = {
 
 static const struct codec_field day_fields[] = {
 	CODEC_FIELD(struct history_day, day, "day", CODEC_DATE, "UTC day."),
-	CODEC_FIELD_NAMES(struct history_day, mode, "mode", CODEC_ENUM, -1, rung_names, "Mode at work that day."),
+	CODEC_FIELD_NAMES(struct history_day, mode, "mode", CODEC_ENUM, -1, history_rung_names,
+			  "Mode at work that day."),
 	CODEC_FIELD(struct history_day, runs, "runs", CODEC_INT32, "Runs that ended."),
 	CODEC_FIELD(struct history_day, oom_kills, "ooms", CODEC_INT32, "Runs that were OOM-killed."),
 	CODEC_FIELD(struct history_day, evictions, "evicted", CODEC_INT32, "Runs that were evicted."),
@@ -90,106 +52,41 @@ static const struct codec_field decision_fields[] = {
 static const struct codec_field history_fields[] = {
 	CODEC_FIELD(struct history, dropped_until_ms, "droppedUntil", CODEC_TIME,
 		    "Latest start among the runs that fell out of the list."),
+	CODEC_FIELD(struct history, dropped_uid, "droppedUid", CODEC_TEXT,
+		    "Greatest uid among the runs that fell out and started then."),
 };
+
+/* A list of flat objects. */
+struct list_table {
+	const char *key;
+	const struct codec_field *fields;
+	size_t n_fields, item_bytes, max;
+};
+
+static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
+					     LIMIT_HISTORY_DAYS};
+static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
+						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
 
 /* ---- decoding ---- */
 
-#define KILLED_WITHOUT_LIMIT "none"
-
-static int decode_killed_limits(struct json_object *item, const char *path, struct run *run, struct err *err)
-{
-	const char *texts[RUN_KILLED_LIMITS];
-	size_t n;
-	int r = codec_get_texts(item, path, "killedAt", RUN_KILLED_LIMITS, QUANTITY_TEXT_BYTES, texts, &n, err);
-
-	for (size_t i = 0; !r && i < n; i++) {
-		if (streq(texts[i], KILLED_WITHOUT_LIMIT))
-			run->killed_limits[i] = -1;
-		else
-			r = codec_parse_bytes(texts[i], path, &run->killed_limits[i], err);
-	}
-	run->n_killed_limits = (int)n;
-	return r;
-}
-
-static int64_t of_permille(int64_t permille, int64_t peak)
-{
-	return (int64_t)(((__int128)permille * peak + 500) / 1000);
-}
-
-static int64_t to_permille(int64_t bytes, int64_t peak)
-{
-	int64_t permille = (int64_t)(((__int128)MAX(bytes, 0) * 1000 + peak / 2) / peak);
-
-	return MIN(permille, 1000);
-}
-
-/* One half of a curve; both must be equally long. */
-static int decode_curve(struct json_object *item, const char *path, const char *key, int64_t peak, int64_t *points,
-			int *n, struct err *err)
-{
-	struct json_object *array;
-	size_t count;
-	int r = json_get_array(item, path, key, &array, err);
-
-	*n = 0;
-	if (r)
-		return r < 0 ? r : 0;
-	count = json_object_array_length(array);
-	if (count > LIMIT_CURVE_POINTS)
-		return err_set_at(err, -EINVAL, path, 0, 0, "%s: more than %d points", key, LIMIT_CURVE_POINTS);
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *point = json_object_array_get_idx(array, i);
-		int64_t permille = json_object_is_type(point, json_type_int) ? json_object_get_int64(point) : -1;
-
-		if (permille < 0 || permille > 1000)
-			return err_set_at(err, -EINVAL, path, 0, 0, "%s: expected integers of 0 to 1000", key);
-		points[i] = of_permille(permille, peak);
-	}
-	*n = (int)count;
-	return 0;
-}
-
-static int decode_run(struct json_object *item, const char *path, struct run *run, struct err *err)
-{
-	int n_mean, r;
-
-	*run = (struct run){0};
-	codec_reset(run_fields, ARRAY_LEN(run_fields), run);
-	r = codec_decode(run_fields, ARRAY_LEN(run_fields), item, path, run, err);
-	if (!r && !*run->uid)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "uid: missing");
-	if (!r)
-		r = decode_killed_limits(item, path, run, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMax", run->peak_bytes, run->curve_max, &run->n_curve, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMean", run->peak_bytes, run->curve_mean, &n_mean, err);
-	if (!r && n_mean != run->n_curve)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "curveMax and curveMean differ in length");
-	return r;
-}
-
-/* The i-th object of spec.`key`, with its path. `*ret_item` stays NULL behind the last. */
-static int list_item(struct json_object *spec, const char *key, size_t max, size_t i, struct json_object **ret_item,
+/* The i-th object of spec.`key`, with its path, by the one before it. `*item` is NULL behind the last. */
+static int list_item(const struct doc *spec, const char *key, size_t max, size_t i, const struct doc **item,
 		     char path[64], struct err *err)
 {
-	struct json_object *array;
-	int r = json_get_array(spec, "spec", key, &array, err);
+	const struct doc *array = NULL;
+	int r = i ? 0 : codec_get_array(spec, "spec", key, &array, err);
 
-	*ret_item = NULL;
 	snprintf(path, 64, "spec.%s", key);
-	if (r)
-		return r < 0 ? r : 0;
-	if (json_object_array_length(array) > max)
+	if (r < 0)
+		return r;
+	if (array && array->n_items > max)
 		return err_set_at(err, -EINVAL, path, 0, 0, "more than %zu items", max);
-	if (i >= json_object_array_length(array))
+	*item = i ? (*item)->next : array ? array->first : NULL;
+	if (!*item)
 		return 0;
 	snprintf(path, 64, "spec.%s[%zu]", key, i);
-	*ret_item = json_object_array_get_idx(array, i);
-	if (!json_object_is_type(*ret_item, json_type_object))
-		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	return 0;
+	return (*item)->type == DOC_OBJECT ? 0 : err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
 }
 
 static int no_memory(struct err *err)
@@ -197,9 +94,9 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static int decode_runs(struct json_object *spec, struct history *self, struct err *err)
+static int decode_runs(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *item;
+	const struct doc *item = NULL;
 	struct run run;
 	char path[64];
 
@@ -208,7 +105,7 @@ static int decode_runs(struct json_object *spec, struct history *self, struct er
 
 		if (r || !item)
 			return r;
-		r = decode_run(item, path, &run, err);
+		r = run_decode(item, path, &run, err);
 		if (r)
 			return r;
 		if (history_add_run(self, &run))
@@ -216,46 +113,50 @@ static int decode_runs(struct json_object *spec, struct history *self, struct er
 	}
 }
 
-static int decode_days(struct json_object *spec, struct history *self, struct err *err)
+/* The same as list_item(), and what the object holds into `self`. */
+static int decode_item(const struct list_table *table, const struct doc *spec, size_t i, const struct doc **item,
+		       void *self, struct err *err)
 {
-	struct json_object *item;
 	char path[64];
+	int r = list_item(spec, table->key, table->max, i, item, path, err);
+
+	if (r || !*item)
+		return r;
+	codec_reset(table->fields, table->n_fields, self);
+	return codec_decode(table->fields, table->n_fields, *item, path, self, err);
+}
+
+static int decode_days(const struct doc *spec, struct history *self, struct err *err)
+{
+	const struct doc *item = NULL;
 
 	for (size_t i = 0;; i++) {
 		struct history_day day = {0};
-		int r = list_item(spec, "days", LIMIT_HISTORY_DAYS, i, &item, path, err);
+		int r = decode_item(&days_table, spec, i, &item, &day, err);
 
 		if (r || !item)
-			return r;
-		codec_reset(day_fields, ARRAY_LEN(day_fields), &day);
-		r = codec_decode(day_fields, ARRAY_LEN(day_fields), item, path, &day, err);
-		if (r)
 			return r;
 		if (vec_push(&self->days, day))
 			return no_memory(err);
 	}
 }
 
-static int decode_decisions(struct json_object *spec, struct history *self, struct err *err)
+static int decode_decisions(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *item;
-	char path[64];
+	const struct doc *item = NULL;
 
 	for (size_t i = 0;; i++) {
 		struct history_decision decision = {0};
-		int r = list_item(spec, "decisions", LIMIT_HISTORY_DECISIONS, i, &item, path, err);
+		int r = decode_item(&decisions_table, spec, i, &item, &decision, err);
 
 		if (r || !item)
-			return r;
-		r = codec_decode(decision_fields, ARRAY_LEN(decision_fields), item, path, &decision, err);
-		if (r)
 			return r;
 		if (vec_push(&self->decisions, decision))
 			return no_memory(err);
 	}
 }
 
-static int decode_name(struct json_object *spec, const char *key, size_t max, char **ret, struct err *err)
+static int decode_name(const struct doc *spec, const char *key, size_t max, char **ret, struct err *err)
 {
 	const char *text;
 	char *copy;
@@ -271,7 +172,7 @@ static int decode_name(struct json_object *spec, const char *key, size_t max, ch
 	return 0;
 }
 
-static int decode_names(struct json_object *spec, struct history *self, struct err *err)
+static int decode_names(const struct doc *spec, struct history *self, struct err *err)
 {
 	const char *aliases[LIMIT_PROFILE_ALIASES];
 	size_t n;
@@ -289,10 +190,10 @@ static int decode_names(struct json_object *spec, struct history *self, struct e
 	return r;
 }
 
-static int decode_usage(struct json_object *spec, struct history *self, struct err *err)
+static int decode_usage(const struct doc *spec, struct history *self, struct err *err)
 {
 	const char *text;
-	int r = json_get_string(spec, "spec", "usage", &text, err);
+	int r = codec_get_string(spec, "spec", "usage", &text, err);
 
 	if (r)
 		return r < 0 ? r : 0;
@@ -302,10 +203,10 @@ static int decode_usage(struct json_object *spec, struct history *self, struct e
 	return r ? err_set_at(err, r, "spec.usage", 0, 0, "not a sketch") : 0;
 }
 
-static int decode_dropped(struct json_object *spec, struct history *self, struct err *err)
+static int decode_dropped(const struct doc *spec, struct history *self, struct err *err)
 {
-	struct json_object *dropped = NULL;
-	int r = json_get_object(spec, "spec", "dropped", &dropped, err);
+	const struct doc *dropped = NULL;
+	int r = codec_get_object(spec, "spec", "dropped", &dropped, err);
 
 	if (r < 0)
 		return r;
@@ -314,10 +215,10 @@ static int decode_dropped(struct json_object *spec, struct history *self, struct
 	return r;
 }
 
-int history_decode(struct json_object *object, struct history **ret, struct err *err)
+static int decode_history(const struct doc *object, struct history **ret, struct err *err)
 {
 	CLEANUP(history_freep) struct history *self = NULL;
-	struct json_object *spec = NULL;
+	const struct doc *spec = NULL;
 	const char *namespace_name, *name;
 	int64_t until_ms;
 	int r = codec_head_decode(object, "MemoryHistory", &namespace_name, &name, err);
@@ -327,7 +228,7 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 	self = history_new(namespace_name, name);
 	if (!self)
 		return no_memory(err);
-	r = json_get_object(object, "", "spec", &spec, err);
+	r = codec_get_object(object, "", "spec", &spec, err);
 	if (r >= 0)
 		r = decode_names(spec, self, err);
 	if (!r)
@@ -352,49 +253,24 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 	return 0;
 }
 
+int history_read(const char *text, size_t n, struct arena *scratch, struct history **ret, struct err *err)
+{
+	struct doc doc;
+	int r = codec_doc_read(text, n, scratch, &doc, err);
+
+	return r ? r : decode_history(&doc, ret, err);
+}
+
+int history_decode(struct json_object *object, struct history **ret, struct err *err)
+{
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct doc doc;
+	int r = codec_doc_of_json(object, &scratch, &doc, err);
+
+	return r ? r : decode_history(&doc, ret, err);
+}
+
 /* ---- encoding ---- */
-
-static void encode_killed_limits(const struct run *run, struct strbuf *buf, const char **comma)
-{
-	char text[QUANTITY_TEXT_BYTES];
-
-	if (!run->n_killed_limits)
-		return;
-	codec_key(buf, comma, "killedAt");
-	for (int i = 0; i < run->n_killed_limits; i++)
-		strbuf_addf(buf, "%s\"%s\"", i ? "," : "[",
-			    run->killed_limits[i] < 0 ? KILLED_WITHOUT_LIMIT
-						      : quantity_render_bytes(run->killed_limits[i], text));
-	strbuf_addc(buf, ']');
-}
-
-static void encode_curve(const struct run *run, const char *key, const int64_t *points, struct strbuf *buf,
-			 const char **comma)
-{
-	codec_key(buf, comma, key);
-	for (int i = 0; i < run->n_curve; i++)
-		strbuf_addf(buf, "%s%lld", i ? "," : "[", (long long)to_permille(points[i], run->peak_bytes));
-	strbuf_addc(buf, ']');
-}
-
-static void encode_run(const struct run *run, bool has_curve, struct strbuf *buf)
-{
-	const char *comma = "";
-
-	strbuf_addc(buf, '{');
-	codec_encode(run_fields, ARRAY_LEN(run_fields), run, NULL, buf, &comma);
-	encode_killed_limits(run, buf, &comma);
-	if (has_curve) {
-		encode_curve(run, "curveMax", run->curve_max, buf, &comma);
-		encode_curve(run, "curveMean", run->curve_mean, buf, &comma);
-	}
-	strbuf_addc(buf, '}');
-}
-
-static bool run_has_curve(const struct run *run)
-{
-	return run->n_curve > 0 && run->peak_bytes > 0;
-}
 
 /* Index of the first run whose curve is written, so that at most `n` are. */
 static size_t first_with_curve(const struct history *self, size_t n)
@@ -425,16 +301,10 @@ static void encode_runs(const struct history *self, struct history_shown shown, 
 		const struct run *run = &self->runs.items[i];
 
 		strbuf_addc(buf, i > shown.first_run ? ',' : '[');
-		encode_run(run, shown.curves && i >= first_curve && run_has_curve(run), buf);
+		run_encode(run, shown.curves && i >= first_curve && run_has_curve(run), buf);
 	}
 	strbuf_addc(buf, ']');
 }
-
-struct list_table {
-	const char *key;
-	const struct codec_field *fields;
-	size_t n_fields, item_bytes, max;
-};
 
 /* The last items of a list, at most its cap. */
 static void encode_list(const struct list_table *table, const void *items, size_t n, struct strbuf *buf,
@@ -456,11 +326,6 @@ static void encode_list(const struct list_table *table, const void *items, size_
 	strbuf_addc(buf, ']');
 }
 
-static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
-					     LIMIT_HISTORY_DAYS};
-static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
-						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
-
 /* Runs that are not shown are written as if they had fallen out of the list. */
 static void encode_dropped(const struct history *self, struct history_shown shown, struct strbuf *buf,
 			   const char **comma)
@@ -469,9 +334,10 @@ static void encode_dropped(const struct history *self, struct history_shown show
 	struct history head = {.dropped_until_ms = self->dropped_until_ms};
 	const char *inner = "";
 
+	memcpy(head.dropped_uid, self->dropped_uid, sizeof(head.dropped_uid));
 	for (size_t i = 0; i < shown.first_run; i++) {
 		history_aggregate_add(&dropped, &self->runs.items[i]);
-		head.dropped_until_ms = MAX(head.dropped_until_ms, self->runs.items[i].start_ms);
+		history_mark_dropped(&head, &self->runs.items[i]);
 	}
 	codec_encode(history_fields, ARRAY_LEN(history_fields), &head, NULL, buf, comma);
 	codec_key(buf, comma, "dropped");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/node_shape.h"
 
+#include "base/limits.h"
 #include "model/codec.h"
 
 #include <errno.h>
@@ -19,10 +20,10 @@ static const struct codec_field shape_fields[] = {
 };
 #undef F
 
-int node_shape_decode(struct json_object *object, struct node_shape *ret, struct err *err)
+static int decode_shape(const struct doc *object, struct node_shape *ret, struct err *err)
 {
 	struct node_shape shape = {0};
-	struct json_object *spec = NULL;
+	const struct doc *spec = NULL;
 	const char *namespace_name, *name;
 	int r = codec_head_decode(object, "NodeShape", &namespace_name, &name, err);
 
@@ -31,13 +32,30 @@ int node_shape_decode(struct json_object *object, struct node_shape *ret, struct
 	if (strlen(name) >= sizeof(shape.name))
 		return err_set_at(err, -EINVAL, "metadata.name", 0, 0, "longer than %zu bytes", sizeof(shape.name) - 1);
 	snprintf(shape.name, sizeof(shape.name), "%s", name);
-	r = json_get_object(object, "", "spec", &spec, err);
+	r = codec_get_object(object, "", "spec", &spec, err);
 	if (r >= 0)
 		r = codec_decode(shape_fields, ARRAY_LEN(shape_fields), spec, "spec", &shape, err);
 	if (r)
 		return r;
 	*ret = shape;
 	return 0;
+}
+
+int node_shape_read(const char *text, size_t n, struct arena *scratch, struct node_shape *ret, struct err *err)
+{
+	struct doc doc;
+	int r = codec_doc_read(text, n, scratch, &doc, err);
+
+	return r ? r : decode_shape(&doc, ret, err);
+}
+
+int node_shape_decode(struct json_object *object, struct node_shape *ret, struct err *err)
+{
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct doc doc;
+	int r = codec_doc_of_json(object, &scratch, &doc, err);
+
+	return r ? r : decode_shape(&doc, ret, err);
 }
 
 int node_shape_encode(const struct node_shape *self, struct strbuf *buf)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* node_shape: NodeShape (memtamer.io/v1alpha1, cluster-scoped): a kind of node, by what it offers to pods. */
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -16,5 +17,8 @@ struct node_shape {
 	bool is_declared; /* from config or by hand: the list counts as complete for its resource */
 };
 
+/** As profile_decode and profile_read. */
+int node_shape_read(const char *text, size_t n, struct arena *scratch, struct node_shape *ret,
+		    struct err *err) ATTR_NODISCARD;
 int node_shape_decode(struct json_object *object, struct node_shape *ret, struct err *err) ATTR_NODISCARD;
 int node_shape_encode(const struct node_shape *self, struct strbuf *buf);

@@ -4,6 +4,7 @@
  * `spec` is what people write (pin, overrides), `status` what the recommender writes. One profile is one heap block
  * (profile_new_* / profile_free): 100,000 of them must fit the webhook. Immutable once built; any thread may read.
  * The field table in profile_codec.c makes decoder, encoder and the documentation of the object. */
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -78,10 +79,22 @@ void profile_freep(struct profile **self);
 /** Decode an object of kind MemoryProfile. @return 0; -EINVAL with the field (wrong type, bad quantity, over a limit,
  *  unknown apiVersion); -ENOMEM. Unknown fields are ignored (newer writers). */
 int profile_decode(struct json_object *object, struct profile **ret, struct err *err) ATTR_NODISCARD;
+/** A profile as it was read, for profile_dup: its texts are in an arena, its lists in itself (so it is not copied). */
+struct profile_draft {
+	struct profile profile;
+	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
+	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+};
+/** The same from text, without json-c. A duplicate key is -EINVAL too; -E2BIG beyond what `scratch` may hold (made for
+ *  LIMIT_OBJECT_DOC_BYTES). */
+int profile_read(const char *text, size_t n, struct arena *scratch, struct profile_draft *ret,
+		 struct err *err) ATTR_NODISCARD;
 /** Encode as one JSON object, compact, keys in the table's order. Sticky status of `buf`.
  *  A variant holds only the figures in which it differs from the parent; the rest it inherits. To keep `spec` and
  *  `status` within LIMIT_PROFILE_BYTES (+ LIMIT_PROFILE_VARIANT_BYTES for each variant behind the first) it drops, in
  *  this order: reasons behind the first, aliases from the last, the first reason, variants from the last. */
 int profile_encode(const struct profile *self, struct strbuf *buf);
+/** Do both say the same, in everything that is encoded? */
+bool profile_same(const struct profile *a, const struct profile *b);
 /** The recommendation that fits a variant: the variant's own when it has one, else the parent's. */
 const struct recommendation *profile_for_variant(const struct profile *self, const char *variant);

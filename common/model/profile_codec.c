@@ -73,10 +73,10 @@ static int check_word(const char *text, const char *const *words, size_t n, cons
 	return err_set_at(err, -EINVAL, path, 0, 0, "unknown value \"%.60s\"", text);
 }
 
-static int decode_spec(struct json_object *object, struct profile_spec *spec, struct err *err)
+static int decode_spec(const struct doc *object, struct profile_spec *spec, struct err *err)
 {
-	struct json_object *member = NULL;
-	int r = json_get_object(object, "", "spec", &member, err);
+	const struct doc *member = NULL;
+	int r = codec_get_object(object, "", "spec", &member, err);
 
 	codec_reset(spec_fields, SPEC_N, spec);
 	if (r < 0)
@@ -89,12 +89,12 @@ static int decode_spec(struct json_object *object, struct profile_spec *spec, st
 	return r;
 }
 
-static int decode_variant(struct json_object *item, const char *path, struct recommendation *ret, struct err *err)
+static int decode_variant(const struct doc *item, const char *path, struct recommendation *ret, struct err *err)
 {
 	const char *id;
 	int r;
 
-	if (!json_object_is_type(item, json_type_object))
+	if (item->type != DOC_OBJECT)
 		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
 	r = codec_get_text(item, path, "variant", sizeof(ret->variant) - 1, &id, err);
 	if (r)
@@ -105,24 +105,23 @@ static int decode_variant(struct json_object *item, const char *path, struct rec
 	return codec_decode(recommendation_fields, REC_N, item, path, ret, err);
 }
 
-static int decode_variants(struct json_object *status, const struct recommendation *parent,
+static int decode_variants(const struct doc *status, const struct recommendation *parent,
 			   struct recommendation *variants, size_t *ret_n, struct err *err)
 {
-	struct json_object *array;
+	const struct doc *array;
 	char path[64];
-	size_t n;
-	int r = json_get_array(status, "status", "variants", &array, err);
+	size_t n = 0;
+	int r = codec_get_array(status, "status", "variants", &array, err);
 
 	*ret_n = 0;
 	if (r)
 		return r < 0 ? r : 0;
-	n = json_object_array_length(array);
-	if (n > LIMIT_PROFILE_VARIANTS)
+	if (array->n_items > LIMIT_PROFILE_VARIANTS)
 		return err_set_at(err, -EINVAL, "status.variants", 0, 0, "more than %d items", LIMIT_PROFILE_VARIANTS);
-	for (size_t i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "status.variants[%zu]", i);
-		variants[i] = *parent;
-		r = decode_variant(json_object_array_get_idx(array, i), path, &variants[i], err);
+	for (const struct doc *item = array->first; item; item = item->next, n++) {
+		snprintf(path, sizeof(path), "status.variants[%zu]", n);
+		variants[n] = *parent;
+		r = decode_variant(item, path, &variants[n], err);
 		if (r)
 			return r;
 	}
@@ -130,10 +129,10 @@ static int decode_variants(struct json_object *status, const struct recommendati
 	return 0;
 }
 
-static int decode_recommendation(struct json_object *status, struct recommendation *ret, struct err *err)
+static int decode_recommendation(const struct doc *status, struct recommendation *ret, struct err *err)
 {
-	struct json_object *member = NULL;
-	int r = json_get_object(status, "status", "recommendation", &member, err);
+	const struct doc *member = NULL;
+	int r = codec_get_object(status, "status", "recommendation", &member, err);
 
 	codec_reset(recommendation_fields, REC_N, ret);
 	if (r < 0)
@@ -141,54 +140,112 @@ static int decode_recommendation(struct json_object *status, struct recommendati
 	return codec_decode(recommendation_fields, REC_N, member, "status.recommendation", ret, err);
 }
 
-static int decode_names(struct json_object *status, struct profile *draft, const char **aliases, const char **reasons,
-			struct err *err)
+static int decode_names(const struct doc *status, struct profile_draft *ret, struct err *err)
 {
-	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &draft->workload, err);
+	struct profile *profile = &ret->profile;
+	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &profile->workload, err);
 
 	if (!r)
-		r = codec_get_text(status, "status", "role", LIMIT_NAMESPACE_BYTES, &draft->role, err);
+		r = codec_get_text(status, "status", "role", LIMIT_NAMESPACE_BYTES, &profile->role, err);
 	if (!r)
-		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &draft->container, err);
+		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &profile->container, err);
 	if (!r)
-		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, aliases,
-				    &draft->n_aliases, err);
+		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, ret->aliases,
+				    &profile->n_aliases, err);
 	if (!r)
-		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, reasons,
-				    &draft->n_reasons, err);
-	draft->aliases = aliases;
-	draft->reasons = reasons;
+		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, ret->reasons,
+				    &profile->n_reasons, err);
 	return r;
+}
+
+static int decode_draft(const struct doc *object, struct profile_draft *ret, struct err *err)
+{
+	struct profile *profile = &ret->profile;
+	const struct doc *status = NULL;
+	int r = codec_head_decode(object, "MemoryProfile", &profile->namespace_name, &profile->name, err);
+
+	if (!r)
+		r = decode_spec(object, &profile->spec, err);
+	if (r)
+		return r;
+	r = codec_get_object(object, "", "status", &status, err);
+	if (r >= 0)
+		r = decode_names(status, ret, err);
+	if (!r)
+		r = codec_decode(status_fields, ARRAY_LEN(status_fields), status, "status", profile, err);
+	if (!r)
+		r = decode_recommendation(status, &profile->parent, err);
+	if (!r)
+		r = decode_variants(status, &profile->parent, ret->variants, &profile->n_variants, err);
+	return r;
+}
+
+/* Member by member: most of the lists is never looked at. */
+static void draft_init(struct profile_draft *self)
+{
+	self->profile = (struct profile){
+		.aliases = self->aliases, .reasons = self->reasons, .variants = self->variants};
+}
+
+int profile_read(const char *text, size_t n, struct arena *scratch, struct profile_draft *ret, struct err *err)
+{
+	struct doc doc;
+	int r = codec_doc_read(text, n, scratch, &doc, err);
+
+	draft_init(ret);
+	return r ? r : decode_draft(&doc, ret, err);
 }
 
 int profile_decode(struct json_object *object, struct profile **ret, struct err *err)
 {
-	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
-	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
-	struct profile draft = {.variants = variants}, *profile;
-	struct json_object *status = NULL;
-	int r = codec_head_decode(object, "MemoryProfile", &draft.namespace_name, &draft.name, err);
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct profile_draft draft;
+	struct profile *profile;
+	struct doc doc;
+	int r = codec_doc_of_json(object, &scratch, &doc, err);
 
+	draft_init(&draft);
 	if (!r)
-		r = decode_spec(object, &draft.spec, err);
+		r = decode_draft(&doc, &draft, err);
 	if (r)
 		return r;
-	r = json_get_object(object, "", "status", &status, err);
-	if (r >= 0)
-		r = decode_names(status, &draft, aliases, reasons, err);
-	if (!r)
-		r = codec_decode(status_fields, ARRAY_LEN(status_fields), status, "status", &draft, err);
-	if (!r)
-		r = decode_recommendation(status, &draft.parent, err);
-	if (!r)
-		r = decode_variants(status, &draft.parent, variants, &draft.n_variants, err);
-	if (r)
-		return r;
-	profile = profile_dup(&draft);
+	profile = profile_dup(&draft.profile);
 	if (!profile)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = profile;
 	return 0;
+}
+
+/* ---- comparing ---- */
+
+static bool same_texts(const char *const *a, size_t n_a, const char *const *b, size_t n_b)
+{
+	for (size_t i = 0; n_a == n_b && i < n_a; i++)
+		if (!streq(a[i], b[i]))
+			return false;
+	return n_a == n_b;
+}
+
+static bool same_variants(const struct profile *a, const struct profile *b)
+{
+	for (size_t i = 0; a->n_variants == b->n_variants && i < a->n_variants; i++)
+		if (!streq(a->variants[i].variant, b->variants[i].variant) ||
+		    !codec_same(recommendation_fields, REC_N, &a->variants[i], &b->variants[i]))
+			return false;
+	return a->n_variants == b->n_variants;
+}
+
+bool profile_same(const struct profile *a, const struct profile *b)
+{
+	const char *const names_a[] = {a->namespace_name, a->name, a->workload, a->role, a->container};
+	const char *const names_b[] = {b->namespace_name, b->name, b->workload, b->role, b->container};
+
+	return same_texts(names_a, ARRAY_LEN(names_a), names_b, ARRAY_LEN(names_b)) &&
+	       same_texts(a->aliases, a->n_aliases, b->aliases, b->n_aliases) &&
+	       same_texts(a->reasons, a->n_reasons, b->reasons, b->n_reasons) &&
+	       codec_same(status_fields, ARRAY_LEN(status_fields), a, b) &&
+	       codec_same(spec_fields, SPEC_N, &a->spec, &b->spec) &&
+	       codec_same(recommendation_fields, REC_N, &a->parent, &b->parent) && same_variants(a, b);
 }
 
 /* ---- encoding ---- */

@@ -148,11 +148,15 @@ static void place(struct snapshot_table *self, const struct snapshot_probe *prob
 	self->n++;
 }
 
-/* An empty table for `n` entries, at most two thirds full. */
-static int table_alloc(struct snapshot_table *ret, uint32_t n)
+/* While entries are added at most two thirds are full. */
+static uint32_t capacity_for(uint32_t n)
 {
-	uint32_t capacity = n ? n + n / 2 + 1 : 0;
+	return n ? n + n / 2 + 1 : 0;
+}
 
+/* An empty table. */
+static int table_alloc(struct snapshot_table *ret, uint32_t capacity)
+{
 	*ret = (struct snapshot_table){0};
 	if (!capacity)
 		return 0;
@@ -187,11 +191,11 @@ static void table_fill(struct snapshot_table *self, const struct snapshot_table 
 	}
 }
 
-static int table_resize(struct snapshot_table *self, uint32_t n)
+static int table_resize(struct snapshot_table *self, uint32_t capacity)
 {
 	struct snapshot_table other;
 
-	if (table_alloc(&other, n))
+	if (table_alloc(&other, capacity))
 		return -ENOMEM;
 	table_fill(&other, self);
 	free(self->profiles);
@@ -201,9 +205,11 @@ static int table_resize(struct snapshot_table *self, uint32_t n)
 
 void snapshot_table_shrink(struct snapshot_table *self)
 {
+	uint32_t capacity = self->n ? self->n + self->n / 4 + 1 : 0;
+
 	/* Without memory for a smaller table the larger one does as well. */
-	if (self->n + self->n / 2 + 1 < self->capacity)
-		(void)!table_resize(self, self->n);
+	if (capacity < self->capacity)
+		(void)!table_resize(self, capacity);
 }
 
 void snapshot_table_release(struct snapshot_table *self)
@@ -216,7 +222,7 @@ void snapshot_table_release(struct snapshot_table *self)
 
 int snapshot_table_copy(const struct snapshot_table *from, uint32_t room, struct snapshot_table *ret)
 {
-	int r = table_alloc(ret, from->n + room);
+	int r = table_alloc(ret, capacity_for(from->n + room));
 
 	if (r)
 		return r;
@@ -230,7 +236,7 @@ int snapshot_table_copy(const struct snapshot_table *from, uint32_t room, struct
 int snapshot_table_add(struct snapshot_table *self, const struct snapshot_probe *probe, struct profile *profile,
 		       unsigned int which)
 {
-	if ((self->n + 1) * 3 > self->capacity * 2 && table_resize(self, self->n * 2 + 8))
+	if ((self->n + 1) * 3 > self->capacity * 2 && table_resize(self, capacity_for(self->n * 2 + 8)))
 		return -ENOMEM;
 	place(self, probe, profile_ref(profile), tag_of(probe->hash, which));
 	return 0;

@@ -21,7 +21,7 @@ struct size_evidence {
 	 * one step beyond a limit that did not do; otherwise need is proven and only wants its buffer. */
 	int64_t step_bytes, step_from_bytes, answered_bytes;
 	int64_t suspected_bytes, suspected_from_bytes;
-	bool is_step_spent; /* the run under way was doubled already */
+	bool is_step_spent;			      /* the run under way was doubled already */
 	int64_t last_request_bytes, last_limit_bytes; /* of the last whole run; 0: it had none */
 	int64_t oom_runs, last_oom_ms;
 	bool is_active, is_cache_bound, is_leak, is_unstable, is_recent_oom, is_new_variant;

@@ -18,7 +18,8 @@ int store_open_file(const char *path, bool is_writer, struct store **ret, struct
 void store_close(struct store *self);
 void store_closep(struct store **self);
 
-/** Read for admission: profiles and shapes only, histories skipped while scanning (memory stays small).
+/** Read for admission: profiles and shapes only, histories skipped while scanning, profiles without their reasons
+ *  (memory stays small).
  *  Starts from an empty snapshot; `config` shapes are added by the caller through the builder.
  *  @return 0 (a missing file is an empty store); -EINVAL torn or foreign, with the byte offset; -errno. */
 int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err) ATTR_NODISCARD;

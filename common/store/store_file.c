@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -16,8 +15,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define STORE_DEPTH 32
-#define STATE_HEAD  "memtamer-state v1"
+#define STATE_HEAD "memtamer-state v1"
 
 static int store_lock(struct store *self, struct err *err)
 {
@@ -95,76 +93,84 @@ int store_open_data(struct store *self, int *ret_fd, struct err *err)
 struct visiting {
 	const struct store_visitor *visitor;
 	struct store *store;
+	struct snapshot_builder *builder; /* for admission: takes profiles instead of the visitor */
+	struct arena scratch;		  /* of the item at hand */
 };
 
-static int visit_shape(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_shape(struct visiting *self, const struct store_item *item, struct err *err)
 {
 	struct node_shape shape;
-	int r = node_shape_decode(object, &shape, err);
+	int r = node_shape_read(item->text, item->n, &self->scratch, &shape, err);
 
 	return r ? r : self->visitor->shape(self->visitor->context, &shape, err);
 }
 
-static int visit_profile(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_profile(struct visiting *self, const struct store_item *item, struct err *err)
 {
-	struct profile *profile = NULL;
-	int r = profile_decode(object, &profile, err);
+	struct profile_draft draft;
+	struct profile *profile;
+	int r = profile_read(item->text, item->n, &self->scratch, &draft, err);
 
-	return r ? r : self->visitor->profile(self->visitor->context, profile, err);
+	if (r)
+		return r;
+	if (self->builder) {
+		draft.profile.n_reasons = 0; /* nobody there reads them */
+		r = snapshot_builder_put_copy(self->builder, &draft.profile);
+		return r ? err_set(err, r, "out of memory") : 0;
+	}
+	profile = profile_dup(&draft.profile);
+	if (!profile)
+		return err_set(err, -ENOMEM, "out of memory");
+	return self->visitor->profile(self->visitor->context, profile, err);
 }
 
-static int visit_history(const struct visiting *self, struct json_object *object, struct err *err)
+static int visit_history(struct visiting *self, const struct store_item *item, struct err *err)
 {
 	struct history *history = NULL;
-	int r = history_decode(object, &history, err);
+	int r = history_read(item->text, item->n, &self->scratch, &history, err);
 
 	return r ? r : self->visitor->history(self->visitor->context, history, err);
 }
 
 static int visit_item(void *context, const struct store_item *item, struct err *err)
 {
-	static int (*const visits[ITEM_KIND_COUNT_])(const struct visiting *, struct json_object *,
+	static int (*const visits[ITEM_KIND_COUNT_])(struct visiting *, const struct store_item *,
 						     struct err *) = {visit_shape, visit_profile, visit_history};
-	CLEANUP(json_putp) struct json_object *object = NULL;
-	const struct visiting *self = context;
+	struct visiting *self = context;
 	int r;
 
 	if (!item->text)
 		return 0;
-	r = json_parse(item->text, item->n, STORE_DEPTH, &object, err);
-	if (!r)
-		r = visits[item->kind](self, object, err);
+	arena_reset(&self->scratch);
+	r = visits[item->kind](self, item, err);
 	if (r)
 		err_wrap(err, "%s: byte %lld: %s", self->store->path, (long long)item->offset,
 			 store_item_kinds[item->kind]);
 	return r;
 }
 
-static int visit(struct store *self, const struct store_visitor *visitor, bool may_repeat, struct err *err)
+static int visit(struct store *self, const struct store_visitor *visitor, struct snapshot_builder *builder,
+		 struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self};
+	struct visiting visiting = {visitor, self, builder, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
-		.wants = {visitor->shape != NULL, visitor->profile != NULL, visitor->history != NULL},
-		.may_repeat = may_repeat,
+		.wants = {visitor->shape != NULL, visitor->profile || builder, visitor->history != NULL},
+		.may_repeat = builder != NULL, /* it takes an object twice */
 		.context = &visiting,
 		.item = visit_item,
 	};
 	int r = store_open_data(self, &fd, err);
 
-	return r || fd < 0 ? r : store_scan(fd, self->path, &scan, err);
+	if (!r && fd >= 0)
+		r = store_scan(fd, self->path, &scan, err);
+	arena_release(&visiting.scratch);
+	return r;
 }
 
 int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
 {
-	return visit(self, visitor, false, err);
-}
-
-static int read_profile(void *context, struct profile *take_profile, struct err *err)
-{
-	int r = snapshot_builder_put(context, take_profile);
-
-	return r ? err_set(err, r, "out of memory") : 0;
+	return visit(self, visitor, NULL, err);
 }
 
 static int read_shape(void *context, const struct node_shape *shape, struct err *err)
@@ -176,10 +182,9 @@ static int read_shape(void *context, const struct node_shape *shape, struct err 
 
 int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err)
 {
-	struct store_visitor visitor = {.context = builder, .profile = read_profile, .shape = read_shape};
+	struct store_visitor visitor = {.context = builder, .shape = read_shape};
 
-	/* The builder takes an object twice. */
-	return visit(self, &visitor, true, err);
+	return visit(self, &visitor, builder, err);
 }
 
 /* The collector's state has a head that tells whether the rest is whole: length and hash. */

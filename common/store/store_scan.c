@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_scan: a v1 List as a stream of items. The file may be far larger than memory should be (histories of 100,000
  * workloads), so bytes are looked at once, in blocks, by a small state machine that knows strings and nesting; only one
- * item at a time is kept, and only if its kind is wanted. json-c parses that item afterwards. */
+ * item at a time is kept, and only if its kind is wanted. Its decoder in model/ parses that item afterwards. */
 #include "store/store_internal.h"
 
 #include "base/json.h"
@@ -45,10 +45,10 @@ struct scanner {
 	bool is_v1, is_list;
 	struct strbuf text; /* the item at hand, or its first bytes */
 	int64_t item_offset, item_number;
-	bool is_skipped; /* the item's kind is not wanted */
-	bool may_skip_lines, has_skipped_lines;
-	char last[2]; /* the last two bytes of a line that is skipped */
-	enum store_item_kind skipped_kind;
+	int head_kind;	 /* of the item, by its first bytes; -1: not known by them */
+	bool is_skipped; /* that kind is not wanted */
+	bool may_take_lines, has_taken_lines;
+	char last[2]; /* the last two bytes of a line that is taken whole */
 };
 
 static int torn(struct scanner *self, const char *what)
@@ -109,16 +109,12 @@ static int item_kind_by_parsing(struct scanner *self, enum store_item_kind *ret)
 static int item_done(struct scanner *self)
 {
 	struct store_item item = {.offset = self->item_offset, .n = (size_t)(self->offset - self->item_offset)};
-	int kind = item_kind_of_head(strbuf_text(&self->text), self->text.len), r = 0;
+	int r = 0;
 
 	self->place = PLACE_AFTER_ITEM;
 	self->item_number++;
-	if (self->is_skipped) {
-		item.kind = self->skipped_kind;
-		return self->scan->item(self->scan->context, &item, self->err);
-	}
-	if (kind >= 0)
-		item.kind = (enum store_item_kind)kind;
+	if (self->head_kind >= 0)
+		item.kind = (enum store_item_kind)self->head_kind;
 	else
 		r = item_kind_by_parsing(self, &item.kind);
 	if (r)
@@ -131,19 +127,14 @@ static int item_done(struct scanner *self)
 /* Keep a run of bytes of the item, unless its kind turns out not to be wanted. */
 static int item_add(struct scanner *self, const char *bytes, size_t n)
 {
-	int kind;
-
 	if (self->is_skipped || !n)
 		return 0;
 	if (strbuf_add(&self->text, bytes, n))
 		return not_kept(self, &self->text, "item too long");
 	if (self->text.len < ITEM_HEAD_BYTES || self->text.len - n >= ITEM_HEAD_BYTES)
 		return 0;
-	kind = item_kind_of_head(self->text.text, self->text.len);
-	if (kind >= 0 && !self->scan->wants[kind]) {
-		self->is_skipped = true;
-		self->skipped_kind = (enum store_item_kind)kind;
-	}
+	self->head_kind = item_kind_of_head(self->text.text, self->text.len);
+	self->is_skipped = self->head_kind >= 0 && !self->scan->wants[self->head_kind];
 	return 0;
 }
 
@@ -315,6 +306,7 @@ static int item_start_byte(struct scanner *self, char c)
 		return torn(self, "expected an object in \"items\"");
 	strbuf_clear(&self->text);
 	self->is_skipped = self->needs_item = false;
+	self->head_kind = -1;
 	self->item_offset = self->offset;
 	self->depth = 0;
 	self->place = PLACE_IN_ITEM;
@@ -353,7 +345,7 @@ static int list_byte(struct scanner *self, char c)
 	}
 }
 
-/* Skip to the end of a line. `*ret_n` bytes belong to the item or are the comma behind it. */
+/* Take the rest of a line. `*ret_n` bytes belong to the item or are the comma behind it. */
 static int line_bytes(struct scanner *self, const char *p, size_t n, size_t *ret_n, bool *ret_is_end)
 {
 	const char *newline = memchr(p, '\n', n);
@@ -363,7 +355,7 @@ static int line_bytes(struct scanner *self, const char *p, size_t n, size_t *ret
 		self->last[0] = len > 1 ? p[len - 2] : self->last[1];
 		self->last[1] = p[len - 1];
 	}
-	self->has_skipped_lines = true;
+	self->has_taken_lines = true;
 	*ret_is_end = newline != NULL;
 	*ret_n = len;
 	if (newline && self->last[self->last[1] == ',' ? 0 : 1] != '}')
@@ -380,6 +372,7 @@ static int line_done(struct scanner *self)
 	self->arrays = 0;
 	self->is_string = self->is_escaped = false;
 	self->offset -= has_comma;
+	self->text.len -= has_comma && !self->is_skipped;
 	r = item_done(self);
 	self->offset += has_comma;
 	if (has_comma) {
@@ -395,8 +388,10 @@ static int scan_item(struct scanner *self, const char *p, size_t n, size_t *ret_
 	bool is_end;
 	int r;
 
-	if (self->is_skipped && self->may_skip_lines) {
+	if (self->head_kind >= 0 && self->may_take_lines) {
 		r = line_bytes(self, p, n, ret_n, &is_end);
+		if (!r)
+			r = item_add(self, p, *ret_n);
 		self->offset += (int64_t)*ret_n;
 		return !r && is_end ? line_done(self) : r;
 	}
@@ -461,20 +456,20 @@ static int scan_file(int fd, const char *path, const struct store_scan *scan, ch
 			       .key = STRBUF_INIT(64),
 			       .value = STRBUF_INIT(1024),
 			       .text = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES),
-			       .may_skip_lines = *lines};
+			       .may_take_lines = *lines};
 	int r = scan_all(&self, fd, block);
 
-	*lines = self.has_skipped_lines;
+	*lines = self.has_taken_lines;
 	strbuf_release(&self.key);
 	strbuf_release(&self.value);
 	strbuf_release(&self.text);
 	return r;
 }
 
-/* Items that we wrote have a line each, and a newline cannot stand inside a JSON string: an item that is not wanted
- * need not be walked through, which is most of the time of reading a file for admission. A file that is not so (edited
- * by hand, torn) makes no sense on this way: then it is read again, byte by byte, and that tells what is wrong with it.
- */
+/* Items that we wrote have a line each, and a newline cannot stand inside a JSON string: such an item need not be
+ * walked through to find its end, which is most of the time of reading a file for admission. One that is wanted is
+ * checked when it is parsed. A file that is not so (edited by hand, torn) makes no sense on this way: then it is read
+ * again, byte by byte, and that tells what is wrong with it. */
 int store_scan(int fd, const char *path, const struct store_scan *scan, struct err *err)
 {
 	CLEANUP(freep) char *block = malloc(SCAN_BLOCK_BYTES);

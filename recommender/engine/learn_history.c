@@ -5,10 +5,20 @@
 
 #include <errno.h>
 
-static struct run *find_run(struct history *history, const char *uid)
+static bool overlap(const struct run *a, const struct run *b)
+{
+	return a->start_ms < b->start_ms + MAX(b->duration_ms, 1) && b->start_ms < a->start_ms + MAX(a->duration_ms, 1);
+}
+
+/* The run as it is known: by uid, else the one of the same name at the same time. A start that was only estimated, when
+ * the source could not tell it, made another uid of the same run. */
+static const struct run *find_run(const struct history *history, const struct run *run)
 {
 	for (size_t i = 0; i < history->runs.n; i++)
-		if (streq(history->runs.items[i].uid, uid))
+		if (streq(history->runs.items[i].uid, run->uid))
+			return &history->runs.items[i];
+	for (size_t i = 0; i < history->runs.n; i++)
+		if (streq(history->runs.items[i].name, run->name) && overlap(&history->runs.items[i], run))
 			return &history->runs.items[i];
 	return NULL;
 }
@@ -54,18 +64,21 @@ static int add_aliases(struct history *history, const struct run_summary *summar
 
 int learn_history_run(struct history *history, const struct run_summary *summary, bool *ret_changed, struct err *err)
 {
-	const struct run *run = &summary->run, *known = find_run(history, run->uid);
+	const struct run *known = find_run(history, &summary->run);
 	bool was_whole = known && known->is_whole;
+	struct run run = summary->run;
 	int r;
 
-	if (known && (is_same(known, run) || is_better(known, run)))
+	if (known)
+		memcpy(run.uid, known->uid, sizeof(run.uid));
+	if (known && (is_same(known, &run) || is_better(known, &run)))
 		return 0;
-	if (!known && history->dropped_until_ms && run->start_ms <= history->dropped_until_ms)
+	if (!known && history_has_dropped(history, &run))
 		return 0; /* one of those that fell out of the list */
-	r = history_add_run(history, run);
+	r = history_add_run(history, &run);
 	r = r ? r : add_aliases(history, summary, ret_changed);
 	/* A run is whole once and for ever, so its use is added once, however often it is read. */
-	if (!r && run->is_whole && !was_whole)
+	if (!r && run.is_whole && !was_whole)
 		r = sketch_merge(&history->usage, &summary->usage);
 	*ret_changed = true;
 	return r ? err_set(err, r, "no memory left for the history %s", history->name) : 0;

@@ -47,6 +47,8 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 {
 	bool is_single = true;
 
+	if (!history->runs.items)
+		return 0;
 	for (size_t i = 1; i < history->runs.n; i++)
 		is_single &= streq(history->runs.items[i].variant, history->runs.items[0].variant);
 	for (size_t i = history->runs.n; i-- > 0 && !is_single && draft->profile.n_variants < LIMIT_PROFILE_VARIANTS;) {
@@ -54,6 +56,7 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 		struct size_reasons reasons;
 		int r;
 
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run's variant is an array */
 		if (!*variant || has_variant(draft, variant) || whole_runs_of(history, variant) < VARIANT_WHOLE_RUNS)
 			continue;
 		r = size_base(history, variant, &config->policy.sizing, &draft->profile.spec,

@@ -23,6 +23,7 @@ struct session {
 	struct evidence_reader *reader;
 	struct engine engine;
 	struct timespec config_mtime;
+	bool has_logged_missing;
 };
 
 /* For the signal handler: what to interrupt, and whether to stop. */
@@ -91,6 +92,7 @@ static int session_open(struct session *self, struct config *take_config, struct
 				     .excluded_namespaces = take_config->policy.excluded_namespaces};
 
 	self->config = take_config;
+	self->has_logged_missing = false;
 	configure_log(take_config);
 	if (take_config->store.kind != STORE_FILE) {
 		err_set(err, -ENOTSUP, "store.kind: only \"file\" is supported");
@@ -195,6 +197,16 @@ static int reload(struct session *self, const char *path)
 	return EXIT_DEPENDENCY;
 }
 
+/* Once for each configuration: what is not scraped does not come back every five minutes. */
+static void log_missing(const struct evidence_reader *reader)
+{
+	for (size_t i = 0; i < reader->n_findings; i++)
+		if (!reader->findings[i].is_present)
+			log_event(LOG_INFO, "metric is missing", "metric", reader->findings[i].metric, "without_it",
+				  reader->findings[i].without ? reader->findings[i].without : "nothing can be learned",
+				  NULL);
+}
+
 static int run_forever(struct session *self, const char *path)
 {
 	while (!is_stopping) {
@@ -208,6 +220,10 @@ static int run_forever(struct session *self, const char *path)
 		code = cycle(self, &result, &err);
 		if (is_stopping)
 			break;
+		if (!self->has_logged_missing && code != EXIT_DEPENDENCY) {
+			log_missing(self->reader);
+			self->has_logged_missing = true;
+		}
 		log_cycle(&result, &err, code);
 		wait_for_next(self->config->recommender.interval_ms);
 	}

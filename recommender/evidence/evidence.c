@@ -7,6 +7,7 @@
 #include "k8s/kinds.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 const int evidence_ladder_permille[EVIDENCE_LADDER] = {50, 250, 500, 750, 950};
@@ -57,15 +58,12 @@ static char *key_of(struct arena *arena, const char *namespace_name, const char 
 struct evidence_pod *evidence_pod_get(const struct evidence_batch *self, const char *namespace_name, const char *name,
 				      const char *uid)
 {
-	char key[2 * LIMIT_NAME_BYTES + LIMIT_NAMESPACE_BYTES];
-	struct arena scratch = ARENA_INIT(sizeof(key) * 4);
-	char *text = key_of(&scratch, namespace_name, name, uid && *uid ? uid : NULL);
-	struct evidence_pod *pod = NULL;
+	char key[EVIDENCE_NAME_BYTES * 3 + 3];
+	bool has_uid = uid && *uid;
 
-	if (text)
-		pod = strmap_get(uid && *uid ? &self->pods_by_id : &self->pods_by_name, text);
-	arena_release(&scratch);
-	return pod;
+	/* No allocation: a failed one must not look like an absent pod. */
+	snprintf(key, sizeof(key), has_uid ? "%s/%s/%s" : "%s/%s", namespace_name, name, uid);
+	return strmap_get(has_uid ? &self->pods_by_id : &self->pods_by_name, key);
 }
 
 static struct evidence_pod *pod_new(struct evidence_batch *self, const char *namespace_name, const char *name,
@@ -88,6 +86,7 @@ static struct evidence_pod *pod_new(struct evidence_batch *self, const char *nam
 		pod->is_name_shared = true;
 		((struct evidence_pod *)strmap_get(&self->pods_by_name, by_name))->is_name_shared = true;
 	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (!pod->namespace_name || !pod->name || !pod->uid || vec_push(&self->pods, pod))
 		return NULL;
 	if (strmap_put(&self->pods_by_id, id, pod) || strmap_put(&self->pods_by_name, by_name, pod))
@@ -170,6 +169,9 @@ void evidence_pod_classify(struct evidence_pod *pod)
 			pod->is_training = streq(pod->labels.items[i].value, "true");
 			return;
 		}
+	/* Whatever is not known to be a bare pod may be a server. */
+	if (!pod->is_owner_known)
+		return;
 	for (size_t i = 0; i < pod->containers.n; i++)
 		has_accelerator |= pod->containers.items[i].accelerators_milli > 0;
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {

@@ -79,7 +79,7 @@ static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_m
 {
 	CLEANUP(strbuf_release) struct strbuf match = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
 	CLEANUP(json_putp) struct json_object *root = NULL;
-	struct json_object *names;
+	struct json_object *names = NULL;
 	int r;
 
 	strbuf_adds(&match, "{__name__=~\"");
@@ -109,7 +109,7 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 			 struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *root = NULL;
-	struct json_object *names;
+	struct json_object *names = NULL;
 	int r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 
 	if (r)
@@ -141,7 +141,7 @@ static bool is_wanted(const struct query_reader *self, const char *name)
 static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *root = NULL;
-	struct json_object *names;
+	struct json_object *names = NULL;
 	char path[160];
 	int r;
 

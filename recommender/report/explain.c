@@ -91,7 +91,7 @@ static void explain_ephemeral(const struct recommendation *rec)
 	char request[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES], peak[QUANTITY_TEXT_BYTES];
 
 	if (!rec->ephemeral_peak_bytes) {
-		printf("  disk        not measured: no ephemeral-storage metric was found for it\n");
+		printf("  disk        no use was measured\n");
 		return;
 	}
 	printf("  disk        request %s, limit %s: peak %s\n",

@@ -6,7 +6,7 @@
 
 void table_init(struct table *self, const char *const *heads, size_t n)
 {
-	const char *cells[TABLE_COLUMNS];
+	const char *cells[TABLE_COLUMNS] = {NULL};
 
 	*self = (struct table){.arena = ARENA_INIT(64 * MIB), .n_columns = n};
 	for (size_t i = 0; i < n; i++) {

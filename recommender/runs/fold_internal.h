@@ -11,6 +11,7 @@ struct member {
 	int64_t begin_ms, end_ms; /* end: INT64_MAX while it runs */
 	enum outcome outcome;	  /* of its main container */
 	int slot;		  /* rank within the run, by role and place */
+	int try_number;		  /* within its slot, from 1 */
 	bool is_last;		  /* of its slot */
 };
 
@@ -21,12 +22,6 @@ struct group {
 
 /** How a container of a pod ended. */
 enum outcome member_outcome(const struct pod *pod, const struct pod_container *container, bool is_running);
-/** Fill in slots and is_last. @return how many attempts there were. */
-int group_assign_slots(struct group *group);
 /** Append the summaries of one run. */
 int group_summarise(const struct group *group, const struct pod_table *table, const struct fold_options *options,
 		    struct fold *ret) ATTR_NODISCARD;
-/** Is the container's working set mostly page cache that the kernel could drop? */
-bool container_is_cache_bound(const struct pod_container *container);
-/** The container that stands for the pod: with an accelerator, else with most memory. NULL without containers. */
-const struct pod_container *pod_main(const struct pod *pod);

@@ -23,7 +23,8 @@ static bool is_share(int64_t part, int64_t whole, int permille)
 	return whole > 0 && (__int128)part * 1000 >= (__int128)whole * permille;
 }
 
-bool container_is_cache_bound(const struct pod_container *container)
+/* Is the container's working set mostly page cache that the kernel could drop? */
+static bool container_is_cache_bound(const struct pod_container *container)
 {
 	int64_t peak = container->peak_bytes, active = container->peak_active_file_bytes;
 	int64_t need = MAX(container->peak_rss_bytes, peak - active);
@@ -96,28 +97,26 @@ static bool follows(const struct member *member, const struct member *next)
 	return member->end_ms <= next->begin_ms && member->outcome != OUTCOME_COMPLETED;
 }
 
-int group_assign_slots(struct group *group)
+/* Fill in slot, try_number and is_last. */
+static void group_assign_slots(struct group *group)
 {
-	int n_slots = 0, most = 1;
+	int n_slots = 0;
 
 	for (size_t i = 0; i < group->n; i++) {
 		struct member *member = &group->members[i];
-		int tries = 1;
 
 		member->slot = -1;
+		member->try_number = 1;
 		member->is_last = true;
 		for (size_t k = 0; k < i && member->slot < 0; k++)
 			if (group->members[k].is_last && follows(&group->members[k], member)) {
 				member->slot = group->members[k].slot;
+				member->try_number = group->members[k].try_number + 1;
 				group->members[k].is_last = false;
 			}
 		if (member->slot < 0)
 			member->slot = n_slots++;
-		for (size_t k = 0; k < i; k++)
-			tries += group->members[k].slot == member->slot;
-		most = MAX(most, tries);
 	}
-	return most;
 }
 
 /* A summary under construction. */
@@ -276,9 +275,7 @@ static int summarise(const struct group *group, const struct member *first, cons
 {
 	struct run_summary *summary = self->summary;
 	const char *role = first->identity.role;
-	int world_size = 0;
-	int attempts = 0, r = 0;
-	VEC(int) tries = VEC_INIT;
+	int world_size = 0, attempts = 0, r = 0;
 
 	self->begin_ms = group->members[0].begin_ms;
 	self->end_ms = self->begin_ms;
@@ -292,17 +289,11 @@ static int summarise(const struct group *group, const struct member *first, cons
 		self->end_ms = MAX(self->end_ms, member->end_ms);
 		if (!streq(member->identity.role, role))
 			continue;
-		while (tries.n <= (size_t)member->slot && !r)
-			r = vec_push(&tries, 0);
-		if (!r) {
-			tries.items[member->slot]++;
-			attempts = MAX(attempts, tries.items[member->slot]);
-		}
+		attempts = MAX(attempts, member->try_number);
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++)
 			if (streq(member->pod->containers.items[k].name, model->name))
 				r = add_container(self, member, &member->pod->containers.items[k]);
 	}
-	vec_release(&tries);
 	finish(self, attempts, world_size, model->image);
 	return r;
 }

@@ -11,7 +11,7 @@ enum {
 	/* A pod that began so shortly before the window was perhaps not scraped before. */
 	START_GRACE_MS = 10 * 60 * 1000,
 	DEFAULT_STEP_MS = 30 * 1000,
-	STEP_VOTES = 4096,
+	STEP_VOTES = 512,
 };
 
 int pod_text_set(char **text, const char *value)
@@ -98,7 +98,7 @@ void pod_table_release(struct pod_table *self)
 
 static char *key_of(const char *namespace_name, const char *name, const char *uid)
 {
-	struct strbuf key = STRBUF_INIT(4 * LIMIT_NAME_BYTES);
+	struct strbuf key = STRBUF_INIT((size_t)4 * LIMIT_NAME_BYTES);
 
 	strbuf_addf(&key, "%s/%s/%s", namespace_name, name, uid);
 	return strbuf_detach(&key);
@@ -113,6 +113,7 @@ int pod_table_add(struct pod_table *self, struct pod *take_pod)
 		pod_free(take_pod);
 		return -ENOMEM;
 	}
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (vec_push(&self->pods, take_pod)) {
 		pod_free(take_pod);
 		return -ENOMEM;
@@ -165,10 +166,10 @@ static int compare_steps(const void *a, const void *b)
 /* The scrape interval by the middle vote: the fullest hour of long runs, duration by samples of short ones. */
 static int64_t measure_step(const struct evidence_batch *batch)
 {
-	int64_t *votes = malloc(STEP_VOTES * sizeof(*votes)), step_ms = 0;
+	int64_t votes[STEP_VOTES];
 	size_t n = 0;
 
-	for (size_t i = 0; votes && i < batch->pods.n; i++) {
+	for (size_t i = 0; i < batch->pods.n; i++) {
 		const struct evidence_pod *pod = batch->pods.items[i];
 		int64_t duration_ms = pod->completion_ms - pod->start_ms;
 		bool is_within = pod->start_ms >= batch->window.start_ms && duration_ms > 0;
@@ -184,12 +185,8 @@ static int64_t measure_step(const struct evidence_batch *batch)
 				votes[n++] = duration_ms / usage->samples;
 		}
 	}
-	if (n > 0) {
-		qsort(votes, n, sizeof(*votes), compare_steps);
-		step_ms = MAX(votes[n / 2], 1);
-	}
-	free(votes);
-	return step_ms;
+	qsort(votes, n, sizeof(*votes), compare_steps);
+	return n > 0 ? MAX(votes[n / 2], 1) : 0;
 }
 
 /* A ladder of quantiles as weights between them: each rung stands for half of the way to its neighbours. */
@@ -320,17 +317,18 @@ static int merge_pod(const struct pod_table *table, struct pod *to, const struct
 	return r;
 }
 
-static bool has_usage(const struct evidence_pod *pod)
+static bool has_samples(const struct evidence_pod *pod)
 {
 	for (size_t i = 0; i < pod->containers.n; i++)
-		if (pod->containers.items[i].usage.n > 0)
-			return true;
+		for (size_t k = 0; k < pod->containers.items[i].usage.n; k++)
+			if (pod->containers.items[i].usage.items[k].samples > 0)
+				return true;
 	return false;
 }
 
 static bool is_news(const struct evidence_pod *pod, const struct evidence_window *window)
 {
-	return has_usage(pod) || !pod->start_ms || pod->start_ms >= window->start_ms - START_GRACE_MS;
+	return has_samples(pod) || (pod->start_ms && pod->start_ms >= window->start_ms - START_GRACE_MS);
 }
 
 static int find_or_add(struct pod_table *self, const struct evidence_pod *from, const struct evidence_window *window,

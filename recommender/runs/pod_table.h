@@ -54,7 +54,7 @@ struct pod_table {
 	}
 
 void pod_table_release(struct pod_table *self);
-/** Merge a batch. Pods that began long before the window and used nothing in it are left out: they ended before.
+/** Merge a batch. Pods without samples that did not begin in the window are left out: they ended before it.
  *  @return 0 or -ENOMEM (the table is then only good for releasing). */
 int pod_table_merge(struct pod_table *self, const struct evidence_batch *batch, struct err *err) ATTR_NODISCARD;
 /** Keep only the pods for which keep[i] is true. 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/io.h"
+#include "base/timefmt.h"
 #include "engine/engine.h"
 #include "engine/shapes.h"
 #include "fake_evidence.h"
@@ -33,7 +34,7 @@ static const struct fake_pod world[] = {
 	 .peak_after_min = 3},
 };
 #define WORLD_DAYS 6
-#define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * 3600 * 1000)
+#define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * TIME_HOUR_MS)
 
 struct place {
 	char folder[64], path[96], state_path[96];
@@ -161,10 +162,12 @@ static void runs_become_profiles_once(void **state)
 	assert_int_equal(rec.proven_bytes, 160 * FAKE_MIB);
 
 	/* Again: closed days are not asked any more, and nothing is written. */
-	assert_int_equal(cycle_at(&place, NOW_MS + 60000, &result), 0);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	assert_int_equal(place.reader.n_reads, 1);
 	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS);
 	assert_int_equal(result.n_profiles_changed, 0);
+	read_whole(place.path, &second);
+	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
 	store_closep(&store);
 	teardown(&place);
 }
@@ -237,6 +240,54 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 	strbuf_release(&expected.text);
 }
 
+static int find_aggregate(void *context, struct history *take_history, struct err *err)
+{
+	(void)err;
+	*(struct history_aggregate *)context = take_history->aggregate;
+	history_free(take_history);
+	return 0;
+}
+
+/* A run of days among more short ones than a history lists: when reading ends in its middle, the short ones must not
+ * push it out before it was heard of. */
+static void a_long_run_is_not_overtaken(void **state)
+{
+	struct history_aggregate aggregate = {.runs = 0};
+	const struct store_visitor visitor = {.context = &aggregate, .history = find_aggregate};
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct fake_pod pods[41];
+	char names[ARRAY_LEN(pods)][16];
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+		snprintf(names[i], sizeof(names[i]), "n-%zu", i);
+		pods[i] = (struct fake_pod){names[i], names[i],		"Job",		names[i], "CronJob", "n",
+					    DONE,     .usual_mib = 100, .peak_mib = 150};
+		pods[i].start_min = 1440 + (int64_t)i * 100;
+		pods[i].end_min = pods[i].start_min + 60;
+	}
+	pods[0].start_min = 10;
+	pods[0].end_min = 7500;
+	pods[0].peak_mib = 200; /* not so far above the others that they speak against it */
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	place.reader.fail_from_read = 6;
+	place.reader.fail_status = EVIDENCE_STOPPED;
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_true(result.is_partial);
+	place.reader.fail_from_read = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	assert_int_equal(aggregate.runs, ARRAY_LEN(pods));
+	assert_int_equal(aggregate.whole_runs, ARRAY_LEN(pods));
+	assert_int_equal(aggregate.peak_bytes, 200 * FAKE_MIB);
+	store_closep(&store);
+	teardown(&place);
+}
+
 static void nothing_reachable_changes_nothing(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
@@ -264,7 +315,7 @@ static void cycles_every_few_hours_learn_what_one_does(void **state)
 	undisturbed(&expected);
 	setup(&place);
 	/* The world looks back as far every time, so that nothing begins before the first window. */
-	for (int64_t now_ms = FAKE_EPOCH_MS + 5 * 3600 * 1000; now_ms < NOW_MS; now_ms += 7 * 3600 * 1000)
+	for (int64_t now_ms = FAKE_EPOCH_MS + 5 * TIME_HOUR_MS; now_ms < NOW_MS; now_ms += 7 * TIME_HOUR_MS)
 		assert_int_equal(cycle_at(&place, now_ms, &result), 0);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	digest_of(&place, &found);
@@ -306,18 +357,18 @@ static void partial_answers_are_lower_bounds(void **state)
 	setup(&place);
 	place.reader.is_partial = true;
 	/* Only the open time: a closed day waits for a whole answer. */
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	assert_true(result.is_partial);
 	if (access(place.path, F_OK) == 0)
 		assert_int_equal(whole_runs(&place), 0);
 
 	/* A partial answer about a run that is known whole does not replace it. */
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	known = whole_runs(&place);
 	assert_int_equal(known, 1);
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(whole_runs(&place), known);
 	teardown(&place);
 }
@@ -329,12 +380,12 @@ static void a_partial_closed_day_is_asked_again(void **state)
 
 	(void)state;
 	setup(&place);
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 5 * TIME_HOUR_MS, &result), 0);
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + TIME_HOUR_MS, &result), 0);
 	assert_true(result.is_partial);
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * 3600 * 1000, &result), 0);
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS);
 	teardown(&place);
 }
@@ -416,6 +467,7 @@ int main(void)
 		cmocka_unit_test(runs_become_profiles_once),
 		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
+		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
 		cmocka_unit_test(partial_answers_are_lower_bounds),

@@ -109,6 +109,7 @@ static void owners_and_accelerators_tell_training(void **state)
 		{"a notebook with a GPU", "Notebook", "", NULL, 1000, false},
 		{"a server with a GPU, labelled", "ReplicaSet", "", "true", 1000, true},
 		{"a PyTorchJob labelled as none", "PyTorchJob", "", "false", 1000, false},
+		{"nobody knows its owner", NULL, "", NULL, 1000, false},
 		{"an unknown kind with a GPU", "Frobnicator", "", NULL, 1000, true},
 	};
 
@@ -116,8 +117,9 @@ static void owners_and_accelerators_tell_training(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct k8s_label label = {"memtamer.io/training", rows[i].label};
 		struct evidence_container container = {.accelerators_milli = rows[i].accelerators_milli};
-		struct evidence_pod pod = {.owner_kind = rows[i].owner_kind,
+		struct evidence_pod pod = {.owner_kind = rows[i].owner_kind ? rows[i].owner_kind : "",
 					   .root_kind = rows[i].root_kind,
+					   .is_owner_known = rows[i].owner_kind != NULL,
 					   .labels = {.items = &label, .n = rows[i].label != NULL},
 					   .containers = {.items = &container, .n = 1}};
 

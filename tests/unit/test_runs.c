@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
 
+#include "base/timefmt.h"
 #include "fake_evidence.h"
 #include "runs/fold.h"
 
@@ -15,7 +16,8 @@ struct expected {
 	bool is_whole, is_cache_bound, is_final;
 };
 
-#define MAX_PODS 6
+#define MAX_PODS      6
+#define WORLD_MINUTES ((int64_t)2 * 1440)
 struct row {
 	const char *name;
 	struct fake_pod pods[MAX_PODS];
@@ -138,10 +140,10 @@ static void read_world(const struct row *row, int64_t window_min, struct pod_tab
 
 	while (n < MAX_PODS && row->pods[n].name)
 		n++;
-	for (int64_t from = 0; from < 2 * 1440; from += window_min) {
-		struct evidence_window window = {.start_ms = FAKE_EPOCH_MS + from * 60000,
-						 .end_ms = FAKE_EPOCH_MS + (from + window_min) * 60000,
-						 .is_open = from + window_min >= 2 * 1440};
+	for (int64_t from = 0; from < WORLD_MINUTES; from += window_min) {
+		struct evidence_window window = {.start_ms = FAKE_EPOCH_MS + from * TIME_MINUTE_MS,
+						 .end_ms = FAKE_EPOCH_MS + (from + window_min) * TIME_MINUTE_MS,
+						 .is_open = from + window_min >= WORLD_MINUTES};
 		struct evidence_batch batch;
 
 		evidence_batch_init(&batch, &window);
@@ -175,7 +177,7 @@ static void check(const struct expected *expected, const struct run_summary *fou
 
 static void pods_become_runs(void **state)
 {
-	const int64_t windows_min[] = {2 * 1440, 1440, 240};
+	const int64_t windows_min[] = {WORLD_MINUTES, 1440, 240};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -249,7 +251,7 @@ static void what_began_before_the_first_window_is_not_whole(void **state)
 	struct pod_table table = POD_TABLE_INIT;
 	struct fold fold = {.is_open = NULL};
 	const struct fold_options options = {.now_ms = FAKE_EPOCH_MS + 2 * FAKE_DAY_MS,
-					     .history_from_ms = FAKE_EPOCH_MS + 11 * 60000,
+					     .history_from_ms = FAKE_EPOCH_MS + 11 * TIME_MINUTE_MS,
 					     .source = "query"};
 
 	(void)state;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -154,7 +155,9 @@ void control_run(struct control *self)
 		if (time_monotonic_ms() >= until_ms)
 			look(self);
 		is_over = handle_signals(self);
-		holder_collect(self->serve->holder);
+		/* an old snapshot leaves a heap full of holes behind */
+		if (holder_collect(self->serve->holder))
+			malloc_trim(0);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "base/timefmt.h"
 
 #include <errno.h>
+#include <malloc.h>
 
 static const struct config *config_of(const struct control *self)
 {
@@ -46,6 +47,7 @@ static int build(struct control *self, bool from_store, struct snapshot **ret, s
 
 	if (!builder)
 		return err_set(err, -ENOMEM, "out of memory");
+	snapshot_builder_share(builder, self->snapshot);
 	r = fill(self, from_store, builder, err);
 	if (r) {
 		snapshot_builder_free(builder);
@@ -94,6 +96,8 @@ void control_check_store(struct control *self, bool is_forced)
 		return;
 	}
 	count_reload(self, METRIC_STORE_RELOADS, true);
+	/* what building left behind: larger tables, the item at hand */
+	malloc_trim(0);
 	log_event(LOG_INFO, "profiles loaded", "path", config_of(self)->store.path, "profiles",
 		  log_i64(snapshot_profile_count(self->snapshot)), "ms", log_i64(time_monotonic_ms() - start_ms), NULL);
 }

@@ -282,9 +282,3 @@ void http_client_free(struct http_client *self)
 	free(self);
 	curl_global_cleanup();
 }
-
-void http_client_freep(struct http_client **self)
-{
-	http_client_free(*self);
-	*self = NULL;
-}

@@ -53,10 +53,7 @@ enum http_outcome {
 	HTTP_ABORTED,	     /* a callback said so; err.code is what it returned */
 	HTTP_CANCELLED,	     /* interrupted, the deadline of the run passed, or the client was freed */
 	HTTP_FAILED_LOCALLY, /* a secret file cannot be read, memory is out */
-	HTTP_OUTCOME_COUNT_,
 };
-/** "done", "cannot-connect", ... for logs and metrics. */
-extern const char *const http_outcome_names[HTTP_OUTCOME_COUNT_];
 
 #define HTTP_ERROR_BODY_BYTES 4096
 
@@ -102,7 +99,6 @@ struct http_request {
 int http_client_new(const struct http_client_config *config, struct http_client **ret, struct err *err) ATTR_NODISCARD;
 /** Ends what is left with HTTP_CANCELLED. NULL allowed. Not from a callback. */
 void http_client_free(struct http_client *self);
-void http_client_freep(struct http_client **self);
 
 /** Queue a request. @return 0; -EINVAL (path or header with control characters); -ECANCELED (from a callback while all
  * is being cancelled); -ENOMEM. */

@@ -13,18 +13,6 @@
 /* A peer that is gone is found in a silent watch too. */
 #define KEEPALIVE_S 30L
 
-const char *const http_outcome_names[HTTP_OUTCOME_COUNT_] = {
-	[HTTP_DONE] = "done",
-	[HTTP_CANNOT_CONNECT] = "cannot-connect",
-	[HTTP_TIMED_OUT] = "timed-out",
-	[HTTP_TLS_FAILED] = "tls",
-	[HTTP_STATUS] = "status",
-	[HTTP_BROKEN] = "broken",
-	[HTTP_ABORTED] = "aborted",
-	[HTTP_CANCELLED] = "cancelled",
-	[HTTP_FAILED_LOCALLY] = "local",
-};
-
 static long clamp_long(int64_t value)
 {
 	return value > INT32_MAX ? INT32_MAX : (long)value;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the README tells people to type exists: scripts, make targets, commands and their options, the configuration."""
+import os
+import re
+import shlex
+
+import harness
+
+README = os.path.join(harness.TOP, "README.md")
+
+
+def blocks():
+    """The shell blocks of the README."""
+    with open(README, encoding="utf-8") as file:
+        return re.findall(r"^```sh\n(.*?)^```", file.read(), re.DOTALL | re.MULTILINE)
+
+
+def commands():
+    """Words of each command; here-documents and comments left out."""
+    for block in blocks():
+        block = re.sub(r"<<-?(\w+)\n.*?^\1\n?", "\n", block, flags=re.DOTALL | re.MULTILINE)
+        for line in block.replace("\\\n", " ").splitlines():
+            for part in re.split(r"&&|\|\||;|\|", line):
+                words = shlex.split(part, comments=True)
+                if words:
+                    yield words
+
+
+class Readme(harness.Case):
+    def test_commands_of_ours(self):
+        seen = set()
+        for words in commands():
+            name = os.path.basename(words[0])
+            if name not in ("memtamer-webhook", "memtamer-recommender"):
+                continue
+            with self.subTest(" ".join(words)):
+                usage = harness.run(name, words[1], "--help")
+                self.assertEqual(usage.returncode, 0, usage.stderr)
+                for option in (word for word in words[2:] if word.startswith("-")):
+                    self.assertRegex(usage.stdout, r"(?m)(^|[\s,])" + re.escape(option.split("=")[0]) + r"\b")
+                seen.add(f"{name} {words[1]}")
+        self.assertTrue({"memtamer-recommender run", "memtamer-recommender explain", "memtamer-webhook review"} <= seen,
+                        f"the README shows {sorted(seen)}")
+
+    def test_scripts_and_targets(self):
+        with open(os.path.join(harness.TOP, "Makefile"), encoding="utf-8") as file:
+            targets = re.findall(r"^([a-z]+):", file.read(), re.MULTILINE)
+        with open(README, encoding="utf-8") as file:
+            for target in re.findall(r"`make ([a-z]+)`", file.read()):
+                self.assertIn(target, targets)
+        for words in commands():
+            if re.match(r"^[a-z]+/\w+$", words[0]):
+                self.assertTrue(os.access(os.path.join(harness.TOP, words[0]), os.X_OK), words[0])
+
+    def test_configurations(self):
+        found = 0
+        for block in blocks():
+            for _, text in re.findall(r"<<-?(\w+)\n(.*?)^\1$", block, re.DOTALL | re.MULTILINE):
+                found += 1
+                done = harness.run("memtamer-recommender", "--check-config", "--config", self.write("c.yaml", text))
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(found, 0)
