@@ -43,6 +43,7 @@ struct reflector {
 	char resource_version[VERSION_BYTES]; /* "": list */
 	uint32_t mark;
 	unsigned int failures; /* in a row */
+	bool has_expired;      /* since the last progress */
 	int64_t watch_since_ms;
 	int watch_code; /* why we end the watch ourselves */
 	struct err watch_err;
@@ -188,6 +189,12 @@ static int take_change(struct reflector *self, const char *type, struct json_obj
 	return 0;
 }
 
+static void make_progress(struct reflector *self)
+{
+	self->failures = 0;
+	self->has_expired = false;
+}
+
 static int take_event(struct reflector *self, const char *text, size_t n, struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *event = NULL;
@@ -208,7 +215,7 @@ static int take_event(struct reflector *self, const char *text, size_t n, struct
 		    ? take_change(self, type, object, err)
 		    : err_set(err, -EINVAL, "an event of type %.40s", type ? type : "(none)");
 	if (!r)
-		self->failures = 0;
+		make_progress(self);
 	return r;
 }
 
@@ -272,7 +279,7 @@ static void watch_done(void *context, const struct kube_result *result)
 
 	self->watch = NULL;
 	if (lasted_ms >= STEADY_WATCH_MS)
-		self->failures = 0;
+		make_progress(self);
 	if (!code && lasted_ms < SHORT_WATCH_MS)
 		code = err_set(&err, -EPIPE, "the server ended a watch after %lld ms", (long long)lasted_ms);
 	if (!code) {
@@ -281,9 +288,9 @@ static void watch_done(void *context, const struct kube_result *result)
 	}
 	if (leads_to_list(self, code))
 		self->resource_version[0] = '\0';
-	if (code == KUBE_EXPIRED && self->failures == 0) {
-		/* ordinary after a pause; only from the second time on it is a failure */
-		self->failures++;
+	if (code == KUBE_EXPIRED && !self->has_expired) {
+		/* ordinary after a pause or a restart; only from the second time on it is a failure */
+		self->has_expired = true;
 		kube_timer_set(self->client, &self->timer, 0);
 		return;
 	}
