@@ -56,6 +56,18 @@ static const struct codec_field history_fields[] = {
 		    "Greatest uid among the runs that fell out and started then."),
 };
 
+/* A list of flat objects. */
+struct list_table {
+	const char *key;
+	const struct codec_field *fields;
+	size_t n_fields, item_bytes, max;
+};
+
+static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
+					     LIMIT_HISTORY_DAYS};
+static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
+						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
+
 /* ---- decoding ---- */
 
 /* The i-th object of spec.`key`, with its path, by the one before it. `*item` is NULL behind the last. */
@@ -101,20 +113,28 @@ static int decode_runs(const struct doc *spec, struct history *self, struct err 
 	}
 }
 
+/* The same as list_item(), and what the object holds into `self`. */
+static int decode_item(const struct list_table *table, const struct doc *spec, size_t i, const struct doc **item,
+		       void *self, struct err *err)
+{
+	char path[64];
+	int r = list_item(spec, table->key, table->max, i, item, path, err);
+
+	if (r || !*item)
+		return r;
+	codec_reset(table->fields, table->n_fields, self);
+	return codec_decode(table->fields, table->n_fields, *item, path, self, err);
+}
+
 static int decode_days(const struct doc *spec, struct history *self, struct err *err)
 {
 	const struct doc *item = NULL;
-	char path[64];
 
 	for (size_t i = 0;; i++) {
 		struct history_day day = {0};
-		int r = list_item(spec, "days", LIMIT_HISTORY_DAYS, i, &item, path, err);
+		int r = decode_item(&days_table, spec, i, &item, &day, err);
 
 		if (r || !item)
-			return r;
-		codec_reset(day_fields, ARRAY_LEN(day_fields), &day);
-		r = codec_decode(day_fields, ARRAY_LEN(day_fields), item, path, &day, err);
-		if (r)
 			return r;
 		if (vec_push(&self->days, day))
 			return no_memory(err);
@@ -124,16 +144,12 @@ static int decode_days(const struct doc *spec, struct history *self, struct err 
 static int decode_decisions(const struct doc *spec, struct history *self, struct err *err)
 {
 	const struct doc *item = NULL;
-	char path[64];
 
 	for (size_t i = 0;; i++) {
 		struct history_decision decision = {0};
-		int r = list_item(spec, "decisions", LIMIT_HISTORY_DECISIONS, i, &item, path, err);
+		int r = decode_item(&decisions_table, spec, i, &item, &decision, err);
 
 		if (r || !item)
-			return r;
-		r = codec_decode(decision_fields, ARRAY_LEN(decision_fields), item, path, &decision, err);
-		if (r)
 			return r;
 		if (vec_push(&self->decisions, decision))
 			return no_memory(err);
@@ -290,12 +306,6 @@ static void encode_runs(const struct history *self, struct history_shown shown, 
 	strbuf_addc(buf, ']');
 }
 
-struct list_table {
-	const char *key;
-	const struct codec_field *fields;
-	size_t n_fields, item_bytes, max;
-};
-
 /* The last items of a list, at most its cap. */
 static void encode_list(const struct list_table *table, const void *items, size_t n, struct strbuf *buf,
 			const char **comma)
@@ -315,11 +325,6 @@ static void encode_list(const struct list_table *table, const void *items, size_
 	}
 	strbuf_addc(buf, ']');
 }
-
-static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
-					     LIMIT_HISTORY_DAYS};
-static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
-						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
 
 /* Runs that are not shown are written as if they had fallen out of the list. */
 static void encode_dropped(const struct history *self, struct history_shown shown, struct strbuf *buf,

@@ -44,11 +44,15 @@ static bool has_container(const struct metric_sink *sink, struct json_object *la
 	return is_name(label(labels, sink->labels->container_label));
 }
 
-/* The pod of a row of kube-state-metrics in phase 1: added when new. */
-static struct evidence_pod *pod_put(struct metric_sink *sink, struct json_object *labels)
+/* The pod of a row of kube-state-metrics in phase 1: added when new; NULL when it has no name. */
+static int pod_put(struct metric_sink *sink, struct json_object *labels, struct evidence_pod **ret, struct err *err)
 {
-	return evidence_pod_put(sink->batch, label(labels, sink->labels->namespace_label),
+	*ret = NULL;
+	if (!has_names(sink, labels))
+		return 0;
+	*ret = evidence_pod_put(sink->batch, label(labels, sink->labels->namespace_label),
 				label(labels, sink->labels->pod_label), label(labels, "uid"));
+	return *ret ? 0 : no_memory(err);
 }
 
 /* In phase 2: NULL when it is none of those that train. */
@@ -61,6 +65,19 @@ static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object
 	pod = evidence_pod_get(sink->batch, label(labels, sink->labels->namespace_label),
 			       label(labels, sink->labels->pod_label), label(labels, "uid"));
 	return pod && pod->is_training ? pod : NULL;
+}
+
+/* A container of such a pod: added when new. */
+static int container_get(struct metric_sink *sink, struct json_object *labels, struct evidence_container **ret,
+			 struct err *err)
+{
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	*ret = NULL;
+	if (!pod || !has_container(sink, labels))
+		return 0;
+	*ret = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
+	return *ret ? 0 : no_memory(err);
 }
 
 /* A text of the batch's; on failure it stays as it was, never NULL. */
@@ -77,13 +94,11 @@ static int set_text(struct metric_sink *sink, const char **text, const char *val
 int metric_take_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_pod *pod;
+	int r = pod_put(sink, labels, &pod, err);
 
 	(void)value;
-	if (!has_names(sink, labels))
-		return 0;
-	pod = pod_put(sink, labels);
-	if (!pod)
-		return no_memory(err);
+	if (r || !pod)
+		return r;
 	pod->is_owner_known = true;
 	if (!*label(labels, "owner_kind") || streq(label(labels, "owner_is_controller"), "false"))
 		return 0;
@@ -120,13 +135,16 @@ int metric_take_size(struct metric_sink *sink, struct json_object *labels, doubl
 	struct evidence_container *container;
 	struct evidence_pod *pod;
 	bool is_limit = sink->argument == TARGET_LIMIT;
+	int r;
 
-	if (!has_names(sink, labels) || !has_container(sink, labels))
+	if (!has_container(sink, labels))
 		return 0;
-	pod = pod_put(sink, labels);
-	container = pod ? evidence_container_put(sink->batch, pod, name) : NULL;
+	r = pod_put(sink, labels, &pod, err);
+	if (r || !pod)
+		return r;
+	container = evidence_container_put(sink->batch, pod, name);
 	if (!container)
-		return pod && pod->containers.n == LIMIT_POD_CONTAINERS ? 0 : no_memory(err);
+		return pod->containers.n == LIMIT_POD_CONTAINERS ? 0 : no_memory(err);
 	if (streq(resource, "memory"))
 		*(is_limit ? &container->limit_bytes : &container->request_bytes) = whole(value);
 	else if (streq(resource, "ephemeral_storage"))
@@ -164,13 +182,11 @@ static int add_label(struct metric_sink *sink, struct evidence_pod *pod, const c
 int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_pod *pod;
+	int r = pod_put(sink, labels, &pod, err);
 
 	(void)value;
-	if (!has_names(sink, labels))
-		return 0;
-	pod = pod_put(sink, labels);
-	if (!pod)
-		return no_memory(err);
+	if (r || !pod)
+		return r;
 	pod->labels.n = 0;
 	json_object_object_foreach(labels, key, item)
 	{
@@ -182,15 +198,12 @@ int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels,
 
 int metric_take_image(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
 	struct evidence_container *container;
+	int r = container_get(sink, labels, &container, err);
 
 	(void)value;
-	if (!pod || !has_container(sink, labels))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	if (!container)
-		return no_memory(err);
+	if (r || !container)
+		return r;
 	return set_text(sink, &container->image, label(labels, "image")) ? no_memory(err) : 0;
 }
 
@@ -225,16 +238,16 @@ int metric_take_pod_end(struct metric_sink *sink, struct json_object *labels, do
 
 int metric_take_container_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	const char *reason = label(labels, "reason"), *name = label(labels, sink->labels->container_label);
-	struct evidence_pod *pod = pod_get(sink, labels);
+	const char *reason = label(labels, "reason");
 	struct evidence_container *container;
 	bool is_last = sink->argument == TARGET_LAST_END;
+	int r;
 
-	if (!pod || !has_container(sink, labels) || !(value > 0))
+	if (!(value > 0))
 		return 0;
-	container = evidence_container_put(sink->batch, pod, name);
-	if (!container)
-		return no_memory(err);
+	r = container_get(sink, labels, &container, err);
+	if (r || !container)
+		return r;
 	if (streq(reason, "OOMKilled"))
 		container->ends |= is_last ? END_OOM_KILLED : END_OOM_RESTARTED;
 	else if (streq(reason, "Completed"))
@@ -246,14 +259,11 @@ int metric_take_container_end(struct metric_sink *sink, struct json_object *labe
 
 int metric_take_restarts(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
 	struct evidence_container *container;
+	int r = container_get(sink, labels, &container, err);
 
-	if (!pod || !has_container(sink, labels))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	if (!container)
-		return no_memory(err);
+	if (r || !container)
+		return r;
 	container->restarts = (int)MIN(whole(value), 1000000);
 	return 0;
 }
