@@ -112,11 +112,11 @@ static const struct allow kind = {FIELDS(kind_fields)};
 static const struct allow_field user_fields[] = {FIELD("username", leaf)};
 static const struct allow user = {FIELDS(user_fields)};
 
-#define REQUEST_FIELDS                                                                                                 \
-	FIELD("uid", leaf), FIELD("kind", kind), FIELD("subResource", leaf), FIELD("name", leaf),                      \
-		FIELD("namespace", leaf), FIELD("operation", leaf), FIELD("userInfo", user), FIELD("dryRun", leaf)
-
-static const struct allow_field request_fields[] = {REQUEST_FIELDS, FIELD("object", allow_pod)};
+static const struct allow_field request_fields[] = {
+	FIELD("uid", leaf),	 FIELD("kind", kind),	   FIELD("subResource", leaf),
+	FIELD("name", leaf),	 FIELD("namespace", leaf), FIELD("operation", leaf),
+	FIELD("userInfo", user), FIELD("dryRun", leaf),	   FIELD("object", allow_pod),
+};
 static const struct allow request = {FIELDS(request_fields)};
 static const struct allow_field review_fields[] = {
 	FIELD("apiVersion", leaf),
@@ -124,12 +124,3 @@ static const struct allow_field review_fields[] = {
 	FIELD("request", request),
 };
 const struct allow allow_review = {FIELDS(review_fields)};
-
-static const struct allow_field bare_request_fields[] = {REQUEST_FIELDS};
-static const struct allow bare_request = {FIELDS(bare_request_fields)};
-static const struct allow_field envelope_fields[] = {
-	FIELD("apiVersion", leaf),
-	FIELD("kind", leaf),
-	FIELD("request", bare_request),
-};
-const struct allow allow_envelope = {FIELDS(envelope_fields)};

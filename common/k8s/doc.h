@@ -42,9 +42,8 @@ struct allow_field {
 };
 
 /* The allow-list (allow.c). */
-extern const struct allow allow_pod;	  /* a Pod or pod template */
-extern const struct allow allow_review;	  /* an AdmissionReview with a pod */
-extern const struct allow allow_envelope; /* the same without the object */
+extern const struct allow allow_pod;	/* a Pod or pod template */
+extern const struct allow allow_review; /* an AdmissionReview with a pod */
 
 /* Makes the nodes and texts of one doc; zeroed but for the arena. */
 struct doc_builder {

@@ -91,30 +91,6 @@ static int decode_envelope(const struct doc *doc, struct review *ret, struct err
 	return r ? r : decode_at(decode_request(request, ret, err), err, "request");
 }
 
-static int borrow_object(struct json_object *request, const char *key, struct json_object **ret, struct err *err)
-{
-	int r = json_get_object(request, "request", key, ret, err);
-
-	return r == JSON_ABSENT ? 0 : r;
-}
-
-int review_decode(struct json_object *tree, struct arena *arena, struct review *ret, struct err *err)
-{
-	struct review decoded;
-	struct doc doc;
-	int r = doc_of_json(tree, &allow_envelope, arena, &doc, err);
-
-	if (!r)
-		r = decode_envelope(&doc, &decoded, err);
-	if (!r)
-		r = borrow_object(json_member(tree, "request"), "object", &decoded.object, err);
-	if (!r)
-		r = borrow_object(json_member(tree, "request"), "oldObject", &decoded.old_object, err);
-	if (!r)
-		*ret = decoded;
-	return r;
-}
-
 int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
 		    struct err *err)
 {

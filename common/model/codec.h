@@ -81,6 +81,8 @@ int codec_decode(const struct codec_field *fields, size_t n, const struct doc *o
  *  With a baseline a figure is left out when it equals the baseline's, instead. */
 void codec_encode(const struct codec_field *fields, size_t n, const void *self, const void *baseline,
 		  struct strbuf *buf, const char **comma);
+/** Are all figures of the table the same in both? */
+bool codec_same(const struct codec_field *fields, size_t n, const void *a, const void *b);
 /** Append `"key":` with the comma before it. */
 void codec_key(struct strbuf *buf, const char **comma, const char *key);
 /** Append `"key":"text"`; nothing when the text is NULL or "". */

@@ -94,5 +94,7 @@ int profile_read(const char *text, size_t n, struct arena *scratch, struct profi
  *  `status` within LIMIT_PROFILE_BYTES (+ LIMIT_PROFILE_VARIANT_BYTES for each variant behind the first) it drops, in
  *  this order: reasons behind the first, aliases from the last, the first reason, variants from the last. */
 int profile_encode(const struct profile *self, struct strbuf *buf);
+/** Do both say the same, in everything that is encoded? */
+bool profile_same(const struct profile *a, const struct profile *b);
 /** The recommendation that fits a variant: the variant's own when it has one, else the parent's. */
 const struct recommendation *profile_for_variant(const struct profile *self, const char *variant);

@@ -216,6 +216,38 @@ int profile_decode(struct json_object *object, struct profile **ret, struct err 
 	return 0;
 }
 
+/* ---- comparing ---- */
+
+static bool same_texts(const char *const *a, size_t n_a, const char *const *b, size_t n_b)
+{
+	for (size_t i = 0; n_a == n_b && i < n_a; i++)
+		if (!streq(a[i], b[i]))
+			return false;
+	return n_a == n_b;
+}
+
+static bool same_variants(const struct profile *a, const struct profile *b)
+{
+	for (size_t i = 0; a->n_variants == b->n_variants && i < a->n_variants; i++)
+		if (!streq(a->variants[i].variant, b->variants[i].variant) ||
+		    !codec_same(recommendation_fields, REC_N, &a->variants[i], &b->variants[i]))
+			return false;
+	return a->n_variants == b->n_variants;
+}
+
+bool profile_same(const struct profile *a, const struct profile *b)
+{
+	const char *const names_a[] = {a->namespace_name, a->name, a->workload, a->role, a->container};
+	const char *const names_b[] = {b->namespace_name, b->name, b->workload, b->role, b->container};
+
+	return same_texts(names_a, ARRAY_LEN(names_a), names_b, ARRAY_LEN(names_b)) &&
+	       same_texts(a->aliases, a->n_aliases, b->aliases, b->n_aliases) &&
+	       same_texts(a->reasons, a->n_reasons, b->reasons, b->n_reasons) &&
+	       codec_same(status_fields, ARRAY_LEN(status_fields), a, b) &&
+	       codec_same(spec_fields, SPEC_N, &a->spec, &b->spec) &&
+	       codec_same(recommendation_fields, REC_N, &a->parent, &b->parent) && same_variants(a, b);
+}
+
 /* ---- encoding ---- */
 
 static void encode_variants(const struct profile *self, size_t n, struct strbuf *buf, const char **comma)

@@ -40,6 +40,7 @@ struct snapshot_builder {
 	struct surroundings *surroundings;
 	bool is_own_surroundings;
 	size_t n_profiles;
+	const struct snapshot *old; /* whose profiles may be shared; NULL: none */
 };
 
 static bool drop_reference(atomic_int *refs)
@@ -345,6 +346,28 @@ int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_pro
 	if (!r)
 		self->n_profiles++;
 	return r;
+}
+
+void snapshot_builder_share(struct snapshot_builder *self, const struct snapshot *old)
+{
+	self->old = old;
+}
+
+static struct profile *find_same(const struct snapshot *old, const struct profile *draft)
+{
+	struct snapshot_probe probe = snapshot_probe_name(draft->namespace_name, draft->name);
+	const struct shard *shard = old->shards[shard_of(&probe)];
+	struct profile *profile = shard ? snapshot_table_find(&shard->names, &probe) : NULL;
+
+	return profile && profile_same(profile, draft) ? profile : NULL;
+}
+
+int snapshot_builder_put_copy(struct snapshot_builder *self, const struct profile *draft)
+{
+	struct profile *profile = self->old ? find_same(self->old, draft) : NULL;
+
+	profile = profile ? profile_ref(profile) : profile_dup(draft);
+	return profile ? snapshot_builder_put(self, profile) : -ENOMEM;
 }
 
 int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape)

@@ -41,6 +41,11 @@ void snapshot_builder_free(struct snapshot_builder *self);
  *  that claim one key: the one updated later wins that key, then the one whose object name sorts first; when the winner
  *  goes, the other one has it again. */
 int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_profile) ATTR_NODISCARD;
+/** Put a copy of a draft; where `snapshot_builder_share` gave a snapshot that has the very same profile, that one. */
+int snapshot_builder_put_copy(struct snapshot_builder *self, const struct profile *draft) ATTR_NODISCARD;
+/** A store that is read anew has mostly what was there before: profiles of `old`, which must outlive the builder, are
+ *  shared instead of kept twice. */
+void snapshot_builder_share(struct snapshot_builder *self, const struct snapshot *old);
 int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name) ATTR_NODISCARD;
 /** Copies the shape; replaces one of the same name. */
 int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape) ATTR_NODISCARD;

@@ -93,8 +93,8 @@ int store_open_data(struct store *self, int *ret_fd, struct err *err)
 struct visiting {
 	const struct store_visitor *visitor;
 	struct store *store;
-	bool is_for_admission; /* nobody there reads reasons; items may come twice */
-	struct arena scratch;  /* of the item at hand */
+	struct snapshot_builder *builder; /* for admission: takes profiles instead of the visitor */
+	struct arena scratch;		  /* of the item at hand */
 };
 
 static int visit_shape(struct visiting *self, const struct store_item *item, struct err *err)
@@ -113,8 +113,11 @@ static int visit_profile(struct visiting *self, const struct store_item *item, s
 
 	if (r)
 		return r;
-	if (self->is_for_admission)
-		draft.profile.n_reasons = 0;
+	if (self->builder) {
+		draft.profile.n_reasons = 0; /* nobody there reads them */
+		r = snapshot_builder_put_copy(self->builder, &draft.profile);
+		return r ? err_set(err, r, "out of memory") : 0;
+	}
 	profile = profile_dup(&draft.profile);
 	if (!profile)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -146,13 +149,14 @@ static int visit_item(void *context, const struct store_item *item, struct err *
 	return r;
 }
 
-static int visit(struct store *self, const struct store_visitor *visitor, bool is_for_admission, struct err *err)
+static int visit(struct store *self, const struct store_visitor *visitor, struct snapshot_builder *builder,
+		 struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self, is_for_admission, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
+	struct visiting visiting = {visitor, self, builder, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
-		.wants = {visitor->shape != NULL, visitor->profile != NULL, visitor->history != NULL},
-		.may_repeat = is_for_admission, /* the builder takes an object twice */
+		.wants = {visitor->shape != NULL, visitor->profile || builder, visitor->history != NULL},
+		.may_repeat = builder != NULL, /* it takes an object twice */
 		.context = &visiting,
 		.item = visit_item,
 	};
@@ -166,14 +170,7 @@ static int visit(struct store *self, const struct store_visitor *visitor, bool i
 
 int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
 {
-	return visit(self, visitor, false, err);
-}
-
-static int read_profile(void *context, struct profile *take_profile, struct err *err)
-{
-	int r = snapshot_builder_put(context, take_profile);
-
-	return r ? err_set(err, r, "out of memory") : 0;
+	return visit(self, visitor, NULL, err);
 }
 
 static int read_shape(void *context, const struct node_shape *shape, struct err *err)
@@ -185,9 +182,9 @@ static int read_shape(void *context, const struct node_shape *shape, struct err 
 
 int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err)
 {
-	struct store_visitor visitor = {.context = builder, .profile = read_profile, .shape = read_shape};
+	struct store_visitor visitor = {.context = builder, .shape = read_shape};
 
-	return visit(self, &visitor, true, err);
+	return visit(self, &visitor, builder, err);
 }
 
 /* The collector's state has a head that tells whether the rest is whole: length and hash. */

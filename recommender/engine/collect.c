@@ -180,6 +180,17 @@ static int read_open(struct collect *self, struct err *err)
 	return decode_state(self, &before, &ignored) ? -ENOMEM : r;
 }
 
+/* Reading ended early. Runs that are under way at the watermark are told as such: a history lists only so many runs,
+ * and one that begins before all that fell out of the list would not be believed later. */
+static int keep_open_runs(struct collect *self, int status, struct err *err)
+{
+	struct err ignored = ERR_INIT;
+
+	return fold_table(self, &self->state.table, self->state.watermark_ms, false, &ignored) == -ENOMEM
+		       ? err_set(err, -ENOMEM, "no memory left for runs")
+		       : status;
+}
+
 static void begin(struct collect *self)
 {
 	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
@@ -214,6 +225,8 @@ int collect_run(struct collect *self, struct err *err)
 		r = read_open(self, err);
 		self->done.days_done += r == 0;
 	}
+	if (r && self->has_changed_state)
+		r = keep_open_runs(self, r, err);
 	report_progress(self, self->now_ms, begun_ms);
 	return r;
 }

@@ -32,10 +32,10 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "no memory left for profiles");
 }
 
-/* A heap text that lives as long as `self`; NULL: no memory. */
-static const char *keep_text(struct learn *self, struct strbuf *text)
+/* A copy that lives as long as `self`; NULL: no memory. */
+static const char *keep_text(struct learn *self, const char *text)
 {
-	char *copy = strbuf_detach(text);
+	char *copy = strdup(text);
 
 	if (copy && vec_push(&self->texts, copy)) {
 		free(copy);
@@ -44,21 +44,23 @@ static const char *keep_text(struct learn *self, struct strbuf *text)
 	return copy;
 }
 
-/* Texts are joined by a byte that none of them holds. */
-static void join(struct strbuf *text, const char *namespace_name, const char *key, const char *role,
+enum { JOINED_BYTES = 2 * LIMIT_NAME_BYTES + IDENTITY_KEY_BYTES + 64 + 4 };
+
+/* Texts are joined by a byte that none of them holds. No allocation: a failed one must not look like an absent key. */
+static void join(char ret[JOINED_BYTES], const char *namespace_name, const char *key, const char *role,
 		 const char *container)
 {
-	strbuf_addf(text, "%s\n%s\n%s\n%s", namespace_name, key, role, container);
+	snprintf(ret, JOINED_BYTES, "%s\n%s\n%s\n%s", namespace_name, key, role, container);
 }
 
 static struct learned *find_by_key(const struct learn *self, const char *namespace_name, const char *key,
 				   const char *role, const char *container)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+	char text[JOINED_BYTES];
 	void *found;
 
-	join(&text, namespace_name, key, role, container);
-	found = strmap_get(&self->key_index, strbuf_text(&text));
+	join(text, namespace_name, key, role, container);
+	found = strmap_get(&self->key_index, text);
 	return found ? &self->items.items[(uintptr_t)found - 1] : NULL;
 }
 
@@ -67,12 +69,12 @@ static int index_keys(struct learn *self, const struct found_run *run, size_t it
 {
 	for (size_t i = 0; i < run->summary.identity.n_keys; i++) {
 		const char *key = run->summary.identity.keys[i].text, *copy;
-		struct strbuf text = STRBUF_INIT(4 * KIB);
+		char text[JOINED_BYTES];
 
 		if (find_by_key(self, run->namespace_name, key, run->summary.identity.role, run->container))
 			continue;
-		join(&text, run->namespace_name, key, run->summary.identity.role, run->container);
-		copy = keep_text(self, &text);
+		join(text, run->namespace_name, key, run->summary.identity.role, run->container);
+		copy = keep_text(self, text);
 		if (!copy || strmap_put(&self->key_index, copy, (void *)(uintptr_t)(item + 1)))
 			return -ENOMEM;
 	}
@@ -108,11 +110,11 @@ static int gather(struct learn *self, const struct found_run *runs, size_t n)
 static int on_profile(void *context, struct profile *take_profile, struct err *err)
 {
 	struct learn *self = context;
-	struct strbuf text = STRBUF_INIT(4 * KIB);
+	char text[JOINED_BYTES];
 	const char *key;
 
-	strbuf_addf(&text, "%s/%s", take_profile->namespace_name, take_profile->name);
-	key = keep_text(self, &text);
+	snprintf(text, sizeof(text), "%s/%s", take_profile->namespace_name, take_profile->name);
+	key = keep_text(self, text);
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (!key || vec_push(&self->profiles, take_profile)) {
 		profile_free(take_profile);
@@ -123,10 +125,10 @@ static int on_profile(void *context, struct profile *take_profile, struct err *e
 
 static struct profile *profile_of(const struct learn *self, const struct history *history)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+	char text[JOINED_BYTES];
 
-	strbuf_addf(&text, "%s/%s", history->namespace_name, history->name);
-	return strmap_get(&self->profile_index, strbuf_text(&text));
+	snprintf(text, sizeof(text), "%s/%s", history->namespace_name, history->name);
+	return strmap_get(&self->profile_index, text);
 }
 
 /* A history that no run was found of: kept only when its size is another one now. */

@@ -7,6 +7,7 @@
 #include "k8s/kinds.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 const int evidence_ladder_permille[EVIDENCE_LADDER] = {50, 250, 500, 750, 950};
@@ -57,15 +58,12 @@ static char *key_of(struct arena *arena, const char *namespace_name, const char 
 struct evidence_pod *evidence_pod_get(const struct evidence_batch *self, const char *namespace_name, const char *name,
 				      const char *uid)
 {
-	char key[2 * LIMIT_NAME_BYTES + LIMIT_NAMESPACE_BYTES];
-	struct arena scratch = ARENA_INIT(sizeof(key) * 4);
-	char *text = key_of(&scratch, namespace_name, name, uid && *uid ? uid : NULL);
-	struct evidence_pod *pod = NULL;
+	char key[EVIDENCE_NAME_BYTES * 3 + 3];
+	bool has_uid = uid && *uid;
 
-	if (text)
-		pod = strmap_get(uid && *uid ? &self->pods_by_id : &self->pods_by_name, text);
-	arena_release(&scratch);
-	return pod;
+	/* No allocation: a failed one must not look like an absent pod. */
+	snprintf(key, sizeof(key), has_uid ? "%s/%s/%s" : "%s/%s", namespace_name, name, uid);
+	return strmap_get(has_uid ? &self->pods_by_id : &self->pods_by_name, key);
 }
 
 static struct evidence_pod *pod_new(struct evidence_batch *self, const char *namespace_name, const char *name,

@@ -100,6 +100,8 @@ void evidence_batch_init(struct evidence_batch *self, const struct evidence_wind
 void evidence_batch_release(struct evidence_batch *self);
 /** An own copy of a text that lives as long as the batch; the same text twice is the same pointer. NULL: no memory. */
 const char *evidence_intern(struct evidence_batch *self, const char *text);
+/** Longer names of namespaces, pods, containers and uids are no names of Kubernetes; readers pass such rows over. */
+#define EVIDENCE_NAME_BYTES 253
 /** Find a pod, or add it. NULL: no memory. */
 struct evidence_pod *evidence_pod_put(struct evidence_batch *self, const char *namespace_name, const char *name,
 				      const char *uid);

@@ -11,7 +11,7 @@ enum {
 	/* A pod that began so shortly before the window was perhaps not scraped before. */
 	START_GRACE_MS = 10 * 60 * 1000,
 	DEFAULT_STEP_MS = 30 * 1000,
-	STEP_VOTES = 4096,
+	STEP_VOTES = 512,
 };
 
 int pod_text_set(char **text, const char *value)
@@ -166,10 +166,10 @@ static int compare_steps(const void *a, const void *b)
 /* The scrape interval by the middle vote: the fullest hour of long runs, duration by samples of short ones. */
 static int64_t measure_step(const struct evidence_batch *batch)
 {
-	int64_t *votes = malloc(STEP_VOTES * sizeof(*votes)), step_ms = 0;
+	int64_t votes[STEP_VOTES];
 	size_t n = 0;
 
-	for (size_t i = 0; votes && i < batch->pods.n; i++) {
+	for (size_t i = 0; i < batch->pods.n; i++) {
 		const struct evidence_pod *pod = batch->pods.items[i];
 		int64_t duration_ms = pod->completion_ms - pod->start_ms;
 		bool is_within = pod->start_ms >= batch->window.start_ms && duration_ms > 0;
@@ -185,12 +185,8 @@ static int64_t measure_step(const struct evidence_batch *batch)
 				votes[n++] = duration_ms / usage->samples;
 		}
 	}
-	if (n > 0) {
-		qsort(votes, n, sizeof(*votes), compare_steps);
-		step_ms = MAX(votes[n / 2], 1);
-	}
-	free(votes);
-	return step_ms;
+	qsort(votes, n, sizeof(*votes), compare_steps);
+	return n > 0 ? MAX(votes[n / 2], 1) : 0;
 }
 
 /* A ladder of quantiles as weights between them: each rung stands for half of the way to its neighbours. */

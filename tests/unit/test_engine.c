@@ -240,6 +240,54 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 	strbuf_release(&expected.text);
 }
 
+static int find_aggregate(void *context, struct history *take_history, struct err *err)
+{
+	(void)err;
+	*(struct history_aggregate *)context = take_history->aggregate;
+	history_free(take_history);
+	return 0;
+}
+
+/* A run of days among more short ones than a history lists: when reading ends in its middle, the short ones must not
+ * push it out before it was heard of. */
+static void a_long_run_is_not_overtaken(void **state)
+{
+	struct history_aggregate aggregate = {.runs = 0};
+	const struct store_visitor visitor = {.context = &aggregate, .history = find_aggregate};
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct fake_pod pods[41];
+	char names[ARRAY_LEN(pods)][16];
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+		snprintf(names[i], sizeof(names[i]), "n-%zu", i);
+		pods[i] = (struct fake_pod){names[i], names[i],		"Job",		names[i], "CronJob", "n",
+					    DONE,     .usual_mib = 100, .peak_mib = 150};
+		pods[i].start_min = 1440 + (int64_t)i * 100;
+		pods[i].end_min = pods[i].start_min + 60;
+	}
+	pods[0].start_min = 10;
+	pods[0].end_min = 7500;
+	pods[0].peak_mib = 200; /* not so far above the others that they speak against it */
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	place.reader.fail_from_read = 6;
+	place.reader.fail_status = EVIDENCE_STOPPED;
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_true(result.is_partial);
+	place.reader.fail_from_read = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	assert_int_equal(aggregate.runs, ARRAY_LEN(pods));
+	assert_int_equal(aggregate.whole_runs, ARRAY_LEN(pods));
+	assert_int_equal(aggregate.peak_bytes, 200 * FAKE_MIB);
+	store_closep(&store);
+	teardown(&place);
+}
+
 static void nothing_reachable_changes_nothing(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
@@ -419,6 +467,7 @@ int main(void)
 		cmocka_unit_test(runs_become_profiles_once),
 		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
+		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
 		cmocka_unit_test(partial_answers_are_lower_bounds),

@@ -143,16 +143,47 @@ static void refused_rows(void **state)
 		{"status no object", HEAD(",\"status\":\"fine\""), "status"},
 	};
 
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(json_putp) struct json_object *object = parse(rows[i].text);
 		struct profile *profile = NULL;
+		struct profile_draft draft;
 		struct err err = ERR_INIT;
 
 		test_row(rows[i].name);
 		assert_int_equal(profile_decode(object, &profile, &err), -EINVAL);
 		assert_null(profile);
 		assert_string_equal(err.where, rows[i].where);
+		err = (struct err)ERR_INIT;
+		assert_int_equal(profile_read(rows[i].text, strlen(rows[i].text), &scratch, &draft, &err), -EINVAL);
+		assert_string_equal(err.where, rows[i].where);
+	}
+}
+
+/* What only text can have: json-c drops it before a decoder sees it. */
+static void refused_texts(void **state)
+{
+	static const struct {
+		const char *name, *text, *says;
+	} rows[] = {
+		{"duplicate key", HEAD(",\"status\":{\"role\":\"a\",\"role\":\"b\"}"), "duplicate key"},
+		{"cut", HEAD(",\"status\":{"), "ends early"},
+		{"NUL", HEAD(",\"status\":{\"role\":\"a\\u0000\"}"), "NUL"},
+		{"two objects", HEAD("") HEAD(""), "behind"},
+		{"nothing", "", "ends early"},
+	};
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct profile_draft draft;
+		struct err err = ERR_INIT;
+
+		test_row(rows[i].name);
+		assert_int_equal(profile_read(rows[i].text, strlen(rows[i].text), &scratch, &draft, &err), -EINVAL);
+		assert_non_null(strstr(err.msg, rows[i].says));
 	}
 }
 
@@ -263,11 +294,9 @@ static void buffer_cap_is_sticky(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_survives),
-		cmocka_unit_test(bare_object_has_documented_absences),
-		cmocka_unit_test(refused_rows),
-		cmocka_unit_test(size_stays_bounded),
-		cmocka_unit_test(copy_is_deep_and_counted),
+		cmocka_unit_test(every_field_survives), cmocka_unit_test(bare_object_has_documented_absences),
+		cmocka_unit_test(refused_rows),		cmocka_unit_test(refused_texts),
+		cmocka_unit_test(size_stays_bounded),	cmocka_unit_test(copy_is_deep_and_counted),
 		cmocka_unit_test(buffer_cap_is_sticky),
 	};
 

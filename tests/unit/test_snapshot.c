@@ -326,9 +326,60 @@ static void memory_of_many(void **state)
 	snapshot_unref(snapshot);
 }
 
+/* Each row is a difference from the profile that is there before. */
+static void unchanged_profiles_are_shared(void **state)
+{
+	const char *const aliases[] = {"Job/bert", "pod-stem:bert"}, *const others[] = {"Job/bert", "pod-stem:berta"};
+	const struct recommendation variant = {.variant = "0123456789", .limit_bytes = 5},
+				    other_variant = {.variant = "0123456789", .limit_bytes = 6};
+	const struct profile base = {.namespace_name = "ml",
+				     .name = "a",
+				     .workload = "Job/bert",
+				     .role = "worker",
+				     .container = "pytorch",
+				     .aliases = aliases,
+				     .n_aliases = 2,
+				     .revision = 7,
+				     .updated_ms = 1,
+				     .parent = {.limit_bytes = 5},
+				     .variants = &variant,
+				     .n_variants = 1};
+	struct profile rows[9];
+	struct snapshot_builder *builder = start(NULL);
+	struct snapshot *old, *fresh;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		rows[i] = base;
+	rows[1].workload = "Job/roberta";
+	rows[2].aliases = others;
+	rows[3].n_aliases = 1;
+	rows[4].revision = 8;
+	rows[5].spec.pin_limit_bytes = 1;
+	rows[6].parent.limit_bytes = 6;
+	rows[7].variants = &other_variant;
+	rows[8].n_variants = 0;
+	assert_int_equal(snapshot_builder_put_copy(builder, &base), 0);
+	old = finish(builder);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct profile *before = snapshot_profile_by_name(old, "ml", "a"), *after;
+
+		builder = start(NULL);
+		snapshot_builder_share(builder, old);
+		assert_int_equal(snapshot_builder_put_copy(builder, &rows[i]), 0);
+		fresh = finish(builder);
+		after = snapshot_profile_by_name(fresh, "ml", "a");
+		if ((after == before) != (i == 0) || !profile_same(after, &rows[i]))
+			fail_msg("row %zu", i);
+		snapshot_unref(fresh);
+	}
+	snapshot_unref(old);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unchanged_profiles_are_shared),
 		cmocka_unit_test(lookups_need_every_part),
 		cmocka_unit_test(later_profile_wins_a_shared_key),
 		cmocka_unit_test(namespaces_and_shapes),

@@ -47,6 +47,7 @@ static int build(struct control *self, bool from_store, struct snapshot **ret, s
 
 	if (!builder)
 		return err_set(err, -ENOMEM, "out of memory");
+	snapshot_builder_share(builder, self->snapshot);
 	r = fill(self, from_store, builder, err);
 	if (r) {
 		snapshot_builder_free(builder);
