@@ -32,6 +32,7 @@ row blackbox-asan "build-asan" "a sample of the black-box tests under the addres
 row blackbox-tsan "build-tsan" "the same under ThreadSanitizer"
 row valgrind "build-gcc" "the same under valgrind"
 row tidy "build-clang" "clang-tidy finds nothing"
+row cluster "" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind (tests/cluster)"
 row demo "" "demo/run does what it shows"
 
 stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
@@ -246,4 +247,20 @@ stage_demo()
 		return 0
 	fi
 	demo/run
+}
+
+# The first time it builds Kubernetes, which takes minutes; tests/.cache keeps that.
+stage_cluster()
+{
+	if [ "$(id -u)" != 0 ]; then
+		skip "a kubelet needs root"
+		return 0
+	fi
+	tests/install cluster || { skip "the packages of tests/install cluster could not be installed" && return 0; }
+	local status=0 output=build/logs/cluster-$BASHPID.txt
+	tests/cluster/smoke >"$output" 2>&1 || status=$?
+	cat "$output"
+	echo "passed $(grep -c '^ok ' "$output")" >>"$result"
+	rm -f "$output"
+	return "$status"
 }
