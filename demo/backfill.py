@@ -214,6 +214,9 @@ class Pod:
                 add(f"kube_pod_container_resource_{metric}", {**box, "resource": resource, "unit": unit}, value)
 
 
+LONGEST_SECONDS = 300  # of a submission with its restarts
+
+
 def pods(found, now, days, none):
     node_memory = max(run.limit for runs in found.values() for run in runs)
     for place, (workload, how) in enumerate(WORKLOADS.items()):
@@ -232,6 +235,10 @@ def pods(found, now, days, none):
                 scheduled = start
                 if i + 1 < len(parts):
                     start += rng.randrange(-3600, 3600)
+            # None crosses midnight UTC: a median merged from two days is approximate, and what is printed would
+            # depend on the time of day.
+            if start // 86400 != (start + LONGEST_SECONDS) // 86400:
+                start -= LONGEST_SECONDS
             day = datetime.datetime.fromtimestamp(start, datetime.timezone.utc)
             owner = how["name"].format(w=workload, date=day.strftime("%Y%m%d"), minutes=int(scheduled) // 60,
                                        number=41 + i)

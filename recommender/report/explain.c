@@ -148,6 +148,9 @@ static void add_run(struct table *table, const struct run *run)
 	snprintf(ranks, sizeof(ranks), run->attempts > 1 ? "%d, %d attempts" : "%d", run->ranks, run->attempts);
 	for (size_t i = 0; i < ARRAY_LEN(bytes); i++)
 		snprintf(sizes[i], sizeof(sizes[i]), "%s", bytes[i] ? quantity_render_human(bytes[i], outcome) : "");
+	/* merged from the quantiles of several days: not exact */
+	if (run->median_bytes && !run->is_quantile_exact)
+		snprintf(sizes[2], sizeof(sizes[2]), "~%s", quantity_render_human(run->median_bytes, outcome));
 	snprintf(outcome, sizeof(outcome), "%s%s%s", outcome_names[run->outcome],
 		 run->outcome == OUTCOME_COMPLETED && !run->is_whole ? ", not seen whole" : "",
 		 run->is_cache_bound ? ", cache-bound" : "");
