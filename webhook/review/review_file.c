@@ -113,7 +113,7 @@ static int add_finding(struct document *d, const struct kind_template *template_
 		.file = d->file,
 		.line = node->line,
 		.column = node->column,
-		.kind = review_clean(&review->arena, text_of(template_->owner, "kind")),
+		.kind = review_clean(&review->arena, template_->owner_kind->name),
 		.name = review_clean(&review->arena, input->root_name),
 		.namespace_name = review_clean(&review->arena, input->namespace_name),
 		.role = review_clean(&review->arena, template_->role ? template_->role : ""),
@@ -167,64 +167,18 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 	return patch_apply(d->object, template_, strbuf_text(&patch), patch.len, d->arena, d->err);
 }
 
-/* The labels of the object that holds the template (queue marks). What is no text is no label. */
-static int add_labels(struct document *d, struct json_object *object, struct k8s_labels *ret)
-{
-	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
-
-	if (!json_object_is_type(labels, json_type_object))
-		return 0;
-	ret->is_present = true;
-	json_object_object_foreach(labels, key, value)
-	{
-		if (!json_object_is_type(value, json_type_string))
-			continue;
-		ret->items[ret->n].key = arena_strdup(d->arena, key);
-		ret->items[ret->n].value = arena_strdup(d->arena, json_object_get_string(value));
-		if (!ret->items[ret->n].key || !ret->items[ret->n].value)
-			return -ENOMEM;
-		ret->n++;
-	}
-	return 0;
-}
-
-static size_t count_labels(struct json_object *object)
-{
-	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
-
-	return json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
-}
-
-/* Labels of the object that holds the template, and of the one around it (an AppWrapper carries the queue's mark). */
-static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
-{
-	bool is_wrapped = template_->owner != d->object;
-	size_t n = count_labels(template_->owner) + (is_wrapped ? count_labels(d->object) : 0);
-	int r;
-
-	ret->items = arena_array(d->arena, n + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	r = add_labels(d, template_->owner, ret);
-	return r || !is_wrapped ? r : add_labels(d, d->object, ret);
-}
-
 static int review_template(struct document *d, const struct kind_template *template_)
 {
 	bool is_pod = streq(template_->owner_kind->name, "Pod") && !template_->owner_kind->group[0];
-	struct json_object *metadata = json_member(template_->owner, "metadata");
-	const char *name = text_of(metadata, "name"), *namespace_name = text_of(metadata, "namespace");
+	struct kind_owner owner;
 	struct k8s_pod pod;
-	struct k8s_labels labels = {0};
 	struct err err = ERR_INIT;
 	struct decide_input input = {
 		.pod = &pod,
 		.subject = is_pod ? SUBJECT_POD : SUBJECT_TEMPLATE,
-		.namespace_name = *namespace_name ? namespace_name : d->review->default_namespace,
 		.root_kind = is_pod ? NULL : template_->owner_kind->name,
 		.root_group = is_pod ? NULL : template_->owner_kind->group,
-		.root_name = *name ? name : text_of(metadata, "generateName"),
-		.root_labels = is_pod ? NULL : &labels,
+		.root_labels = is_pod ? NULL : &owner.labels,
 		.role = template_->role,
 		.replicas = is_pod ? 1 : template_->replicas,
 		.snapshot = d->review->snapshot,
@@ -232,14 +186,16 @@ static int review_template(struct document *d, const struct kind_template *templ
 		.now_ms = d->review->now_ms,
 	};
 	struct decision decision;
-	int r = k8s_pod_decode(template_->object, d->arena, &pod, &err);
+	int r = k8s_pod_of_doc(template_->object, d->arena, &pod, &err);
 
 	if (r == -EINVAL || r == -E2BIG)
 		return report_pod_error(d, template_, &err);
-	if (!r && !is_pod)
-		r = owner_labels(d, template_, &labels);
+	if (!r)
+		r = kind_template_owner(template_, d->arena, &owner);
 	if (r)
 		return r;
+	input.root_name = owner.name;
+	input.namespace_name = *owner.namespace_name ? owner.namespace_name : d->review->default_namespace;
 	*(is_pod ? &d->review->n_pods : &d->review->n_templates) += 1;
 	r = decide(&input, d->arena, &decision, d->err);
 	for (size_t i = 0; !r && i < decision.n_findings; i++)
@@ -270,7 +226,7 @@ static int review_object(struct document *outer)
 	d.arena = &arena;
 	r = kind_templates(d.object, &arena, &templates, &n, d.err);
 	if (r)
-		return r == -E2BIG ? report_at_root(&d, d.err) : r;
+		return r == -E2BIG || r == -EINVAL ? report_at_root(&d, d.err) : r;
 	d.review->n_objects++;
 	d.review->n_skipped += n == 0;
 	for (size_t i = 0; !r && i < n; i++)
