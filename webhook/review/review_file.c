@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "k8s/kinds.h"
 #include "policy/render.h"
+#include "policy/workload.h"
 #include "review/patch_apply.h"
 #include "yaml/yaml_tree.h"
 
@@ -169,38 +170,20 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 
 static int review_template(struct document *d, const struct kind_template *template_)
 {
-	bool is_pod = streq(template_->owner_kind->name, "Pod") && !template_->owner_kind->group[0];
-	struct kind_owner owner;
-	struct k8s_pod pod;
+	struct workload_template *item = arena_alloc(d->arena, sizeof(*item));
 	struct err err = ERR_INIT;
-	struct decide_input input = {
-		.pod = &pod,
-		.subject = is_pod ? SUBJECT_POD : SUBJECT_TEMPLATE,
-		.root_kind = is_pod ? NULL : template_->owner_kind->name,
-		.root_group = is_pod ? NULL : template_->owner_kind->group,
-		.root_labels = is_pod ? NULL : &owner.labels,
-		.role = template_->role,
-		.replicas = is_pod ? 1 : template_->replicas,
-		.snapshot = d->review->snapshot,
-		.policy = &d->review->policy,
-		.now_ms = d->review->now_ms,
-	};
-	struct decision decision;
-	int r = k8s_pod_of_doc(template_->object, d->arena, &pod, &err);
+	int r = item ? workload_template_read(template_, d->review->default_namespace, d->arena, item, &err) : -ENOMEM;
 
-	if (r == -EINVAL || r == -E2BIG)
-		return report_pod_error(d, template_, &err);
-	if (!r)
-		r = kind_template_owner(template_, d->arena, &owner);
 	if (r)
-		return r;
-	input.root_name = owner.name;
-	input.namespace_name = *owner.namespace_name ? owner.namespace_name : d->review->default_namespace;
-	*(is_pod ? &d->review->n_pods : &d->review->n_templates) += 1;
-	r = decide(&input, d->arena, &decision, d->err);
-	for (size_t i = 0; !r && i < decision.n_findings; i++)
-		r = add_finding(d, template_, &input, &decision, &decision.findings[i]);
-	return r || !d->review->wants_yaml ? r : apply(d, template_, &input, &decision);
+		return r == -ENOMEM ? r : report_pod_error(d, template_, &err);
+	*(item->input.subject == SUBJECT_POD ? &d->review->n_pods : &d->review->n_templates) += 1;
+	item->input.snapshot = d->review->snapshot;
+	item->input.policy = &d->review->policy;
+	item->input.now_ms = d->review->now_ms;
+	r = decide(&item->input, d->arena, &item->decision, d->err);
+	for (size_t i = 0; !r && i < item->decision.n_findings; i++)
+		r = add_finding(d, template_, &item->input, &item->decision, &item->decision.findings[i]);
+	return r || !d->review->wants_yaml ? r : apply(d, template_, &item->input, &item->decision);
 }
 
 /* --- One object --- */
