@@ -162,7 +162,7 @@ class Validate(Case):
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "ml"},
                "spec": {"template": {"spec": {"containers": [{}] * 1000000}}}}
         self.assertIs(self.ask(webhook, job)["allowed"], True)
-        job["spec"] = {"template": {"spec": training_pod()["spec"]}, "x": [{}] * 400000}
+        job["spec"] = {"template": {"spec": training_pod()["spec"]}, "x": [{}] * 200000}
         old = copy.deepcopy(job)
         old["spec"]["x"][0] = {"a": 1}
         self.assertTrue(self.ask(webhook, job, old=old)["warnings"])
