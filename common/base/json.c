@@ -110,31 +110,6 @@ int json_get_int64(struct json_object *object, const char *path, const char *key
 	return r;
 }
 
-int json_get_double(struct json_object *object, const char *path, const char *key, double *ret, struct err *err)
-{
-	struct json_object *value = json_member(object, key);
-	int r;
-
-	if (value && json_object_is_type(value, json_type_int)) {
-		*ret = (double)json_object_get_int64(value);
-		return 0;
-	}
-	r = json_get(object, path, key, json_type_double, &value, err);
-	if (!r)
-		*ret = json_object_get_double(value);
-	return r;
-}
-
-int json_get_bool(struct json_object *object, const char *path, const char *key, bool *ret, struct err *err)
-{
-	struct json_object *value = NULL;
-	int r = json_get(object, path, key, json_type_boolean, &value, err);
-
-	if (!r)
-		*ret = json_object_get_boolean(value);
-	return r;
-}
-
 int json_get_object(struct json_object *object, const char *path, const char *key, struct json_object **ret,
 		    struct err *err)
 {

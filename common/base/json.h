@@ -23,10 +23,6 @@ int json_get_string(struct json_object *object, const char *path, const char *ke
 		    struct err *err) ATTR_NODISCARD;
 int json_get_int64(struct json_object *object, const char *path, const char *key, int64_t *ret,
 		   struct err *err) ATTR_NODISCARD;
-int json_get_double(struct json_object *object, const char *path, const char *key, double *ret,
-		    struct err *err) ATTR_NODISCARD;
-int json_get_bool(struct json_object *object, const char *path, const char *key, bool *ret,
-		  struct err *err) ATTR_NODISCARD;
 int json_get_object(struct json_object *object, const char *path, const char *key, struct json_object **ret,
 		    struct err *err) ATTR_NODISCARD;
 int json_get_array(struct json_object *object, const char *path, const char *key, struct json_object **ret,

@@ -13,9 +13,8 @@
 #define LIMIT_REVIEWS_TOTAL_BYTES (32 * MIB) /* all connections together; beyond that 503 */
 #define LIMIT_REVIEW_DEPTH	  64	     /* a pod with managedFields is 18 deep */
 #define LIMIT_REVIEW_TOKENS	  1000000    /* `{`, `[` and `,` of a body: bounds the work of a scan */
-#define LIMIT_PROJECTED_BYTES	  (1 * MIB)  /* what is left after projection; json-c needs 11 times that */
-#define LIMIT_PROJECTED_TOKENS	  65536
-#define LIMIT_POD_CONTAINERS	  128 /* containers and init containers of a pod that we size */
+#define LIMIT_PROJECTED_TOKENS	  65536	     /* values that are kept of a document */
+#define LIMIT_POD_CONTAINERS	  128	     /* containers and init containers of a pod that we size */
 #define LIMIT_PATCH_OPS		  1024
 #define LIMIT_RESPONSE_BYTES	  (256 * KIB)
 #define LIMIT_WARNINGS		  10
@@ -57,5 +56,13 @@
 #define LIMIT_CURVE_POINTS	    32
 #define LIMIT_HISTORY_DECISIONS	    32
 #define LIMIT_HISTORY_DAYS	    90
+
+/* The API server. */
+#define LIMIT_KUBECONFIG_BYTES	  (4 * MIB)  /* many clusters in one file, certificates inside */
+#define LIMIT_KUBE_OBJECT_BYTES	  (4 * MIB)  /* one object of an answer; etcd takes 1.5 MiB, the API server 3 */
+#define LIMIT_KUBE_OBJECT_TOKENS  200000     /* `{`, `[` and `,` of an object: json-c needs 260 bytes for each */
+#define LIMIT_KUBE_ENVELOPE_BYTES (64 * KIB) /* of a list without its items */
+#define LIMIT_KUBE_PLUGIN_BYTES	  (1 * MIB)  /* answer of a credential plugin */
+#define LIMIT_KUBE_NOTE_BYTES	  1024	     /* message of an event; the API server refuses more */
 
 #define LIMIT_LOG_LINE_BYTES (8 * KIB)

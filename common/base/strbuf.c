@@ -2,6 +2,7 @@
 #include "base/strbuf.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,7 +73,7 @@ int strbuf_addc(struct strbuf *self, char c)
 	return strbuf_add(self, &c, 1);
 }
 
-int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
+ATTR_PRINTF(2, 0) static int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
 {
 	size_t room = self->status ? 0 : self->capacity - self->len;
 	va_list again;
@@ -101,7 +102,7 @@ int strbuf_addf(struct strbuf *self, const char *fmt, ...)
 	return r;
 }
 
-int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
+static int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 {
 	size_t start = 0;
 

@@ -6,8 +6,6 @@
 #include "base/attr.h"
 #include "base/str.h"
 
-#include <stdarg.h>
-
 struct strbuf {
 	char *text;
 	size_t len;
@@ -30,10 +28,7 @@ int strbuf_add(struct strbuf *self, const char *bytes, size_t n);
 int strbuf_adds(struct strbuf *self, const char *text);
 int strbuf_addc(struct strbuf *self, char c);
 int strbuf_addf(struct strbuf *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
-int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args) ATTR_PRINTF(2, 0);
-/** Append as the inside of a JSON string (no quotes): escapes `"`, `\`, control characters; other bytes as they are. */
-int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n);
-/** Append a quoted JSON string. NULL becomes `null`. */
+/** Append a quoted JSON string: escapes `"`, `\`, control characters; other bytes as they are. NULL becomes `null`. */
 int strbuf_add_json_string(struct strbuf *self, const char *text);
 /** The text (never NULL: "" when empty or failed). Borrowed until the next append. */
 const char *strbuf_text(const struct strbuf *self);

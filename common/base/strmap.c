@@ -58,16 +58,11 @@ int strmap_put(struct strmap *self, const char *borrowed_key, void *value)
 	return 0;
 }
 
-void *strmap_get_n(const struct strmap *self, const char *key, size_t n)
-{
-	if (!self->capacity)
-		return NULL;
-	return strmap_find(self, key, n, hash_seeded(key, n))->value;
-}
-
 void *strmap_get(const struct strmap *self, const char *key)
 {
-	return strmap_get_n(self, key, strlen(key));
+	size_t n = strlen(key);
+
+	return self->capacity ? strmap_find(self, key, n, hash_seeded(key, n))->value : NULL;
 }
 
 bool strmap_has(const struct strmap *self, const char *key)

@@ -30,5 +30,4 @@ void strmap_release(struct strmap *self);
 int strmap_put(struct strmap *self, const char *borrowed_key, void *value) ATTR_NODISCARD;
 /** NULL when absent. */
 void *strmap_get(const struct strmap *self, const char *key);
-void *strmap_get_n(const struct strmap *self, const char *key, size_t n);
 bool strmap_has(const struct strmap *self, const char *key);

@@ -31,7 +31,7 @@ int cli_usage_error(const char *program_and_command, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-const struct cli_command *cli_find_command(const struct cli_program *program, const char *name)
+static const struct cli_command *cli_find_command(const struct cli_program *program, const char *name)
 {
 	for (const struct cli_command *c = program->commands; c->name; c++)
 		if (streq(c->name, name))

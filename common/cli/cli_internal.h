@@ -10,8 +10,6 @@ enum { CLI_WANTS_HELP = 1, CLI_WANTS_VERSION = 2 };
 int cli_parse(const struct cli_option *options, const char *operands, bool is_program, int argc, char **argv,
 	      struct cli_args *args, struct err *err) ATTR_NODISCARD;
 void cli_args_release(struct cli_args *args);
-const struct cli_command *cli_find_command(const struct cli_program *program, const char *name);
-bool cli_has_choices(const struct cli_option *option);
 
 void cli_help_program(const struct cli_program *program, size_t columns, FILE *out);
 void cli_help_command(const struct cli_program *program, const struct cli_command *command, size_t columns, FILE *out);

@@ -28,7 +28,7 @@ void cli_args_release(struct cli_args *args)
 	*args = (struct cli_args){0};
 }
 
-bool cli_has_choices(const struct cli_option *option)
+static bool cli_has_choices(const struct cli_option *option)
 {
 	if (!option->metavar || !strchr(option->metavar, '|'))
 		return false;

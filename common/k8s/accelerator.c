@@ -238,20 +238,3 @@ bool accelerator_of_pod(const struct k8s_pod *pod, struct accelerator_ask *ret)
 	*ret = sum;
 	return *sum.resource || sum.by_claim || ask_of_annotations(pod, ret);
 }
-
-int accelerator_container_index(const struct k8s_pod *pod)
-{
-	const char *named = k8s_label_get(&pod->annotations, "gpu-fraction-container-name");
-	struct accelerator_ask ask;
-
-	for (size_t i = 0; i < pod->n_containers; i++)
-		if (pod->containers[i].type != K8S_CONTAINER_INIT &&
-		    accelerator_of_container(&pod->containers[i], &ask))
-			return (int)i;
-	if (!ask_of_annotations(pod, &ask))
-		return -1;
-	for (size_t i = 0; named && i < pod->n_main; i++)
-		if (strcmp(pod->containers[i].name, named) == 0)
-			return (int)i;
-	return pod->n_main ? 0 : -1;
-}

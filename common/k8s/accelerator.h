@@ -18,9 +18,6 @@ bool accelerator_is_resource(const char *resource_name);
 bool accelerator_of_container(const struct k8s_container *container, struct accelerator_ask *ret);
 /** The pod's sum over its main and sidecar containers, or its annotations (KAI gpu-fraction, gpu-memory; HAMi). */
 bool accelerator_of_pod(const struct k8s_pod *pod, struct accelerator_ask *ret);
-/** Index of the first main or sidecar container that holds an accelerator (by resources or claims, else the one that
- *  KAI's annotation names, else the first when the pod asks by annotation); -1: no container does. */
-int accelerator_container_index(const struct k8s_pod *pod);
 /** kube-state-metrics' spelling of a resource name ("nvidia_com_gpu", "nvidia_com_mig_1g_5gb"): is it an accelerator?
  */
 bool accelerator_is_metric_resource(const char *sanitised_name);

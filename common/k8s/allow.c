@@ -231,15 +231,6 @@ static const struct allow_field review_fields[] = {
 };
 const struct allow allow_review = {FIELDS(review_fields)};
 
-static const struct allow_field bare_request_fields[] = {REQUEST_FIELDS};
-static const struct allow bare_request = {FIELDS(bare_request_fields)};
-static const struct allow_field envelope_fields[] = {
-	FIELD("apiVersion", leaf),
-	FIELD("kind", leaf),
-	FIELD("request", bare_request),
-};
-const struct allow allow_envelope = {FIELDS(envelope_fields)};
-
 /* Of the old object only how its spec is written. */
 static const struct allow source = {.fields = NULL, .keeps_source = true};
 static const struct allow_field old_object_fields[] = {FIELD("spec", source)};

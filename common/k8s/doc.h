@@ -48,7 +48,6 @@ extern const struct allow allow_pod;		 /* a Pod or pod template */
 extern const struct allow allow_workload;	 /* an object of any kind of kinds.c */
 extern const struct allow allow_review;		 /* an AdmissionReview with a pod */
 extern const struct allow allow_workload_review; /* an AdmissionReview with an object of such a kind */
-extern const struct allow allow_envelope;	 /* an AdmissionReview without the object */
 
 /* Makes the nodes and texts of one doc; zeroed but for the arena. */
 struct doc_builder {

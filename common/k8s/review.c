@@ -92,30 +92,6 @@ static int decode_envelope(const struct doc *doc, struct review *ret, struct err
 	return r ? r : decode_at(decode_request(request, ret, err), err, "request");
 }
 
-static int borrow_object(struct json_object *request, const char *key, struct json_object **ret, struct err *err)
-{
-	int r = json_get_object(request, "request", key, ret, err);
-
-	return r == JSON_ABSENT ? 0 : r;
-}
-
-int review_decode(struct json_object *tree, struct arena *arena, struct review *ret, struct err *err)
-{
-	struct review decoded;
-	struct doc doc;
-	int r = doc_of_json(tree, &allow_envelope, arena, &doc, err);
-
-	if (!r)
-		r = decode_envelope(&doc, &decoded, err);
-	if (!r)
-		r = borrow_object(json_member(tree, "request"), "object", &decoded.object, err);
-	if (!r)
-		r = borrow_object(json_member(tree, "request"), "oldObject", &decoded.old_object, err);
-	if (!r)
-		*ret = decoded;
-	return r;
-}
-
 /* Read the whole review; the uid may be there even if not all of it can be read. */
 static int read_review(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct review *ret,
 		       struct doc *ret_doc, struct err *err)

@@ -4,6 +4,7 @@
 #include "model/history.h"
 
 #include "base/str.h"
+#include "model/history_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +62,14 @@ static void remove_at(struct history *self, size_t i)
 	self->runs.n--;
 }
 
-/* Keep the list sorted by start; equal starts by uid, so that the order does not depend on arrival. */
+/* By start; equal starts (a sweep submitted at once) by uid, so that the order does not depend on arrival. */
+static bool comes_before(const struct run *a, const struct run *b)
+{
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): items below n are set */
+	return a->start_ms < b->start_ms || (a->start_ms == b->start_ms && strcmp(a->uid, b->uid) < 0);
+}
+
+/* Keep the list sorted. */
 static void insert_sorted(struct history *self, const struct run *run)
 {
 	size_t i = self->runs.n;
@@ -69,9 +77,7 @@ static void insert_sorted(struct history *self, const struct run *run)
 	while (i > 0) {
 		const struct run *before = &self->runs.items[i - 1];
 
-		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): items below n are set */
-		if (before->start_ms < run->start_ms ||
-		    (before->start_ms == run->start_ms && strcmp(before->uid, run->uid) <= 0))
+		if (!comes_before(run, before))
 			break;
 		i--;
 	}
@@ -91,10 +97,25 @@ static size_t oldest_ended(const struct history *self)
 	return i;
 }
 
+bool history_has_dropped(const struct history *self, const struct run *run)
+{
+	if (!self->dropped_until_ms || run->start_ms != self->dropped_until_ms)
+		return run->start_ms < self->dropped_until_ms;
+	return strcmp(run->uid, self->dropped_uid) <= 0;
+}
+
+void history_mark_dropped(struct history *self, const struct run *run)
+{
+	if (history_has_dropped(self, run))
+		return;
+	self->dropped_until_ms = run->start_ms;
+	memcpy(self->dropped_uid, run->uid, sizeof(self->dropped_uid));
+}
+
 static void drop(struct history *self, const struct run *run)
 {
 	history_aggregate_add(&self->dropped, run);
-	self->dropped_until_ms = MAX(self->dropped_until_ms, run->start_ms);
+	history_mark_dropped(self, run);
 }
 
 /* Room for a new run in a full list. false: the new run itself is the one that falls out. */
@@ -102,7 +123,7 @@ static bool make_room(struct history *self, const struct run *run)
 {
 	size_t i = oldest_ended(self);
 
-	if (run->outcome != OUTCOME_RUNNING && (i == self->runs.n || run->start_ms < self->runs.items[i].start_ms)) {
+	if (run->outcome != OUTCOME_RUNNING && (i == self->runs.n || comes_before(run, &self->runs.items[i]))) {
 		drop(self, run);
 		return false;
 	}
@@ -126,7 +147,7 @@ int history_add_run(struct history *self, const struct run *run)
 	size_t at = find_run(self, run->uid);
 	bool is_new = at == self->runs.n;
 
-	if (is_new && self->dropped_until_ms && run->start_ms <= self->dropped_until_ms)
+	if (is_new && history_has_dropped(self, run))
 		return 0;
 	if (is_new && self->runs.n < LIMIT_HISTORY_RUNS && vec_reserve(&self->runs, self->runs.n + 1))
 		return -ENOMEM;

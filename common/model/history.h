@@ -67,6 +67,7 @@ struct history {
 	struct history_aggregate aggregate; /* of all runs: `dropped` and the list; kept by history_add_run */
 	struct history_aggregate dropped;   /* of the runs that fell out of the list */
 	int64_t dropped_until_ms;	    /* latest start among those; 0: none */
+	char dropped_uid[RUN_UID_BYTES];    /* greatest uid among those that started then */
 	struct sketch usage;		    /* all runs, time-weighted */
 	VEC(struct history_day) days;
 	VEC(struct history_decision) decisions;
@@ -80,6 +81,8 @@ void history_freep(struct history **self);
  *  in the aggregate; a replayed uid changes nothing twice: a run that is not in the list and did not start after all
  *  that fell out is taken for one of them and ignored. `usage` is the caller's. @return 0 or -ENOMEM (unchanged). */
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
+/** Is this run, which is not in the list, one of those that fell out of it? By start, then by uid. */
+bool history_has_dropped(const struct history *self, const struct run *run);
 /** Remember a key; @return 0 (also when already known or the list is full), -ENOMEM. */
 int history_add_alias(struct history *self, const char *key) ATTR_NODISCARD;
 /** @return 0; -EINVAL with the field (over a cap too); -ENOMEM. */

@@ -1,51 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MemoryHistory as JSON. The tables below are the object's documentation; order is the order of writing. */
 #include "base/limits.h"
-#include "k8s/quantity.h"
 #include "model/codec.h"
-#include "model/history.h"
+#include "model/history_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const char *const chosen_by_names[] = {"user", "memtamer", "unknown"};
-static const char *const source_names[] = {"query", "remote-read", "pods", "trace"};
-/* The ladder of policy.h, which lies above this layer. */
-static const char *const rung_names[] = {"off", "observe", "fill", "raise", "enforce"};
-
-#define F(member, key, type, help)		   CODEC_FIELD(struct run, member, key, type, help)
-#define FN(member, key, type, absent, names, help) CODEC_FIELD_NAMES(struct run, member, key, type, absent, names, help)
-static const struct codec_field run_fields[] = {
-	F(uid, "uid", CODEC_TEXT, "Stable id: a run is counted once."),
-	F(name, "name", CODEC_TEXT, "Root owner's name."),
-	F(variant, "variant", CODEC_TEXT, "Image, arguments and world size."),
-	FN(outcome, "outcome", CODEC_ENUM, OUTCOME_UNKNOWN, outcome_names, "How it ended."),
-	F(start_ms, "start", CODEC_TIME, "Start of the first attempt."),
-	F(duration_ms, "duration", CODEC_DURATION, "All attempts together."),
-	F(attempts, "attempts", CODEC_INT32, "Tries of the run."),
-	F(ranks, "ranks", CODEC_INT32, "Pods of an attempt that were seen."),
-	F(world_size, "world", CODEC_INT32, "Pods of an attempt that there should be."),
-	F(accelerators_milli, "acceleratorsMilli", CODEC_INT64, "Accelerators of one pod, in thousandths."),
-	F(request_bytes, "request", CODEC_BYTES, "Memory request of the last attempt."),
-	F(limit_bytes, "limit", CODEC_BYTES, "Memory limit of the last attempt."),
-	FN(chosen_by, "by", CODEC_ENUM, CHOSEN_BY_UNKNOWN, chosen_by_names, "Who chose request and limit."),
-	FN(mode, "mode", CODEC_ENUM, -1, rung_names, "Mode at work when memtamer chose."),
-	F(peak_bytes, "peak", CODEC_BYTES, "Greatest working set of any rank."),
-	F(peak_rss_bytes, "rss", CODEC_BYTES, "Greatest anonymous memory."),
-	F(peak_active_file_bytes, "activeFile", CODEC_BYTES, "Greatest active page cache."),
-	F(median_bytes, "median", CODEC_BYTES, "Time-weighted median of the working set."),
-	F(p95_bytes, "p95", CODEC_BYTES, "Time-weighted 95th percentile."),
-	F(min_rank_peak_bytes, "minRankPeak", CODEC_BYTES, "Smallest peak among the ranks."),
-	F(peak_ephemeral_bytes, "ephemeral", CODEC_BYTES, "Greatest ephemeral-storage use."),
-	F(is_whole, "whole", CODEC_BOOL, "Completed, with usage seen from start to end."),
-	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
-	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),
-	F(samples, "samples", CODEC_INT64, "Samples seen."),
-	FN(source, "source", CODEC_NAME, 0, source_names, "Where the figures come from."),
-};
-#undef F
-#undef FN
 
 #define F(member, key, type) CODEC_FIELD(struct history_aggregate, member, key, type, NULL)
 static const struct codec_field aggregate_fields[] = {
@@ -68,7 +29,8 @@ static const struct codec_field aggregate_fields[] = {
 
 static const struct codec_field day_fields[] = {
 	CODEC_FIELD(struct history_day, day, "day", CODEC_DATE, "UTC day."),
-	CODEC_FIELD_NAMES(struct history_day, mode, "mode", CODEC_ENUM, -1, rung_names, "Mode at work that day."),
+	CODEC_FIELD_NAMES(struct history_day, mode, "mode", CODEC_ENUM, -1, history_rung_names,
+			  "Mode at work that day."),
 	CODEC_FIELD(struct history_day, runs, "runs", CODEC_INT32, "Runs that ended."),
 	CODEC_FIELD(struct history_day, oom_kills, "ooms", CODEC_INT32, "Runs that were OOM-killed."),
 	CODEC_FIELD(struct history_day, evictions, "evicted", CODEC_INT32, "Runs that were evicted."),
@@ -90,80 +52,23 @@ static const struct codec_field decision_fields[] = {
 static const struct codec_field history_fields[] = {
 	CODEC_FIELD(struct history, dropped_until_ms, "droppedUntil", CODEC_TIME,
 		    "Latest start among the runs that fell out of the list."),
+	CODEC_FIELD(struct history, dropped_uid, "droppedUid", CODEC_TEXT,
+		    "Greatest uid among the runs that fell out and started then."),
 };
 
+/* A list of flat objects. */
+struct list_table {
+	const char *key;
+	const struct codec_field *fields;
+	size_t n_fields, item_bytes, max;
+};
+
+static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
+					     LIMIT_HISTORY_DAYS};
+static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
+						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
+
 /* ---- decoding ---- */
-
-#define KILLED_WITHOUT_LIMIT "none"
-
-static int decode_killed_limits(const struct doc *item, const char *path, struct run *run, struct err *err)
-{
-	const char *texts[RUN_KILLED_LIMITS];
-	size_t n;
-	int r = codec_get_texts(item, path, "killedAt", RUN_KILLED_LIMITS, QUANTITY_TEXT_BYTES, texts, &n, err);
-
-	for (size_t i = 0; !r && i < n; i++) {
-		if (streq(texts[i], KILLED_WITHOUT_LIMIT))
-			run->killed_limits[i] = -1;
-		else
-			r = codec_parse_bytes(texts[i], path, &run->killed_limits[i], err);
-	}
-	run->n_killed_limits = (int)n;
-	return r;
-}
-
-static int64_t of_permille(int64_t permille, int64_t peak)
-{
-	return (int64_t)(((__int128)permille * peak + 500) / 1000);
-}
-
-static int64_t to_permille(int64_t bytes, int64_t peak)
-{
-	int64_t permille = (int64_t)(((__int128)MAX(bytes, 0) * 1000 + peak / 2) / peak);
-
-	return MIN(permille, 1000);
-}
-
-/* One half of a curve; both must be equally long. */
-static int decode_curve(const struct doc *item, const char *path, const char *key, int64_t peak, int64_t *points,
-			int *n, struct err *err)
-{
-	const struct doc *array;
-	int r = codec_get_array(item, path, key, &array, err);
-	int64_t permille;
-
-	*n = 0;
-	if (r)
-		return r < 0 ? r : 0;
-	if (array->n_items > LIMIT_CURVE_POINTS)
-		return err_set_at(err, -EINVAL, path, 0, 0, "%s: more than %d points", key, LIMIT_CURVE_POINTS);
-	for (const struct doc *point = array->first; point; point = point->next) {
-		if (!codec_is_integer(point, &permille) || permille < 0 || permille > 1000)
-			return err_set_at(err, -EINVAL, path, 0, 0, "%s: expected integers of 0 to 1000", key);
-		points[(*n)++] = of_permille(permille, peak);
-	}
-	return 0;
-}
-
-static int decode_run(const struct doc *item, const char *path, struct run *run, struct err *err)
-{
-	int n_mean, r;
-
-	*run = (struct run){0};
-	codec_reset(run_fields, ARRAY_LEN(run_fields), run);
-	r = codec_decode(run_fields, ARRAY_LEN(run_fields), item, path, run, err);
-	if (!r && !*run->uid)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "uid: missing");
-	if (!r)
-		r = decode_killed_limits(item, path, run, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMax", run->peak_bytes, run->curve_max, &run->n_curve, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMean", run->peak_bytes, run->curve_mean, &n_mean, err);
-	if (!r && n_mean != run->n_curve)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "curveMax and curveMean differ in length");
-	return r;
-}
 
 /* The i-th object of spec.`key`, with its path, by the one before it. `*item` is NULL behind the last. */
 static int list_item(const struct doc *spec, const char *key, size_t max, size_t i, const struct doc **item,
@@ -200,7 +105,7 @@ static int decode_runs(const struct doc *spec, struct history *self, struct err 
 
 		if (r || !item)
 			return r;
-		r = decode_run(item, path, &run, err);
+		r = run_decode(item, path, &run, err);
 		if (r)
 			return r;
 		if (history_add_run(self, &run))
@@ -208,20 +113,28 @@ static int decode_runs(const struct doc *spec, struct history *self, struct err 
 	}
 }
 
+/* The same as list_item(), and what the object holds into `self`. */
+static int decode_item(const struct list_table *table, const struct doc *spec, size_t i, const struct doc **item,
+		       void *self, struct err *err)
+{
+	char path[64];
+	int r = list_item(spec, table->key, table->max, i, item, path, err);
+
+	if (r || !*item)
+		return r;
+	codec_reset(table->fields, table->n_fields, self);
+	return codec_decode(table->fields, table->n_fields, *item, path, self, err);
+}
+
 static int decode_days(const struct doc *spec, struct history *self, struct err *err)
 {
 	const struct doc *item = NULL;
-	char path[64];
 
 	for (size_t i = 0;; i++) {
 		struct history_day day = {0};
-		int r = list_item(spec, "days", LIMIT_HISTORY_DAYS, i, &item, path, err);
+		int r = decode_item(&days_table, spec, i, &item, &day, err);
 
 		if (r || !item)
-			return r;
-		codec_reset(day_fields, ARRAY_LEN(day_fields), &day);
-		r = codec_decode(day_fields, ARRAY_LEN(day_fields), item, path, &day, err);
-		if (r)
 			return r;
 		if (vec_push(&self->days, day))
 			return no_memory(err);
@@ -231,16 +144,12 @@ static int decode_days(const struct doc *spec, struct history *self, struct err 
 static int decode_decisions(const struct doc *spec, struct history *self, struct err *err)
 {
 	const struct doc *item = NULL;
-	char path[64];
 
 	for (size_t i = 0;; i++) {
 		struct history_decision decision = {0};
-		int r = list_item(spec, "decisions", LIMIT_HISTORY_DECISIONS, i, &item, path, err);
+		int r = decode_item(&decisions_table, spec, i, &item, &decision, err);
 
 		if (r || !item)
-			return r;
-		r = codec_decode(decision_fields, ARRAY_LEN(decision_fields), item, path, &decision, err);
-		if (r)
 			return r;
 		if (vec_push(&self->decisions, decision))
 			return no_memory(err);
@@ -363,48 +272,6 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 
 /* ---- encoding ---- */
 
-static void encode_killed_limits(const struct run *run, struct strbuf *buf, const char **comma)
-{
-	char text[QUANTITY_TEXT_BYTES];
-
-	if (!run->n_killed_limits)
-		return;
-	codec_key(buf, comma, "killedAt");
-	for (int i = 0; i < run->n_killed_limits; i++)
-		strbuf_addf(buf, "%s\"%s\"", i ? "," : "[",
-			    run->killed_limits[i] < 0 ? KILLED_WITHOUT_LIMIT
-						      : quantity_render_bytes(run->killed_limits[i], text));
-	strbuf_addc(buf, ']');
-}
-
-static void encode_curve(const struct run *run, const char *key, const int64_t *points, struct strbuf *buf,
-			 const char **comma)
-{
-	codec_key(buf, comma, key);
-	for (int i = 0; i < run->n_curve; i++)
-		strbuf_addf(buf, "%s%lld", i ? "," : "[", (long long)to_permille(points[i], run->peak_bytes));
-	strbuf_addc(buf, ']');
-}
-
-static void encode_run(const struct run *run, bool has_curve, struct strbuf *buf)
-{
-	const char *comma = "";
-
-	strbuf_addc(buf, '{');
-	codec_encode(run_fields, ARRAY_LEN(run_fields), run, NULL, buf, &comma);
-	encode_killed_limits(run, buf, &comma);
-	if (has_curve) {
-		encode_curve(run, "curveMax", run->curve_max, buf, &comma);
-		encode_curve(run, "curveMean", run->curve_mean, buf, &comma);
-	}
-	strbuf_addc(buf, '}');
-}
-
-static bool run_has_curve(const struct run *run)
-{
-	return run->n_curve > 0 && run->peak_bytes > 0;
-}
-
 /* Index of the first run whose curve is written, so that at most `n` are. */
 static size_t first_with_curve(const struct history *self, size_t n)
 {
@@ -434,16 +301,10 @@ static void encode_runs(const struct history *self, struct history_shown shown, 
 		const struct run *run = &self->runs.items[i];
 
 		strbuf_addc(buf, i > shown.first_run ? ',' : '[');
-		encode_run(run, shown.curves && i >= first_curve && run_has_curve(run), buf);
+		run_encode(run, shown.curves && i >= first_curve && run_has_curve(run), buf);
 	}
 	strbuf_addc(buf, ']');
 }
-
-struct list_table {
-	const char *key;
-	const struct codec_field *fields;
-	size_t n_fields, item_bytes, max;
-};
 
 /* The last items of a list, at most its cap. */
 static void encode_list(const struct list_table *table, const void *items, size_t n, struct strbuf *buf,
@@ -465,11 +326,6 @@ static void encode_list(const struct list_table *table, const void *items, size_
 	strbuf_addc(buf, ']');
 }
 
-static const struct list_table days_table = {"days", day_fields, ARRAY_LEN(day_fields), sizeof(struct history_day),
-					     LIMIT_HISTORY_DAYS};
-static const struct list_table decisions_table = {"decisions", decision_fields, ARRAY_LEN(decision_fields),
-						  sizeof(struct history_decision), LIMIT_HISTORY_DECISIONS};
-
 /* Runs that are not shown are written as if they had fallen out of the list. */
 static void encode_dropped(const struct history *self, struct history_shown shown, struct strbuf *buf,
 			   const char **comma)
@@ -478,9 +334,10 @@ static void encode_dropped(const struct history *self, struct history_shown show
 	struct history head = {.dropped_until_ms = self->dropped_until_ms};
 	const char *inner = "";
 
+	memcpy(head.dropped_uid, self->dropped_uid, sizeof(head.dropped_uid));
 	for (size_t i = 0; i < shown.first_run; i++) {
 		history_aggregate_add(&dropped, &self->runs.items[i]);
-		head.dropped_until_ms = MAX(head.dropped_until_ms, self->runs.items[i].start_ms);
+		history_mark_dropped(&head, &self->runs.items[i]);
 	}
 	codec_encode(history_fields, ARRAY_LEN(history_fields), &head, NULL, buf, comma);
 	codec_key(buf, comma, "dropped");

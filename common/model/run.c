@@ -16,14 +16,6 @@ const char *const outcome_names[OUTCOME_COUNT_] = {
 	[OUTCOME_DELETED] = "deleted",
 };
 
-int outcome_parse(const char *name)
-{
-	for (int i = 0; i < OUTCOME_COUNT_; i++)
-		if (streq(name, outcome_names[i]))
-			return i;
-	return -1;
-}
-
 int64_t run_need_bytes(const struct run *run)
 {
 	int64_t uncached;

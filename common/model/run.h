@@ -23,8 +23,6 @@ enum outcome {
 };
 /** "completed", "oom-killed", ... */
 extern const char *const outcome_names[OUTCOME_COUNT_];
-/** -1 when no such name. */
-int outcome_parse(const char *name);
 
 enum chosen_by { CHOSEN_BY_USER, CHOSEN_BY_MEMTAMER, CHOSEN_BY_UNKNOWN };
 

@@ -45,7 +45,8 @@ static bool is_in(const char *const *names, const char *name)
 	return false;
 }
 
-const char *decide_skip_reason(const struct deciding *self)
+/* NULL, or why nothing is looked at. Static text. */
+static const char *decide_skip_reason(const struct deciding *self)
 {
 	const char *namespace_name = self->pod.namespace_name;
 	const struct namespace_facts *facts = snapshot_namespace(self->input->snapshot, namespace_name);

@@ -76,8 +76,6 @@ struct deciding {
 
 /** decide_facts.c */
 int decide_gather(struct deciding *self) ATTR_NODISCARD;
-/** NULL, or why nothing is looked at. Static text. */
-const char *decide_skip_reason(const struct deciding *self);
 bool decide_is_critical(const struct deciding *self, const char **ret_why);
 
 /** decide_mode.c: mode, mode_why, queue and settled marks. */
@@ -107,7 +105,6 @@ const char *text_runs(const struct deciding *self, int64_t n);
 const char *text_part(const struct deciding *self);
 /** Text made fit to print: ASCII, at most `max` characters, cut with "...". May be `text` itself. */
 const char *text_clean(struct arena *arena, const char *text, size_t max);
-const char *text_no_lower_reason(const struct deciding *self, const struct sized *item);
 
 /** decide_checks.c: all findings. */
 int decide_checks(struct deciding *self) ATTR_NODISCARD;

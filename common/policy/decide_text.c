@@ -125,7 +125,7 @@ const char *text_why_request(const struct deciding *self, const struct sized *it
 	return arena_printf(self->arena, "%s of %s", what, runs);
 }
 
-const char *text_no_lower_reason(const struct deciding *self, const struct sized *item)
+static const char *text_no_lower_reason(const struct deciding *self, const struct sized *item)
 {
 	const struct recommendation *rec = &item->rec;
 

@@ -76,8 +76,10 @@ static char *plain_member(const char **at, const char *end, const char *key)
 	return strndup(start, (size_t)(stop - start));
 }
 
-int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
-		     struct err *err)
+/* Names of an item in our own spelling (the head that codec_head writes), without parsing the rest; else by json-c.
+ * `ret_namespace` and `ret_name` are heap strings. */
+static int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
+			    struct err *err)
 {
 	const char *at = memmem(item->text, MIN(item->n, (size_t)128), "\"metadata\":{", 12),
 		   *end = item->text + item->n;

@@ -30,11 +30,6 @@ struct store_scan {
  *  The whole text is checked for structure. @return 0; -EINVAL torn or foreign with the byte offset; -errno. */
 int store_scan(int fd, const char *path, const struct store_scan *scan, struct err *err) ATTR_NODISCARD;
 
-/** Names of an item in our own spelling (the head that codec_head writes), without parsing the rest; else by json-c.
- *  `ret_namespace` and `ret_name` are heap strings. */
-int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
-		     struct err *err) ATTR_NODISCARD;
-
 struct store {
 	char *path;
 	int lock_fd;	  /* -1: reader */

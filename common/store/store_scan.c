@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_scan: a v1 List as a stream of items. The file may be far larger than memory should be (histories of 100,000
  * workloads), so bytes are looked at once, in blocks, by a small state machine that knows strings and nesting; only one
- * item at a time is kept, and only if its kind is wanted. json-c parses that item afterwards. */
+ * item at a time is kept, and only if its kind is wanted. Its decoder in model/ parses that item afterwards. */
 #include "store/store_internal.h"
 
 #include "base/json.h"

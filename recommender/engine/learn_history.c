@@ -73,7 +73,7 @@ int learn_history_run(struct history *history, const struct run_summary *summary
 		memcpy(run.uid, known->uid, sizeof(run.uid));
 	if (known && (is_same(known, &run) || is_better(known, &run)))
 		return 0;
-	if (!known && history->dropped_until_ms && run.start_ms <= history->dropped_until_ms)
+	if (!known && history_has_dropped(history, &run))
 		return 0; /* one of those that fell out of the list */
 	r = history_add_run(history, &run);
 	r = r ? r : add_aliases(history, summary, ret_changed);

@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "evidence/metrics.h"
-
-#include "base/limits.h"
-#include "base/strbuf.h"
-#include "base/timefmt.h"
-#include "k8s/accelerator.h"
-
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-
-enum size_target { TARGET_LIMIT, TARGET_REQUEST };
+#include "evidence/metrics_internal.h"
 
 const char *const metric_pod_labels[] = {
 	"memtamer.io/workload",
@@ -41,406 +30,6 @@ const char *const metric_pod_labels[] = {
 	NULL,
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "a window of pods does not fit into %zu MiB", LIMIT_EVIDENCE_BYTES / MIB);
-}
-
-/* "" when absent, and for kube-state-metrics' older way to say "none". */
-static const char *label(struct json_object *labels, const char *name)
-{
-	struct json_object *value = json_member(labels, name);
-	const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-
-	return streq(text, "<none>") ? "" : text;
-}
-
-/* Whole, not negative, not absurd; else 0, which means "not measured". */
-static int64_t whole(double value)
-{
-	return isfinite(value) && value > 0 && value < 9e18 ? (int64_t)value : 0;
-}
-
-static bool is_name(const char *text)
-{
-	return *text && strlen(text) <= EVIDENCE_NAME_BYTES;
-}
-
-static bool has_names(const struct metric_sink *sink, struct json_object *labels)
-{
-	return is_name(label(labels, sink->labels->namespace_label)) &&
-	       is_name(label(labels, sink->labels->pod_label)) && strlen(label(labels, "uid")) <= EVIDENCE_NAME_BYTES;
-}
-
-static bool has_container(const struct metric_sink *sink, struct json_object *labels)
-{
-	return is_name(label(labels, sink->labels->container_label));
-}
-
-/* The pod of a row of kube-state-metrics in phase 1: added when new. */
-static struct evidence_pod *pod_put(struct metric_sink *sink, struct json_object *labels)
-{
-	return evidence_pod_put(sink->batch, label(labels, sink->labels->namespace_label),
-				label(labels, sink->labels->pod_label), label(labels, "uid"));
-}
-
-/* In phase 2: NULL when it is none of those that train. */
-static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object *labels)
-{
-	struct evidence_pod *pod;
-
-	if (!has_names(sink, labels))
-		return NULL;
-	pod = evidence_pod_get(sink->batch, label(labels, sink->labels->namespace_label),
-			       label(labels, sink->labels->pod_label), label(labels, "uid"));
-	return pod && pod->is_training ? pod : NULL;
-}
-
-/* A text of the batch's; on failure it stays as it was, never NULL. */
-static int set_text(struct metric_sink *sink, const char **text, const char *value)
-{
-	const char *copy = evidence_intern(sink->batch, value);
-
-	if (!copy)
-		return -ENOMEM;
-	*text = copy;
-	return 0;
-}
-
-static int take_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod;
-
-	(void)value;
-	if (!has_names(sink, labels))
-		return 0;
-	pod = pod_put(sink, labels);
-	if (!pod)
-		return no_memory(err);
-	pod->is_owner_known = true;
-	if (!*label(labels, "owner_kind") || streq(label(labels, "owner_is_controller"), "false"))
-		return 0;
-	return set_text(sink, &pod->owner_kind, label(labels, "owner_kind")) ||
-			       set_text(sink, &pod->owner_name, label(labels, "owner_name"))
-		       ? no_memory(err)
-		       : 0;
-}
-
-static int take_job_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_batch *batch = sink->batch;
-	struct metric_owner *owner;
-	const char *key;
-
-	(void)value;
-	if (!*label(labels, "owner_kind"))
-		return 0;
-	owner = arena_alloc(&batch->arena, sizeof(*owner));
-	key = arena_printf(&batch->arena, "%s/%s", label(labels, sink->labels->namespace_label),
-			   label(labels, "job_name"));
-	if (!owner || !key)
-		return no_memory(err);
-	owner->kind = evidence_intern(batch, label(labels, "owner_kind"));
-	owner->name = evidence_intern(batch, label(labels, "owner_name"));
-	if (!owner->kind || !owner->name || strmap_put(sink->job_owners, key, owner))
-		return no_memory(err);
-	return 0;
-}
-
-static int take_size(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *resource = label(labels, "resource"), *name = label(labels, sink->labels->container_label);
-	struct evidence_container *container;
-	struct evidence_pod *pod;
-	bool is_limit = sink->argument == TARGET_LIMIT;
-
-	if (!has_names(sink, labels) || !has_container(sink, labels))
-		return 0;
-	pod = pod_put(sink, labels);
-	container = pod ? evidence_container_put(sink->batch, pod, name) : NULL;
-	if (!container)
-		return pod && pod->containers.n == LIMIT_POD_CONTAINERS ? 0 : no_memory(err);
-	if (streq(resource, "memory"))
-		*(is_limit ? &container->limit_bytes : &container->request_bytes) = whole(value);
-	else if (streq(resource, "ephemeral_storage"))
-		*(is_limit ? &container->ephemeral_limit_bytes : &container->ephemeral_request_bytes) = whole(value);
-	else
-		container->accelerators_milli = MAX(container->accelerators_milli,
-						    evidence_accelerators_milli(resource, whole(value)));
-	return 0;
-}
-
-/* "label_training_kubeflow_org_job_name" for "training.kubeflow.org/job-name". */
-static bool is_metric_label(const char *metric_label, const char *true_name)
-{
-	if (!strstarts(metric_label, "label_"))
-		return false;
-	for (metric_label += strlen("label_"); *true_name; metric_label++, true_name++)
-		if (*metric_label != (isalnum((unsigned char)*true_name) ? *true_name : '_'))
-			return false;
-	return *metric_label == '\0';
-}
-
-static int add_label(struct metric_sink *sink, struct evidence_pod *pod, const char *metric_label, const char *text)
-{
-	struct k8s_label found = {.value = text};
-
-	for (size_t i = 0; metric_pod_labels[i] && !found.key; i++)
-		if (is_metric_label(metric_label, metric_pod_labels[i]))
-			found.key = metric_pod_labels[i];
-	if (!found.key || !text || !*text)
-		return 0;
-	found.value = evidence_intern(sink->batch, text);
-	return found.value ? vec_push(&pod->labels, found) : -ENOMEM;
-}
-
-static int take_pod_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod;
-
-	(void)value;
-	if (!has_names(sink, labels))
-		return 0;
-	pod = pod_put(sink, labels);
-	if (!pod)
-		return no_memory(err);
-	pod->labels.n = 0;
-	json_object_object_foreach(labels, key, item)
-	{
-		if (add_label(sink, pod, key, json_object_get_string(item)))
-			return no_memory(err);
-	}
-	return 0;
-}
-
-static int take_image(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod = pod_get(sink, labels);
-	struct evidence_container *container;
-
-	(void)value;
-	if (!pod || !has_container(sink, labels))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	if (!container)
-		return no_memory(err);
-	return set_text(sink, &container->image, label(labels, "image")) ? no_memory(err) : 0;
-}
-
-enum time_target { TARGET_START, TARGET_COMPLETION };
-
-static int take_time(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod = pod_get(sink, labels);
-
-	(void)err;
-	if (pod && isfinite(value) && value > 0 && value < 1e11)
-		*(sink->argument == TARGET_START ? &pod->start_ms : &pod->completion_ms) = llround(value * 1000.0);
-	return 0;
-}
-
-static int take_pod_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *reason = label(labels, "reason"), *phase = label(labels, "phase");
-	struct evidence_pod *pod = pod_get(sink, labels);
-
-	(void)err;
-	if (!pod || !(value > 0))
-		return 0;
-	if (streq(phase, "Succeeded"))
-		pod->ends |= END_SUCCEEDED;
-	else if (streq(phase, "Failed"))
-		pod->ends |= END_FAILED;
-	else if (streq(reason, "Evicted"))
-		pod->ends |= END_EVICTED;
-	else if (streq(reason, "Preempting") || streq(reason, "PreemptionByScheduler"))
-		pod->ends |= END_PREEMPTED;
-	return 0;
-}
-
-enum end_target { TARGET_LAST_END, TARGET_EARLIER_END };
-
-static int take_container_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *reason = label(labels, "reason"), *name = label(labels, sink->labels->container_label);
-	struct evidence_pod *pod = pod_get(sink, labels);
-	struct evidence_container *container;
-	bool is_last = sink->argument == TARGET_LAST_END;
-
-	if (!pod || !has_container(sink, labels) || !(value > 0))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, name);
-	if (!container)
-		return no_memory(err);
-	if (streq(reason, "OOMKilled"))
-		container->ends |= is_last ? END_OOM_KILLED : END_OOM_RESTARTED;
-	else if (streq(reason, "Completed"))
-		container->ends |= is_last ? END_COMPLETED : 0;
-	else
-		container->ends |= is_last ? END_ERROR : END_ERROR_RESTARTED;
-	return 0;
-}
-
-static int take_restarts(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod = pod_get(sink, labels);
-	struct evidence_container *container;
-
-	if (!pod || !has_container(sink, labels))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	if (!container)
-		return no_memory(err);
-	container->restarts = (int)MIN(whole(value), 1000000);
-	return 0;
-}
-
-static int take_alive(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod = pod_get(sink, labels);
-
-	(void)err;
-	if (pod && value > 0)
-		pod->is_alive = true;
-	return 0;
-}
-
-/* The pod a series of cAdvisor belongs to: by the uid in its cgroup's path, else by name. */
-static int usage_of(struct metric_sink *sink, struct json_object *labels, struct evidence_usage **ret, struct err *err)
-{
-	const char *namespace_name = label(labels, sink->labels->namespace_label);
-	const char *name = label(labels, sink->labels->pod_label), *cgroup = label(labels, "id");
-	struct evidence_container *container;
-	struct evidence_pod *pod;
-	char uid[40] = "";
-
-	*ret = NULL;
-	if (!has_names(sink, labels))
-		return 0;
-	evidence_cgroup_uid(cgroup, uid);
-	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
-	if (!pod)
-		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
-	if (!pod || !pod->is_training || !has_container(sink, labels))
-		return 0;
-	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
-	if (*uid && *pod->uid && !streq(uid, pod->uid))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	*ret = container ? evidence_usage_put(sink->batch, container, cgroup) : NULL;
-	if (!*ret)
-		return no_memory(err);
-	(*ret)->is_doubtful |= pod->is_name_shared && (!*uid || !*pod->uid);
-	return 0;
-}
-
-enum peak_target { TARGET_WORKING_SET, TARGET_RSS, TARGET_ACTIVE_FILE };
-
-static int take_peak(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_usage *usage;
-	int r = usage_of(sink, labels, &usage, err);
-	int64_t *target;
-
-	if (r || !usage)
-		return r;
-	target = sink->argument == TARGET_WORKING_SET ? &usage->peak_bytes
-		 : sink->argument == TARGET_RSS	      ? &usage->peak_rss_bytes
-						      : &usage->peak_active_file_bytes;
-	*target = MAX(*target, whole(value));
-	return 0;
-}
-
-static int take_ladder(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_usage *usage;
-	int r = usage_of(sink, labels, &usage, err);
-
-	if (r || !usage || !isfinite(value) || value < 0)
-		return r;
-	usage->ladder_bytes[sink->argument] = MAX(usage->ladder_bytes[sink->argument], whole(value));
-	usage->ladder_seen |= 1u << sink->argument;
-	return 0;
-}
-
-static int take_hours(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_usage *usage;
-	int r = usage_of(sink, labels, &usage, err);
-
-	if (!r && usage)
-		evidence_usage_add_hour(usage, sink->time_ms + 1 - sink->hour_ms, sink->time_ms + 1, whole(value));
-	return r;
-}
-
-static int take_ephemeral(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	struct evidence_pod *pod = pod_get(sink, labels);
-
-	(void)err;
-	if (pod)
-		pod->peak_ephemeral_bytes = MAX(pod->peak_ephemeral_bytes, whole(value));
-	return 0;
-}
-
-static int node_put(struct metric_sink *sink, struct json_object *labels, struct evidence_node **ret, struct err *err)
-{
-	const char *name = label(labels, "node");
-	struct evidence_node node = {.resource = "", .product = "", .instance_type = ""};
-
-	*ret = NULL;
-	if (!*name)
-		return 0;
-	for (size_t i = 0; i < sink->nodes->items.n; i++)
-		if (streq(sink->nodes->items.items[i].name, name)) {
-			*ret = &sink->nodes->items.items[i];
-			return 0;
-		}
-	node.name = arena_strdup(&sink->nodes->arena, name);
-	if (!node.name || vec_push(&sink->nodes->items, node))
-		return no_memory(err);
-	*ret = &sink->nodes->items.items[sink->nodes->items.n - 1];
-	return 0;
-}
-
-static int take_allocatable(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *resource = label(labels, "resource");
-	struct evidence_node *node;
-	int r = node_put(sink, labels, &node, err);
-
-	if (r || !node)
-		return r;
-	if (streq(resource, "memory"))
-		node->memory_bytes = whole(value);
-	else if (streq(resource, "ephemeral_storage"))
-		node->ephemeral_bytes = whole(value);
-	else if (accelerator_is_metric_resource(resource) && whole(value) > node->accelerators) {
-		node->accelerators = whole(value);
-		node->resource = arena_strdup(&sink->nodes->arena, resource);
-		if (!node->resource)
-			return no_memory(err);
-	}
-	return 0;
-}
-
-static int take_node_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *product = label(labels, "label_nvidia_com_gpu_product");
-	struct evidence_node *node;
-	int r = node_put(sink, labels, &node, err);
-
-	(void)value;
-	if (r || !node)
-		return r;
-	if (!*product)
-		product = label(labels, "label_amd_com_gpu_product_name");
-	node->product = arena_strdup(&sink->nodes->arena, product);
-	node->instance_type = arena_strdup(&sink->nodes->arena,
-					   label(labels, "label_node_kubernetes_io_instance_type"));
-	return node->product && node->instance_type ? 0 : no_memory(err);
-}
-
 #define KSM(last_or_max, metric, labels_, matchers)                                                                    \
 	"max by ($N,$P,uid" labels_ ")(" last_or_max "_over_time(" metric "{$P!=\"\"" matchers "$M}[$W]))"
 #define CADVISOR(function, metric) "max by ($N,$P,$C,id)(" function metric "{$C!=\"\",$C!=\"POD\",$P!=\"\"$M}[$W]))"
@@ -449,61 +38,63 @@ static int take_node_labels(struct metric_sink *sink, struct json_object *labels
 
 const struct metric_row metric_rows[] = {
 	{"kube_pod_owner", FAMILY_KSM, PHASE_PODS,
-	 KSM("last", "kube_pod_owner", ",owner_kind,owner_name,owner_is_controller", ""), take_owner, 0, NULL},
+	 KSM("last", "kube_pod_owner", ",owner_kind,owner_name,owner_is_controller", ""), metric_take_owner, 0, NULL},
 	{"kube_job_owner", FAMILY_KSM, PHASE_PODS,
 	 "max by ($N,job_name,owner_kind,owner_name)(last_over_time(kube_job_owner{job_name!=\"\"$M}[$W]))",
-	 take_job_owner, 0, "Jobs made by CronJobs, JobSets and alike are told apart by their names only"},
+	 metric_take_job_owner, 0, "Jobs made by CronJobs, JobSets and alike are told apart by their names only"},
 	{"kube_pod_container_resource_limits", FAMILY_KSM, PHASE_PODS,
-	 KSM("last", "kube_pod_container_resource_limits", ",$C,resource", ",resource!=\"cpu\""), take_size,
+	 KSM("last", "kube_pod_container_resource_limits", ",$C,resource", ",resource!=\"cpu\""), metric_take_size,
 	 TARGET_LIMIT, "limits in use, what an OOM kill proves, accelerators of pods"},
 	{"kube_pod_container_resource_requests", FAMILY_KSM, PHASE_PODS,
-	 KSM("last", "kube_pod_container_resource_requests", ",$C,resource", ",resource!=\"cpu\""), take_size,
+	 KSM("last", "kube_pod_container_resource_requests", ",$C,resource", ",resource!=\"cpu\""), metric_take_size,
 	 TARGET_REQUEST, "requests in use"},
-	{"kube_pod_labels", FAMILY_KSM, PHASE_PODS, "last_over_time(kube_pod_labels{$P!=\"\"$M}[$W])", take_pod_labels,
-	 0,
+	{"kube_pod_labels", FAMILY_KSM, PHASE_PODS, "last_over_time(kube_pod_labels{$P!=\"\"$M}[$W])",
+	 metric_take_pod_labels, 0,
 	 "workload labels of pods; owners and names are used (kube-state-metrics: "
 	 "--metric-labels-allowlist=pods=[...])"},
 	{"kube_pod_container_info", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_container_info", ",$C,image", ""),
-	 take_image, 0, "images, so variants of a workload are not told apart"},
-	{"kube_pod_start_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_start_time", "", ""), take_time,
+	 metric_take_image, 0, "images, so variants of a workload are not told apart"},
+	{"kube_pod_start_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_start_time", "", ""), metric_take_time,
 	 TARGET_START, "exact starts of runs; those of under an hour cannot count as seen from start to end"},
 	{"kube_pod_completion_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_completion_time", "", ""),
-	 take_time, TARGET_COMPLETION, "exact ends of runs"},
+	 metric_take_time, TARGET_COMPLETION, "exact ends of runs"},
 	{"kube_pod_status_phase", FAMILY_KSM, PHASE_FACTS,
-	 KSM("last", "kube_pod_status_phase", ",phase", ",phase=~\"Succeeded|Failed\""), take_pod_end, 0,
+	 KSM("last", "kube_pod_status_phase", ",phase", ",phase=~\"Succeeded|Failed\""), metric_take_pod_end, 0,
 	 "ends of pods; those of containers are used"},
 	{"kube_pod_status_reason", FAMILY_KSM, PHASE_FACTS, KSM("max", "kube_pod_status_reason", ",reason", ""),
-	 take_pod_end, 0, "evictions and preemptions look like failures"},
+	 metric_take_pod_end, 0, "evictions and preemptions look like failures"},
 	{"kube_pod_container_status_terminated_reason", FAMILY_KSM, PHASE_FACTS,
-	 KSM("max", "kube_pod_container_status_terminated_reason", ",$C,reason", ""), take_container_end,
+	 KSM("max", "kube_pod_container_status_terminated_reason", ",$C,reason", ""), metric_take_container_end,
 	 TARGET_LAST_END, "OOM kills of containers that are not restarted"},
 	{"kube_pod_container_status_last_terminated_reason", FAMILY_KSM, PHASE_FACTS,
-	 KSM("max", "kube_pod_container_status_last_terminated_reason", ",$C,reason", ""), take_container_end,
+	 KSM("max", "kube_pod_container_status_last_terminated_reason", ",$C,reason", ""), metric_take_container_end,
 	 TARGET_EARLIER_END, "OOM kills of containers that are restarted"},
 	{"kube_pod_container_status_restarts_total", FAMILY_KSM, PHASE_FACTS,
-	 KSM("max", "kube_pod_container_status_restarts_total", ",$C", ""), take_restarts, 0, "restarts of containers"},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", WORKING_SET), take_peak,
+	 KSM("max", "kube_pod_container_status_restarts_total", ",$C", ""), metric_take_restarts, 0,
+	 "restarts of containers"},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", WORKING_SET), metric_take_peak,
 	 TARGET_WORKING_SET, NULL},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.05"), take_ladder, 0, ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.25"), take_ladder, 1, ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.5"), take_ladder, 2, ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.75"), take_ladder, 3, ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.95"), take_ladder, 4, ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_HOURS, CADVISOR("count_over_time(", WORKING_SET), take_hours, 0, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.05"), metric_take_ladder, 0, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.25"), metric_take_ladder, 1, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.5"), metric_take_ladder, 2, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.75"), metric_take_ladder, 3, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.95"), metric_take_ladder, 4, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_HOURS, CADVISOR("count_over_time(", WORKING_SET), metric_take_hours, 0,
+	 ""},
 	{"container_memory_rss", FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", "container_memory_rss"),
-	 take_peak, TARGET_RSS, "page cache is not told from need"},
+	 metric_take_peak, TARGET_RSS, "page cache is not told from need"},
 	{"container_memory_total_active_file_bytes", FAMILY_CADVISOR, PHASE_FACTS,
-	 CADVISOR("max_over_time(", "container_memory_total_active_file_bytes"), take_peak, TARGET_ACTIVE_FILE,
+	 CADVISOR("max_over_time(", "container_memory_total_active_file_bytes"), metric_take_peak, TARGET_ACTIVE_FILE,
 	 "how much of the working set is page cache: such runs are recognised by rss, but not sized below it"},
 	{"ephemeral_storage_pod_usage", FAMILY_EPHEMERAL, PHASE_FACTS,
-	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", take_ephemeral, 0,
+	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", metric_take_ephemeral, 0,
 	 "ephemeral storage that pods use (no exporter of it is scraped)"},
 	{"kube_pod_status_phase", FAMILY_KSM, PHASE_OPEN,
-	 "max by ($N,$P,uid)(kube_pod_status_phase{phase=~\"Pending|Running\"$M})", take_alive, 0, ""},
+	 "max by ($N,$P,uid)(kube_pod_status_phase{phase=~\"Pending|Running\"$M})", metric_take_alive, 0, ""},
 	{"kube_node_status_allocatable", FAMILY_KSM, PHASE_NODES,
 	 "max by (node,resource)(last_over_time(kube_node_status_allocatable{resource!~\"cpu|pods\"}[$W]))",
-	 take_allocatable, 0, "shapes of nodes: shares of a node are not checked"},
+	 metric_take_allocatable, 0, "shapes of nodes: shares of a node are not checked"},
 	{"kube_node_labels", FAMILY_KSM, PHASE_NODES, "last_over_time(kube_node_labels{node!=\"\"}[$W])",
-	 take_node_labels, 0, "names of accelerator models and instance types of nodes"},
+	 metric_take_node_labels, 0, "names of accelerator models and instance types of nodes"},
 };
 const size_t metric_row_count = ARRAY_LEN(metric_rows);

@@ -56,18 +56,14 @@ static int report_print_table(const struct knowledge *knowledge, const struct re
 {
 	static const char *const heads[] = {"NAMESPACE", "WORKLOAD", "ROLE",   "CONTAINER",   ">RUNS",	    ">MEDIAN",
 					    ">PEAK",	 ">REQUEST", ">LIMIT", ">WASTE GiBh", "CONFIDENCE", "RISK"};
+	const struct known *known;
+	struct figures f;
 	struct table table;
-	size_t shown = 0;
+	size_t next = 0, shown = 0;
 	int r;
 
 	table_init(&table, heads, ARRAY_LEN(heads));
-	for (size_t i = 0; i < knowledge->items.n; i++) {
-		const struct known *known = &knowledge->items.items[i];
-		struct figures f;
-
-		if (!report_has(scope, known))
-			continue;
-		figures_compute(known, &f);
+	while ((known = report_next(knowledge, scope, &next, &f))) {
 		add_row(&table, known, &f);
 		shown++;
 	}

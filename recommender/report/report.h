@@ -14,6 +14,8 @@ struct report_scope {
 	int64_t now_ms;
 };
 
-bool report_has(const struct report_scope *scope, const struct known *known);
+/** The next workload in scope from the `*index`-th on, with its figures; NULL behind the last. */
+const struct known *report_next(const struct knowledge *knowledge, const struct report_scope *scope, size_t *index,
+				struct figures *ret);
 /** Append the report as JSON, one line a workload. Sticky status of buf. */
 int report_render_json(const struct knowledge *knowledge, const struct report_scope *scope, struct strbuf *buf);

@@ -3,9 +3,23 @@
 
 #include "base/timefmt.h"
 
-bool report_has(const struct report_scope *scope, const struct known *known)
+static bool report_has(const struct report_scope *scope, const struct known *known)
 {
 	return !scope->namespace_name || streq(scope->namespace_name, known_namespace(known));
+}
+
+const struct known *report_next(const struct knowledge *knowledge, const struct report_scope *scope, size_t *index,
+				struct figures *ret)
+{
+	while (*index < knowledge->items.n) {
+		const struct known *known = &knowledge->items.items[(*index)++];
+
+		if (report_has(scope, known)) {
+			figures_compute(known, ret);
+			return known;
+		}
+	}
+	return NULL;
 }
 
 static void add_text(struct strbuf *buf, const char *key, const char *value)
@@ -49,6 +63,9 @@ static void add_workload(struct strbuf *buf, const struct known *known, const st
 int report_render_json(const struct knowledge *knowledge, const struct report_scope *scope, struct strbuf *buf)
 {
 	int workloads = 0, runs = 0, oom_runs = 0, at_risk = 0;
+	const struct known *known;
+	struct figures f;
+	size_t next = 0;
 	char when[TIME_TEXT_BYTES];
 	double waste_gibh = 0;
 
@@ -56,13 +73,7 @@ int report_render_json(const struct knowledge *knowledge, const struct report_sc
 		    "{\n  \"apiVersion\":\"report.memtamer.io/v1alpha1\",\n  \"kind\":\"Report\",\n"
 		    "  \"generated\":\"%s\",\n  \"workloads\":[",
 		    time_render(scope->now_ms, when));
-	for (size_t i = 0; i < knowledge->items.n; i++) {
-		const struct known *known = &knowledge->items.items[i];
-		struct figures f;
-
-		if (!report_has(scope, known))
-			continue;
-		figures_compute(known, &f);
+	while ((known = report_next(knowledge, scope, &next, &f))) {
 		strbuf_adds(buf, workloads ? "," : "");
 		add_workload(buf, known, &f);
 		workloads++;

@@ -14,7 +14,8 @@ void fold_release(struct fold *self)
 	*self = (struct fold){.is_open = NULL};
 }
 
-const struct pod_container *pod_main(const struct pod *pod)
+/* The container that stands for the pod: with an accelerator, else with most memory. NULL without containers. */
+static const struct pod_container *pod_main(const struct pod *pod)
 {
 	const struct pod_container *main = NULL;
 

@@ -22,12 +22,6 @@ struct group {
 
 /** How a container of a pod ended. */
 enum outcome member_outcome(const struct pod *pod, const struct pod_container *container, bool is_running);
-/** Fill in slot, try_number and is_last. */
-void group_assign_slots(struct group *group);
 /** Append the summaries of one run. */
 int group_summarise(const struct group *group, const struct pod_table *table, const struct fold_options *options,
 		    struct fold *ret) ATTR_NODISCARD;
-/** Is the container's working set mostly page cache that the kernel could drop? */
-bool container_is_cache_bound(const struct pod_container *container);
-/** The container that stands for the pod: with an accelerator, else with most memory. NULL without containers. */
-const struct pod_container *pod_main(const struct pod *pod);

@@ -23,7 +23,8 @@ static bool is_share(int64_t part, int64_t whole, int permille)
 	return whole > 0 && (__int128)part * 1000 >= (__int128)whole * permille;
 }
 
-bool container_is_cache_bound(const struct pod_container *container)
+/* Is the container's working set mostly page cache that the kernel could drop? */
+static bool container_is_cache_bound(const struct pod_container *container)
 {
 	int64_t peak = container->peak_bytes, active = container->peak_active_file_bytes;
 	int64_t need = MAX(container->peak_rss_bytes, peak - active);
@@ -96,7 +97,8 @@ static bool follows(const struct member *member, const struct member *next)
 	return member->end_ms <= next->begin_ms && member->outcome != OUTCOME_COMPLETED;
 }
 
-void group_assign_slots(struct group *group)
+/* Fill in slot, try_number and is_last. */
+static void group_assign_slots(struct group *group)
 {
 	int n_slots = 0;
 

@@ -208,8 +208,7 @@ def micro_table():
     lines = ["| step | ns |", "|---|---|"]
     sizes = {key: result.pop(key) for key in list(result) if key.endswith("_bytes")}
     lines += [f"| {name} | {value:,.0f} |" for name, value in result.items()]
-    return lines + ["", f"The review has {sizes['review_bytes']:,} bytes, {sizes['projected_bytes']:,} after "
-                        f"projection; the patch has {sizes['patch_bytes']:,}."]
+    return lines + ["", f"The review has {sizes['review_bytes']:,} bytes, the patch {sizes['patch_bytes']:,}."]
 
 
 def machine():

@@ -4,9 +4,7 @@
  *
  * micro REVIEW STORE prints one JSON line. */
 #include "base/io.h"
-#include "base/json.h"
 #include "base/limits.h"
-#include "k8s/projection.h"
 #include "k8s/quantity.h"
 #include "k8s/review.h"
 #include "policy/decide.h"
@@ -20,14 +18,12 @@
 
 #define BATCHES 25
 #define BATCH	400
-#define DEPTH	64
 
 struct bench {
 	const struct strbuf *body;
-	struct strbuf projected, answer;
+	struct strbuf answer;
 	struct snapshot *snapshot;
 	struct policy policy;
-	struct json_object *tree;
 	struct review review;
 	struct k8s_pod pod;
 	struct decide_input input;
@@ -52,31 +48,6 @@ static int step_quantity(struct bench *bench)
 	return r;
 }
 
-static int step_projection(struct bench *bench)
-{
-	strbuf_clear(&bench->projected);
-	return projection_review(bench->body->text, bench->body->len, &bench->projected, NULL);
-}
-
-static int step_json(struct bench *bench)
-{
-	CLEANUP(json_putp) struct json_object *tree = NULL;
-
-	return json_parse(bench->projected.text, bench->projected.len, DEPTH, &tree, NULL);
-}
-
-static int step_decode(struct bench *bench)
-{
-	struct review review;
-	struct k8s_pod pod;
-	int r;
-
-	arena_reset(&bench->scratch);
-	r = review_decode(bench->tree, &bench->scratch, &review, NULL);
-	return r ? r : k8s_pod_decode(review.object, &bench->scratch, &pod, NULL);
-}
-
-/* What the server does instead of the three before: straight from the text to the pod. */
 static int step_read(struct bench *bench)
 {
 	struct review review;
@@ -161,13 +132,9 @@ static int prepare(struct bench *bench, const char *store_path, struct err *err)
 	bench->snapshot = snapshot_builder_finish(builder, 1);
 	policy_default(&bench->policy);
 	bench->policy.mode = MODE_ENFORCE;
-	if (!bench->snapshot || step_projection(bench))
-		return err_set(err, -1, "the review does not project");
-	r = json_parse(bench->projected.text, bench->projected.len, DEPTH, &bench->tree, err);
-	if (!r)
-		r = review_decode(bench->tree, &bench->arena, &bench->review, err);
-	if (!r)
-		r = k8s_pod_decode(bench->review.object, &bench->arena, &bench->pod, err);
+	if (!bench->snapshot)
+		return err_set(err, -1, "out of memory");
+	r = review_read_pod(bench->body->text, bench->body->len, &bench->arena, &bench->review, &bench->pod, err);
 	bench->input = (struct decide_input){.pod = &bench->pod,
 					     .subject = SUBJECT_POD,
 					     .namespace_name = bench->review.namespace_name,
@@ -190,10 +157,7 @@ static int run_steps(struct bench *bench)
 		int calls; /* of the thing measured in one step */
 	} steps[] = {
 		{"quantity_parse", step_quantity, 8},
-		{"projection_review (offline path)", step_projection, 1},
-		{"json_parse of what is left (offline path)", step_json, 1},
-		{"review_decode + k8s_pod_decode (offline path)", step_decode, 1},
-		{"review_read_pod (the server's path)", step_read, 1},
+		{"review_read_pod", step_read, 1},
 		{"decide", step_decide, 1},
 		{"decide + render", step_render, 1},
 		{"admission_review (all of it)", step_admission, 1},
@@ -207,8 +171,7 @@ static int run_steps(struct bench *bench)
 		}
 		printf("%s\"%s\":%.0f", i ? "," : "{", steps[i].name, ns / steps[i].calls);
 	}
-	printf(",\"review_bytes\":%zu,\"projected_bytes\":%zu,\"patch_bytes\":%zu}\n", bench->body->len,
-	       bench->projected.len, bench->answer.len);
+	printf(",\"review_bytes\":%zu,\"patch_bytes\":%zu}\n", bench->body->len, bench->answer.len);
 	return 0;
 }
 
@@ -216,7 +179,6 @@ int main(int argc, char **argv)
 {
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(LIMIT_REVIEW_BYTES);
 	struct bench bench = {.body = &body,
-			      .projected = STRBUF_INIT(LIMIT_PROJECTED_BYTES),
 			      .answer = STRBUF_INIT(LIMIT_RESPONSE_BYTES),
 			      .arena = ARENA_INIT(4 * MIB),
 			      .scratch = ARENA_INIT(4 * MIB)};
@@ -228,11 +190,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: micro REVIEW STORE\n%s\n", err_text(&err, line, sizeof(line)));
 	else
 		status = run_steps(&bench);
-	json_putp(&bench.tree);
 	snapshot_unref(bench.snapshot);
 	metrics_free(bench.metrics);
 	admission_scratch_release(&bench.admission);
-	strbuf_release(&bench.projected);
 	strbuf_release(&bench.answer);
 	arena_release(&bench.arena);
 	arena_release(&bench.scratch);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are projected or refused. What is left is JSON, projects to itself, and the two ways to a pod (straight,
  * and by the projected text and json-c) agree about it. */
+#include "support/project.h"
+
+#include "base/json.h"
 #include "base/limits.h"
 #include "k8s/accelerator.h"
-#include "k8s/projection.h"
 #include "k8s/review.h"
 
 #include <stdlib.h>
@@ -48,52 +50,46 @@ static void use_pod(struct k8s_pod *pod)
 		(void)k8s_pod_effective_request(pod, (enum k8s_resource)i);
 	if (accelerator_of_pod(pod, &ask))
 		require(ask.resource != NULL);
-	require(accelerator_container_index(pod) < (int)pod->n_containers);
 }
 
-static int pod_by_json(const struct strbuf *projected, struct arena *arena, struct review *review, struct k8s_pod *pod)
+static int pod_by_json(const struct strbuf *projected, struct arena *arena, struct k8s_pod *pod)
 {
-	struct json_object *tree = NULL;
+	CLEANUP(json_putp) struct json_object *tree = NULL;
+	struct json_object *object;
 	struct err err;
-	int r;
 
 	/* A value that is no object is no review; json-c may refuse it earlier than we. */
 	require(json_parse(strbuf_text(projected), projected->len, 2 * LIMIT_REVIEW_DEPTH, &tree, &err) == 0);
-	r = review_decode(tree, arena, review, &err);
-	if (!r && review->object)
-		r = k8s_pod_decode(review->object, arena, pod, &err);
-	else if (!r)
-		r = REVIEW_NO_POD;
-	json_object_put(tree);
-	return r;
+	object = json_member(json_member(tree, "request"), "object");
+	return object ? k8s_pod_decode(object, arena, pod, &err) : REVIEW_NO_POD;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP(strbuf_release) struct strbuf once = STRBUF_INIT(LIMIT_PROJECTED_BYTES);
-	CLEANUP(strbuf_release) struct strbuf twice = STRBUF_INIT(LIMIT_PROJECTED_BYTES);
+	CLEANUP(strbuf_release) struct strbuf once = STRBUF_INIT(PROJECTED_BYTES);
+	CLEANUP(strbuf_release) struct strbuf twice = STRBUF_INIT(PROJECTED_BYTES);
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(8 * MIB);
-	struct review direct_review, review;
+	struct review review;
 	struct k8s_pod direct, pod;
 	struct err err;
-	int projected = projection_review((const char *)data, size, &once, &err);
-	int r = review_read_pod((const char *)data, size, &arena, &direct_review, &direct, &err);
+	int projected = project_review((const char *)data, size, &once, &err);
+	int r = review_read_pod((const char *)data, size, &arena, &review, &direct, &err);
 
-	require(direct_review.uid != NULL);
+	require(review.uid != NULL);
 	if (projected) {
 		require(r < 0);
 		return 0;
 	}
-	require(projection_review(strbuf_text(&once), once.len, &twice, &err) == 0);
+	require(project_review(strbuf_text(&once), once.len, &twice, &err) == 0);
 	require(strcmp(strbuf_text(&once), strbuf_text(&twice)) == 0);
 	if (strbuf_text(&once)[0] != '{')
 		return 0;
 	if (r == 0) {
-		require(pod_by_json(&once, &arena, &review, &pod) == 0);
+		require(pod_by_json(&once, &arena, &pod) == 0);
 		compare_pods(&direct, &pod);
 		use_pod(&direct);
 	} else {
-		(void)pod_by_json(&once, &arena, &review, &pod);
+		(void)pod_by_json(&once, &arena, &pod);
 	}
 	return 0;
 }

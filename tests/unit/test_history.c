@@ -393,9 +393,35 @@ static void refused_rows(void **state)
 	}
 }
 
+/* A sweep of many runs submitted in the same second: each counts once, also when the list is read again. */
+static void runs_of_one_second_all_count(void **state)
+{
+	struct history *history = history_new("ml", "sweep");
+
+	(void)state;
+	for (int again = 0; again < 2; again++)
+		for (int i = 0; i < LIMIT_HISTORY_RUNS + 20; i++) {
+			struct run run = {.start_ms = 1000,
+					  .duration_ms = 1000,
+					  .outcome = OUTCOME_COMPLETED,
+					  .is_whole = true,
+					  .peak_bytes = 1000,
+					  .source = "query"};
+
+			snprintf(run.uid, sizeof(run.uid), "run-%02d", i);
+			assert_int_equal(history_add_run(history, &run), 0);
+			if (!again)
+				assert_int_equal(history->aggregate.runs, i + 1);
+		}
+	assert_int_equal(history->runs.n, LIMIT_HISTORY_RUNS);
+	assert_int_equal(history->aggregate.runs, LIMIT_HISTORY_RUNS + 20);
+	history_free(history);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_of_one_second_all_count),
 		cmocka_unit_test(replay_changes_nothing),
 		cmocka_unit_test(order_of_arrival_does_not_matter_inside_the_list),
 		cmocka_unit_test(running_run_is_replaced_and_kept),

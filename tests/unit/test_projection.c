@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/project.h"
 #include "support/test.h"
 
 #include "base/io.h"
 #include "base/limits.h"
-#include "k8s/projection.h"
 #include "k8s/review.h"
 #include "k8s/scan.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What does not project is refused on the way to a pod, in the same words. */
+static void check_refusal(const char *text, size_t n, int expected, const char *message)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(8 * MIB);
+	struct err err = ERR_INIT;
+	struct review review;
+	struct k8s_pod pod;
+
+	assert_int_equal(review_read_pod(text, n, &arena, &review, &pod, &err), expected);
+	assert_string_equal(err.msg, message);
+}
 
 /* The pass never reads beyond the n bytes it was given: a copy of exact size shows it under AddressSanitizer. */
 static int project_exact(const char *text, size_t n, struct strbuf *out, struct err *err)
@@ -19,7 +31,9 @@ static int project_exact(const char *text, size_t n, struct strbuf *out, struct 
 
 	assert_non_null(copy);
 	memcpy(copy, text, n);
-	r = projection_review(copy, n, out, err);
+	r = project_review(copy, n, out, err);
+	if (r)
+		check_refusal(copy, n, r, err->msg);
 	free(copy);
 	return r;
 }
@@ -232,7 +246,7 @@ static void projection_truncated_at_every_byte(void **state)
 /* head, `n` times unit, tail */
 static void check_large(const char *name, const char *head, const char *unit, size_t n, const char *tail, int expected)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8 * MIB), out = STRBUF_INIT(LIMIT_PROJECTED_BYTES);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8 * MIB), out = STRBUF_INIT(PROJECTED_BYTES);
 	struct err err = ERR_INIT;
 
 	test_row(name);
@@ -241,7 +255,7 @@ static void check_large(const char *name, const char *head, const char *unit, si
 		strbuf_adds(&text, unit);
 	strbuf_adds(&text, tail);
 	assert_int_equal(text.status, 0);
-	if (projection_review(text.text, text.len, &out, &err) != expected)
+	if (project_review(text.text, text.len, &out, &err) != expected)
 		fail_msg("%s: %s", name, err.msg);
 }
 
@@ -277,7 +291,7 @@ static void projection_is_bounded(void **state)
 static void projection_many_labels(void **state)
 {
 	for (int again = 0; again < 2; again++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), out = STRBUF_INIT(LIMIT_PROJECTED_BYTES);
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), out = STRBUF_INIT(PROJECTED_BYTES);
 		struct err err = ERR_INIT;
 
 		strbuf_adds(&text, "{\"request\":{\"object\":{\"metadata\":{\"labels\":{\"\":\"\"");
@@ -286,7 +300,7 @@ static void projection_many_labels(void **state)
 		if (again)
 			strbuf_adds(&text, ",\"k3\\u0031\":\"v\"");
 		strbuf_adds(&text, "}}}}}");
-		assert_int_equal(projection_review(text.text, text.len, &out, &err), again ? -EINVAL : 0);
+		assert_int_equal(project_review(text.text, text.len, &out, &err), again ? -EINVAL : 0);
 	}
 	(void)state;
 }
@@ -324,13 +338,21 @@ static void assert_same_pod(const struct k8s_pod *a, const struct k8s_pod *b)
 	}
 }
 
+static void pod_by_json(const struct strbuf *text, struct arena *arena, struct k8s_pod *ret)
+{
+	CLEANUP(json_putp) struct json_object *tree = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(json_parse(text->text, text->len, LIMIT_REVIEW_DEPTH, &tree, &err), 0);
+	assert_int_equal(k8s_pod_decode(json_member(json_member(tree, "request"), "object"), arena, ret, &err), 0);
+}
+
 /* The review of a real training pod: straight to a pod, by projection and json-c, and by json-c alone. */
 static void projection_of_a_real_review(void **state)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
-	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(LIMIT_PROJECTED_BYTES);
+	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(PROJECTED_BYTES);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
-	struct json_object *small, *whole;
 	struct review review;
 	struct k8s_pod direct, projected, full;
 	struct err err = ERR_INIT;
@@ -344,21 +366,13 @@ static void projection_of_a_real_review(void **state)
 	assert_string_equal(k8s_pod_controller(&direct)->kind, "PyTorchJob");
 	assert_int_equal(direct.containers[0].resources.limits[K8S_MEMORY].value, (int64_t)192 << 30);
 	assert_int_equal(direct.containers[0].n_env, 1);
-	assert_null(review.object);
 
-	assert_int_equal(projection_review(text.text, text.len, &out, &err), 0);
+	assert_int_equal(project_review(text.text, text.len, &out, &err), 0);
 	assert_true(out.len < text.len / 3);
-	assert_int_equal(json_parse(out.text, out.len, LIMIT_REVIEW_DEPTH, &small, &err), 0);
-	assert_int_equal(review_decode(small, &arena, &review, &err), 0);
-	assert_int_equal(k8s_pod_decode(review.object, &arena, &projected, &err), 0);
+	pod_by_json(&out, &arena, &projected);
 	assert_same_pod(&direct, &projected);
-	json_object_put(small);
-
-	assert_int_equal(json_parse(text.text, text.len, LIMIT_REVIEW_DEPTH, &whole, &err), 0);
-	assert_int_equal(review_decode(whole, &arena, &review, &err), 0);
-	assert_int_equal(k8s_pod_decode(review.object, &arena, &full, &err), 0);
+	pod_by_json(&text, &arena, &full);
 	assert_same_pod(&direct, &full);
-	json_object_put(whole);
 }
 
 static void review_read_pod_rows(void **state)

@@ -121,7 +121,8 @@ static int print(const struct review *review, const char *format)
 	return EXIT_CLEAN;
 }
 
-bool review_has(const struct review *self, enum check_action action)
+/* Is a finding at least as bad as this? */
+static bool review_has(const struct review *self, enum check_action action)
 {
 	for (size_t i = 0; i < self->findings.n; i++)
 		if (self->findings.items[i].action >= action)

@@ -29,7 +29,8 @@ struct document {
 	struct err *err;
 };
 
-char *review_clean(struct arena *arena, const char *text)
+/* Copy of a text without control characters; NULL when memory is out. */
+static char *review_clean(struct arena *arena, const char *text)
 {
 	char *copy = arena_strdup(arena, text);
 

@@ -50,10 +50,6 @@ struct review {
 int review_file(struct review *self, const struct manifest *manifest) ATTR_NODISCARD;
 /** Print an error to standard error and keep it. */
 void review_report(struct review *self, const struct err *err);
-/** Copy of a text without control characters; NULL when memory is out. */
-char *review_clean(struct arena *arena, const char *text);
-/** Is a finding at least as bad as this? */
-bool review_has(const struct review *self, enum check_action action);
 
 /** Print everything at the end. @return sticky status of buf. */
 int render_text(const struct review *self, bool has_colour, struct strbuf *buf);

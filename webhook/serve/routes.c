@@ -12,7 +12,7 @@
 
 #define LOG_WINDOW_MS (10 * TIME_SECOND_MS)
 #define LOG_WINDOW_N  20
-/* A large review leaves large pieces behind. */
+/* A large review leaves a heap full of holes behind. */
 #define TRIM_FROM_BYTES (256 * KIB)
 
 static void scratch_free(void *pointer)
@@ -45,7 +45,8 @@ void serve_release(struct serve *self)
 	*self = (struct serve){.metrics = NULL};
 }
 
-const char *serve_not_ready(struct serve *self)
+/* NULL when ready to decide, else what is missing. */
+static const char *serve_not_ready(struct serve *self)
 {
 	if (atomic_load(&self->is_draining))
 		return "draining";

@@ -33,5 +33,3 @@ void serve_release(struct serve *self);
 
 extern const struct http_server_route serve_routes[];
 void serve_observe(void *context, const struct http_server_event *event);
-/** NULL when ready to decide, else what is missing. */
-const char *serve_not_ready(struct serve *self);

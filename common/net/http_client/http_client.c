@@ -96,6 +96,41 @@ int copy_text(char **ret, const char *text)
 	return text && !*ret ? -ENOMEM : 0;
 }
 
+/* curl verifies the URL's host and has no option for another name: the URL gets that name, curl connects to the real
+ * host all the same, and the Host header stays what it was. */
+static int set_server_name(struct http_client *self, const char *name, struct err *err)
+{
+	CURLU *url = curl_url();
+	char *host = NULL, *port = NULL, *changed = NULL;
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(4 * KIB);
+	int r = url ? 0 : -ENOMEM;
+
+	if (!r && (curl_url_set(url, CURLUPART_URL, self->base_url, 0) || curl_url_get(url, CURLUPART_HOST, &host, 0) ||
+		   curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)))
+		r = -ENOMEM;
+	if (!r && (has_control_character(name) || curl_url_set(url, CURLUPART_HOST, name, 0) ||
+		   curl_url_get(url, CURLUPART_URL, &changed, 0)))
+		r = err_set(err, -EINVAL, "bad TLS server name: %s", name);
+	if (!r) {
+		strbuf_addf(&line, "::%s:%s", host, port);
+		self->connect_to = curl_slist_append(NULL, strbuf_text(&line));
+		strbuf_clear(&line);
+		strbuf_addf(&line, "%s:%s", host, port);
+		r = header_append(&self->header_lines, "Host", strbuf_text(&line), err);
+		free(self->request_url);
+		self->request_url = strdup(changed);
+		for (size_t n = self->request_url ? strlen(changed) : 0; n > 0 && changed[n - 1] == '/'; n--)
+			self->request_url[n - 1] = changed[n - 1] = '\0';
+	}
+	curl_free(host);
+	curl_free(port);
+	curl_free(changed);
+	curl_url_cleanup(url);
+	if (!r && (!self->connect_to || !self->request_url))
+		r = -ENOMEM;
+	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
+}
+
 static int copy_config(struct http_client *self, const struct http_client_config *config, struct err *err)
 {
 	const struct {
@@ -108,6 +143,9 @@ static int copy_config(struct http_client *self, const struct http_client_config
 		{&self->ca_file, config->ca_file},
 		{&self->cert_file, config->cert_file},
 		{&self->key_file, config->key_file},
+		{&self->ca_pem, config->ca_pem},
+		{&self->cert_pem, config->cert_pem},
+		{&self->key_pem, config->key_pem},
 		{&self->proxy, config->proxy},
 		{&self->user_agent, config->user_agent ? config->user_agent : "memtamer"},
 	};
@@ -115,7 +153,7 @@ static int copy_config(struct http_client *self, const struct http_client_config
 
 	if (config->bearer_token_file && config->basic_user)
 		return err_set(err, -EINVAL, "both a bearer token and basic authentication are set");
-	if (!config->cert_file != !config->key_file)
+	if (!(config->cert_file || config->cert_pem) != !(config->key_file || config->key_pem))
 		return err_set(err, -EINVAL, "a client certificate and its key belong together");
 	if (!config->basic_user && config->basic_password_file)
 		return err_set(err, -EINVAL, "a password without a user");
@@ -127,6 +165,10 @@ static int copy_config(struct http_client *self, const struct http_client_config
 		r = (self->header_lines = curl_slist_append(NULL, "Expect:")) ? 0 : -ENOMEM;
 	if (!r)
 		r = headers_append(&self->header_lines, config->headers, config->n_headers, err);
+	if (!r && copy_text(&self->request_url, self->base_url))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (!r && config->tls_server_name)
+		r = set_server_name(self, config->tls_server_name, err);
 	self->insecure_skip_verify = config->insecure_skip_verify;
 	self->connect_timeout_ms = config->connect_timeout_ms ? config->connect_timeout_ms : DEFAULT_CONNECT_TIMEOUT_MS;
 	self->timeout_ms = config->timeout_ms ? config->timeout_ms : DEFAULT_TIMEOUT_MS;
@@ -180,6 +222,33 @@ int http_client_new(const struct http_client_config *config, struct http_client 
 	return 0;
 }
 
+static void wipe_text(char **text)
+{
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
+	*text = NULL;
+}
+
+int http_client_set_certificate(struct http_client *self, const char *cert_pem, const char *key_pem, struct err *err)
+{
+	char *cert, *key;
+
+	if (!cert_pem != !key_pem)
+		return err_set(err, -EINVAL, "a client certificate and its key belong together");
+	if (copy_text(&cert, cert_pem))
+		return err_set(err, -ENOMEM, "out of memory");
+	if (copy_text(&key, key_pem)) {
+		free(cert);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	wipe_text(&self->cert_pem);
+	wipe_text(&self->key_pem);
+	self->cert_pem = cert;
+	self->key_pem = key;
+	return 0;
+}
+
 void http_client_free(struct http_client *self)
 {
 	struct err why = ERR_INIT;
@@ -196,6 +265,11 @@ void http_client_free(struct http_client *self)
 		curl_multi_cleanup(self->multi);
 	free(self->slots);
 	curl_slist_free_all(self->header_lines);
+	curl_slist_free_all(self->connect_to);
+	free(self->request_url);
+	free(self->ca_pem);
+	wipe_text(&self->cert_pem);
+	wipe_text(&self->key_pem);
 	free(self->base_url);
 	free(self->bearer_token_file);
 	free(self->basic_user);
@@ -207,10 +281,4 @@ void http_client_free(struct http_client *self)
 	free(self->user_agent);
 	free(self);
 	curl_global_cleanup();
-}
-
-void http_client_freep(struct http_client **self)
-{
-	http_client_free(*self);
-	*self = NULL;
 }

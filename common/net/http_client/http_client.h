@@ -5,6 +5,7 @@
  *	http_client_new(&config, &client, &err);
  *	http_client_submit(client, &request, &err);	any number; only queued
  *	http_client_run(client, deadline, &err);	until all are done; `done` may submit more
+ *	http_client_poll(client, ...);			or one round of it, inside a loop of the program's own
  *
  * Nothing comes in from the environment (no proxy variables), redirects are errors, only http and https are spoken.
  * Secret files are read anew for every request and the CA file for every connection, so rotation needs no restart. The
@@ -29,6 +30,8 @@ struct http_client_config {
 	const char *basic_user, *basic_password_file;
 	const char *ca_file; /* PEM; NULL: the system's */
 	const char *cert_file, *key_file;
+	const char *ca_pem, *cert_pem, *key_pem; /* the same as text; each goes before its file */
+	const char *tls_server_name;		 /* for SNI and verification in place of the URL's host */
 	bool insecure_skip_verify;
 	const struct http_client_header *headers; /* sent with every request, e.g. X-Scope-OrgID */
 	size_t n_headers;
@@ -50,10 +53,7 @@ enum http_outcome {
 	HTTP_ABORTED,	     /* a callback said so; err.code is what it returned */
 	HTTP_CANCELLED,	     /* interrupted, the deadline of the run passed, or the client was freed */
 	HTTP_FAILED_LOCALLY, /* a secret file cannot be read, memory is out */
-	HTTP_OUTCOME_COUNT_,
 };
-/** "done", "cannot-connect", ... for logs and metrics. */
-extern const char *const http_outcome_names[HTTP_OUTCOME_COUNT_];
 
 #define HTTP_ERROR_BODY_BYTES 4096
 
@@ -99,7 +99,6 @@ struct http_request {
 int http_client_new(const struct http_client_config *config, struct http_client **ret, struct err *err) ATTR_NODISCARD;
 /** Ends what is left with HTTP_CANCELLED. NULL allowed. Not from a callback. */
 void http_client_free(struct http_client *self);
-void http_client_freep(struct http_client **self);
 
 /** Queue a request. @return 0; -EINVAL (path or header with control characters); -ECANCELED (from a callback while all
  * is being cancelled); -ENOMEM. */
@@ -108,6 +107,19 @@ int http_client_submit(struct http_client *self, const struct http_request *requ
  *  @param deadline_ms  of time_monotonic_ms(); what is left then ends with HTTP_CANCELLED; 0: none.
  *  @return 0 all got an answer or their own failure; 1 the deadline or an interrupt cancelled some; -errno. */
 int http_client_run(struct http_client *self, int64_t deadline_ms, struct err *err) ATTR_NODISCARD;
+/** One round: go on with what is under way, wait at most `wait_ms` for a socket, a timer of a request, an interrupt or
+ *  one of `fds` (as poll(2): `events` in, `revents` out; NULL: none), and handle what came. Callbacks run inside.
+ *  @return 0; 1 interrupted, all was cancelled; -errno: all was cancelled. */
+struct pollfd;
+int http_client_poll(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms,
+		     struct err *err) ATTR_NODISCARD;
+/** End every request with this context, queued or under way, with HTTP_CANCELLED; `done` is told in the next round,
+ *  never from here. Also from a callback. */
+void http_client_cancel(struct http_client *self, const void *context);
+/** The client certificate (PEM) for requests that start from now on, on connections of their own. NULL, NULL: none.
+ *  @return 0; -EINVAL half a pair; -ENOMEM (nothing changed). */
+int http_client_set_certificate(struct http_client *self, const char *cert_pem, const char *key_pem,
+				struct err *err) ATTR_NODISCARD;
 /** Make run() cancel all and return 1, now and in later calls. Any thread, also a signal handler. */
 void http_client_interrupt(struct http_client *self);
 /** Submit one and run it (with whatever else is queued); its body (up to the buffer's cap) goes to `ret_body`.

@@ -12,6 +12,7 @@ struct job {
 	struct http_request request; /* headers are in header_lines, body and path point behind */
 	struct curl_slist *header_lines;
 	char *path, *method, *body;
+	bool is_cancelled; /* the next round ends it */
 };
 
 /** A place for one request under way. The curl handle is kept for the next one. */
@@ -30,15 +31,16 @@ struct slot {
 
 struct http_client {
 	CURLM *multi;
-	char *base_url, *bearer_token_file, *basic_user, *basic_password_file, *ca_file, *cert_file, *key_file, *proxy,
-		*user_agent;
-	struct curl_slist *header_lines;
+	char *base_url, *bearer_token_file, *basic_user, *basic_password_file, *ca_file, *cert_file, *key_file, *ca_pem,
+		*cert_pem, *key_pem, *proxy, *user_agent;
+	char *request_url; /* base_url, with tls_server_name for its host where one is set */
+	struct curl_slist *header_lines, *connect_to;
 	bool insecure_skip_verify;
 	int64_t connect_timeout_ms, timeout_ms, stall_timeout_ms;
 	struct slot *slots;
 	size_t n_slots, n_busy;
 	struct job *queue_head, **queue_tail;
-	bool is_cancelling;
+	bool is_cancelling, has_cancelled_jobs;
 	atomic_bool is_interrupted;
 };
 

@@ -6,10 +6,14 @@
 #include "http_client/http_internal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define POLL_MS 1000
+#define POLL_MS		  1000
+#define HTTP_POLL_MAX_FDS 16
+/* curl takes an int */
+#define CLAMP_WAIT(ms) MIN(MAX((ms), 0), 60 * 60 * 1000)
 
 void job_free(struct job *job)
 {
@@ -95,6 +99,14 @@ static void fail_job(struct slot *slot, enum http_outcome outcome, const struct 
 	end_job(slot, &result);
 }
 
+static void cancel_job(struct slot *slot)
+{
+	struct err why = ERR_INIT;
+
+	err_set(&why, -ECANCELED, "cancelled");
+	fail_job(slot, HTTP_CANCELLED, &why);
+}
+
 static void start_job(struct slot *slot, struct job *take_job)
 {
 	struct http_client *self = slot->client;
@@ -103,6 +115,10 @@ static void start_job(struct slot *slot, struct job *take_job)
 	int r;
 
 	slot->job = take_job;
+	if (take_job->is_cancelled) {
+		cancel_job(slot);
+		return;
+	}
 	r = transfer_prepare(slot, &err);
 	if (!r) {
 		code = curl_multi_add_handle(self->multi, slot->easy);
@@ -120,6 +136,23 @@ static void fill_slots(struct http_client *self)
 	for (size_t i = 0; i < self->n_slots && self->queue_head; i++)
 		while (!self->slots[i].job && self->queue_head)
 			start_job(&self->slots[i], dequeue(self));
+}
+
+/* End what http_client_cancel marked while under way. */
+static void end_cancelled(struct http_client *self)
+{
+	if (!self->has_cancelled_jobs)
+		return;
+	self->has_cancelled_jobs = false;
+	for (size_t i = 0; i < self->n_slots; i++) {
+		struct slot *slot = &self->slots[i];
+
+		if (!slot->job || !slot->job->is_cancelled)
+			continue;
+		curl_multi_remove_handle(self->multi, slot->easy);
+		self->n_busy--;
+		cancel_job(slot);
+	}
 }
 
 static void reap(struct http_client *self)
@@ -141,6 +174,7 @@ static void reap(struct http_client *self)
 		transfer_result(slot, code, &result);
 		end_job(slot, &result);
 	}
+	end_cancelled(self);
 }
 
 void run_cancel(struct http_client *self, const struct err *why)
@@ -212,6 +246,62 @@ int http_client_run(struct http_client *self, int64_t deadline_ms, struct err *e
 		}
 	}
 	return 0;
+}
+
+static CURLMcode wait_for(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms)
+{
+	struct curl_waitfd waits[HTTP_POLL_MAX_FDS];
+	CURLMcode code;
+
+	for (size_t i = 0; i < n_fds; i++)
+		waits[i] = (struct curl_waitfd){
+			.fd = fds[i].fd,
+			.events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+					  (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)),
+		};
+	code = curl_multi_poll(self->multi, waits, (unsigned int)n_fds, (int)CLAMP_WAIT(wait_ms), NULL);
+	for (size_t i = 0; i < n_fds; i++)
+		fds[i].revents = (short)((waits[i].revents & CURL_WAIT_POLLIN ? POLLIN : 0) |
+					 (waits[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
+	return code;
+}
+
+int http_client_poll(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms, struct err *err)
+{
+	struct err why = ERR_INIT;
+	CURLMcode code;
+	int running = 0;
+
+	if (n_fds > HTTP_POLL_MAX_FDS)
+		return err_set(err, -EINVAL, "more than %d files to wait for", HTTP_POLL_MAX_FDS);
+	if (end_reason(self, 0, &why)) {
+		run_cancel(self, &why);
+		err_set(err, 1, "%s", why.msg);
+		return 1;
+	}
+	/* Waiting comes first: what callbacks bring about is then the caller's before it waits again. A handle that was
+	 * just added ends the waiting at once. */
+	fill_slots(self);
+	code = wait_for(self, fds, n_fds, self->has_cancelled_jobs ? 0 : wait_ms);
+	if (!code)
+		code = curl_multi_perform(self->multi, &running);
+	if (!code) {
+		reap(self);
+		fill_slots(self);
+		return 0;
+	}
+	err_set(&why, -EIO, "%s", curl_multi_strerror(code));
+	run_cancel(self, &why);
+	return err_set(err, -EIO, "%s", why.msg);
+}
+
+void http_client_cancel(struct http_client *self, const void *context)
+{
+	for (struct job *job = self->queue_head; job; job = job->next)
+		job->is_cancelled |= job->request.context == context;
+	for (size_t i = 0; i < self->n_slots; i++)
+		if (self->slots[i].job && self->slots[i].job->request.context == context)
+			self->slots[i].job->is_cancelled = self->has_cancelled_jobs = true;
 }
 
 void http_client_interrupt(struct http_client *self)

@@ -10,18 +10,8 @@
 
 /* A connection is not kept longer than this, so that a moved server is found again. */
 #define CONNECTION_LIFETIME_S 300L
-
-const char *const http_outcome_names[HTTP_OUTCOME_COUNT_] = {
-	[HTTP_DONE] = "done",
-	[HTTP_CANNOT_CONNECT] = "cannot-connect",
-	[HTTP_TIMED_OUT] = "timed-out",
-	[HTTP_TLS_FAILED] = "tls",
-	[HTTP_STATUS] = "status",
-	[HTTP_BROKEN] = "broken",
-	[HTTP_ABORTED] = "aborted",
-	[HTTP_CANCELLED] = "cancelled",
-	[HTTP_FAILED_LOCALLY] = "local",
-};
+/* A peer that is gone is found in a silent watch too. */
+#define KEEPALIVE_S 30L
 
 static long clamp_long(int64_t value)
 {
@@ -167,6 +157,14 @@ static int set_headers(struct slot *slot, struct err *err)
 
 static CURLcode set_tls(struct http_client *client, CURL *easy)
 {
+	const struct {
+		CURLoption blob_option, file_option;
+		const char *pem, *file;
+	} parts[] = {
+		{CURLOPT_CAINFO_BLOB, CURLOPT_CAINFO, client->ca_pem, client->ca_file},
+		{CURLOPT_SSLCERT_BLOB, CURLOPT_SSLCERT, client->cert_pem, client->cert_file},
+		{CURLOPT_SSLKEY_BLOB, CURLOPT_SSLKEY, client->key_pem, client->key_file},
+	};
 	CURLcode code = CURLE_OK;
 
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -174,14 +172,17 @@ static CURLcode set_tls(struct http_client *client, CURL *easy)
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, client->insecure_skip_verify ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, client->insecure_skip_verify ? 0L : 2L);
-	if (client->ca_file) {
-		code = curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
+	if (client->ca_pem || client->ca_file)
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	}
-	if (!code && client->cert_file)
-		code = curl_easy_setopt(easy, CURLOPT_SSLCERT, client->cert_file);
-	if (!code && client->key_file)
-		code = curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key_file);
+	for (size_t i = 0; i < ARRAY_LEN(parts) && !code; i++)
+		if (parts[i].pem) {
+			/* copied by curl: the certificate may change while the transfer runs */
+			struct curl_blob blob = {(void *)(uintptr_t)parts[i].pem, strlen(parts[i].pem), CURL_BLOB_COPY};
+
+			code = curl_easy_setopt(easy, parts[i].blob_option, &blob);
+		} else if (parts[i].file) {
+			code = curl_easy_setopt(easy, parts[i].file_option, parts[i].file);
+		}
 	return code;
 }
 
@@ -228,6 +229,11 @@ static CURLcode set_connection(struct slot *slot)
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_MAXLIFETIME_CONN, CONNECTION_LIFETIME_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_S);
+	if (client->connect_to)
+		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, client->connect_to);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, slot->curl_error);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
@@ -247,7 +253,7 @@ static CURLcode set_url(struct slot *slot)
 	/* Longer than any query that a server takes; a form body carries the long ones. */
 	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(64 * KIB);
 
-	strbuf_adds(&url, slot->client->base_url);
+	strbuf_adds(&url, slot->client->request_url);
 	strbuf_adds(&url, slot->job->path);
 	return url.status ? CURLE_OUT_OF_MEMORY : curl_easy_setopt(slot->easy, CURLOPT_URL, strbuf_text(&url));
 }

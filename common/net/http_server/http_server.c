@@ -231,9 +231,3 @@ void http_server_free(struct http_server *self)
 	pthread_mutex_destroy(&self->mutex);
 	free(self);
 }
-
-void http_server_freep(struct http_server **self)
-{
-	http_server_free(*self);
-	*self = NULL;
-}

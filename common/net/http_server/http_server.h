@@ -97,4 +97,3 @@ void http_server_drain_start(struct http_server *self);
 int http_server_drain_finish(struct http_server *self, int64_t deadline_ms);
 /** Stop and free; requests under way are cut. NULL allowed. */
 void http_server_free(struct http_server *self);
-void http_server_freep(struct http_server **self);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "k8s/projection.h"
-
+#pragma once
+/* project: what the reader of reviews keeps of one, as JSON text again. So tests can say what is dropped, and compare
+ * with other ways to read what is left. */
 #include "base/limits.h"
+#include "base/strbuf.h"
 #include "k8s/doc.h"
 
-static void add_doc(struct strbuf *out, const struct doc *doc)
+#include <errno.h>
+
+#define PROJECTED_BYTES (1 * MIB)
+
+static void project_add(struct strbuf *out, const struct doc *doc)
 {
 	switch (doc->type) {
 	case DOC_STRING:
@@ -23,7 +29,7 @@ static void add_doc(struct strbuf *out, const struct doc *doc)
 				strbuf_add_json_string(out, item->key);
 				strbuf_addc(out, ':');
 			}
-			add_doc(out, item);
+			project_add(out, item);
 		}
 		strbuf_addc(out, doc->type == DOC_ARRAY ? ']' : '}');
 		return;
@@ -32,7 +38,8 @@ static void add_doc(struct strbuf *out, const struct doc *doc)
 	}
 }
 
-int projection_review(const char *text, size_t n, struct strbuf *ret, struct err *err)
+/* `ret` is cleared first; its cap bounds the result. 0 or what doc_read() says; -E2BIG over the cap. */
+static int project_review(const char *text, size_t n, struct strbuf *ret, struct err *err)
 {
 	/* A node takes more than its text: bounded by the number of values, and by what the result may hold. */
 	CLEANUP(arena_release)
@@ -44,7 +51,7 @@ int projection_review(const char *text, size_t n, struct strbuf *ret, struct err
 	r = doc_read(text, n, &allow_review, &arena, &review, err);
 	if (r)
 		return r;
-	add_doc(ret, &review);
+	project_add(ret, &review);
 	if (ret->status)
 		return err_set(err, ret->status, "the result does not fit %zu bytes", ret->max);
 	return 0;

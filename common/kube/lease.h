@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* lease: one leader at a time, by a coordination.k8s.io/v1 Lease, as client-go's leader election does it, so that both
+ * may share one.
+ *
+ * Another holder counts as gone when its record has not changed for its leaseDuration by our own monotonic clock:
+ * clocks of machines are never compared. A leader that cannot renew for renew_deadline stops leading, and stands for
+ * election again. Annotations of the Lease are kept, and may carry state of the leader: they are written with the next
+ * renewal and with the release. Callbacks must not free the lease. Threads: the client's. */
+#include "kube/kube_client.h"
+
+struct lease;
+
+struct lease_config {
+	const char *namespace, *name;		       /* of the Lease */
+	const char *identity;			       /* ours: unique, and new for every start of the process */
+	int64_t lease_ms, renew_deadline_ms, retry_ms; /* 0: 15 s, 10 s, 2 s */
+	void (*started)(void *context);		       /* we lead from now on */
+	void (*stopped)(void *context);		       /* we do not lead any more; another may already */
+	void (*new_leader)(void *context, const char *identity); /* seen; "" when it was given up. May be NULL */
+	void (*failed)(void *context, const struct err *why);	 /* one try; may be NULL */
+	void *context;
+};
+
+/** Everything is copied. Stands for election from the next poll on. @return 0; -EINVAL (times that cannot work);
+ * -ENOMEM.
+ */
+int lease_start(struct kube_client *client, const struct lease_config *config, struct lease **ret,
+		struct err *err) ATTR_NODISCARD;
+/** Without giving it up: others wait until it expires. NULL allowed. */
+void lease_free(struct lease *self);
+/** Do we lead, by our own clock, at this moment? False as soon as the last renewal is older than renew_deadline, even
+ *  if nobody has polled since. */
+bool lease_is_leader(const struct lease *self);
+/** Who holds it, as last seen; "" for nobody. */
+const char *lease_holder(const struct lease *self);
+/** Stop, and if we lead give it up so that another need not wait; polls the client for at most `timeout_ms`. `stopped`
+ * is called before. @return 0; 1 not reached in time; a negative number: not given up. Only lease_free may follow. */
+int lease_give_up(struct lease *self, int64_t timeout_ms, struct err *err) ATTR_NODISCARD;
+/** An annotation as last read or set; NULL: none. Borrowed until the next poll. */
+const char *lease_annotation(const struct lease *self, const char *key);
+/** Write an annotation with every renewal from now on, until we stop leading. @return 0; -ENOMEM; -EPERM when we do not
+ *  lead. */
+int lease_set_annotation(struct lease *self, const char *key, const char *value) ATTR_NODISCARD;

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "evidence/metrics_internal.h"
+
+#include "base/limits.h"
+#include "k8s/accelerator.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "a window of pods does not fit into %zu MiB", LIMIT_EVIDENCE_BYTES / MIB);
+}
+
+/* "" when absent, and for kube-state-metrics' older way to say "none". */
+static const char *label(struct json_object *labels, const char *name)
+{
+	struct json_object *value = json_member(labels, name);
+	const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
+
+	return streq(text, "<none>") ? "" : text;
+}
+
+/* Whole, not negative, not absurd; else 0, which means "not measured". */
+static int64_t whole(double value)
+{
+	return isfinite(value) && value > 0 && value < 9e18 ? (int64_t)value : 0;
+}
+
+static bool is_name(const char *text)
+{
+	return *text && strlen(text) <= EVIDENCE_NAME_BYTES;
+}
+
+static bool has_names(const struct metric_sink *sink, struct json_object *labels)
+{
+	return is_name(label(labels, sink->labels->namespace_label)) &&
+	       is_name(label(labels, sink->labels->pod_label)) && strlen(label(labels, "uid")) <= EVIDENCE_NAME_BYTES;
+}
+
+static bool has_container(const struct metric_sink *sink, struct json_object *labels)
+{
+	return is_name(label(labels, sink->labels->container_label));
+}
+
+/* The pod of a row of kube-state-metrics in phase 1: added when new; NULL when it has no name. */
+static int pod_put(struct metric_sink *sink, struct json_object *labels, struct evidence_pod **ret, struct err *err)
+{
+	*ret = NULL;
+	if (!has_names(sink, labels))
+		return 0;
+	*ret = evidence_pod_put(sink->batch, label(labels, sink->labels->namespace_label),
+				label(labels, sink->labels->pod_label), label(labels, "uid"));
+	return *ret ? 0 : no_memory(err);
+}
+
+/* In phase 2: NULL when it is none of those that train. */
+static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object *labels)
+{
+	struct evidence_pod *pod;
+
+	if (!has_names(sink, labels))
+		return NULL;
+	pod = evidence_pod_get(sink->batch, label(labels, sink->labels->namespace_label),
+			       label(labels, sink->labels->pod_label), label(labels, "uid"));
+	return pod && pod->is_training ? pod : NULL;
+}
+
+/* A container of such a pod: added when new. */
+static int container_get(struct metric_sink *sink, struct json_object *labels, struct evidence_container **ret,
+			 struct err *err)
+{
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	*ret = NULL;
+	if (!pod || !has_container(sink, labels))
+		return 0;
+	*ret = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
+	return *ret ? 0 : no_memory(err);
+}
+
+/* A text of the batch's; on failure it stays as it was, never NULL. */
+static int set_text(struct metric_sink *sink, const char **text, const char *value)
+{
+	const char *copy = evidence_intern(sink->batch, value);
+
+	if (!copy)
+		return -ENOMEM;
+	*text = copy;
+	return 0;
+}
+
+int metric_take_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_pod *pod;
+	int r = pod_put(sink, labels, &pod, err);
+
+	(void)value;
+	if (r || !pod)
+		return r;
+	pod->is_owner_known = true;
+	if (!*label(labels, "owner_kind") || streq(label(labels, "owner_is_controller"), "false"))
+		return 0;
+	return set_text(sink, &pod->owner_kind, label(labels, "owner_kind")) ||
+			       set_text(sink, &pod->owner_name, label(labels, "owner_name"))
+		       ? no_memory(err)
+		       : 0;
+}
+
+int metric_take_job_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_batch *batch = sink->batch;
+	struct metric_owner *owner;
+	const char *key;
+
+	(void)value;
+	if (!*label(labels, "owner_kind"))
+		return 0;
+	owner = arena_alloc(&batch->arena, sizeof(*owner));
+	key = arena_printf(&batch->arena, "%s/%s", label(labels, sink->labels->namespace_label),
+			   label(labels, "job_name"));
+	if (!owner || !key)
+		return no_memory(err);
+	owner->kind = evidence_intern(batch, label(labels, "owner_kind"));
+	owner->name = evidence_intern(batch, label(labels, "owner_name"));
+	if (!owner->kind || !owner->name || strmap_put(sink->job_owners, key, owner))
+		return no_memory(err);
+	return 0;
+}
+
+int metric_take_size(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *resource = label(labels, "resource"), *name = label(labels, sink->labels->container_label);
+	struct evidence_container *container;
+	struct evidence_pod *pod;
+	bool is_limit = sink->argument == TARGET_LIMIT;
+	int r;
+
+	if (!has_container(sink, labels))
+		return 0;
+	r = pod_put(sink, labels, &pod, err);
+	if (r || !pod)
+		return r;
+	container = evidence_container_put(sink->batch, pod, name);
+	if (!container)
+		return pod->containers.n == LIMIT_POD_CONTAINERS ? 0 : no_memory(err);
+	if (streq(resource, "memory"))
+		*(is_limit ? &container->limit_bytes : &container->request_bytes) = whole(value);
+	else if (streq(resource, "ephemeral_storage"))
+		*(is_limit ? &container->ephemeral_limit_bytes : &container->ephemeral_request_bytes) = whole(value);
+	else
+		container->accelerators_milli = MAX(container->accelerators_milli,
+						    evidence_accelerators_milli(resource, whole(value)));
+	return 0;
+}
+
+/* "label_training_kubeflow_org_job_name" for "training.kubeflow.org/job-name". */
+static bool is_metric_label(const char *metric_label, const char *true_name)
+{
+	if (!strstarts(metric_label, "label_"))
+		return false;
+	for (metric_label += strlen("label_"); *true_name; metric_label++, true_name++)
+		if (*metric_label != (isalnum((unsigned char)*true_name) ? *true_name : '_'))
+			return false;
+	return *metric_label == '\0';
+}
+
+static int add_label(struct metric_sink *sink, struct evidence_pod *pod, const char *metric_label, const char *text)
+{
+	struct k8s_label found = {.value = text};
+
+	for (size_t i = 0; metric_pod_labels[i] && !found.key; i++)
+		if (is_metric_label(metric_label, metric_pod_labels[i]))
+			found.key = metric_pod_labels[i];
+	if (!found.key || !text || !*text)
+		return 0;
+	found.value = evidence_intern(sink->batch, text);
+	return found.value ? vec_push(&pod->labels, found) : -ENOMEM;
+}
+
+int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_pod *pod;
+	int r = pod_put(sink, labels, &pod, err);
+
+	(void)value;
+	if (r || !pod)
+		return r;
+	pod->labels.n = 0;
+	json_object_object_foreach(labels, key, item)
+	{
+		if (add_label(sink, pod, key, json_object_get_string(item)))
+			return no_memory(err);
+	}
+	return 0;
+}
+
+int metric_take_image(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_container *container;
+	int r = container_get(sink, labels, &container, err);
+
+	(void)value;
+	if (r || !container)
+		return r;
+	return set_text(sink, &container->image, label(labels, "image")) ? no_memory(err) : 0;
+}
+
+int metric_take_time(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	(void)err;
+	if (pod && isfinite(value) && value > 0 && value < 1e11)
+		*(sink->argument == TARGET_START ? &pod->start_ms : &pod->completion_ms) = llround(value * 1000.0);
+	return 0;
+}
+
+int metric_take_pod_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *reason = label(labels, "reason"), *phase = label(labels, "phase");
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	(void)err;
+	if (!pod || !(value > 0))
+		return 0;
+	if (streq(phase, "Succeeded"))
+		pod->ends |= END_SUCCEEDED;
+	else if (streq(phase, "Failed"))
+		pod->ends |= END_FAILED;
+	else if (streq(reason, "Evicted"))
+		pod->ends |= END_EVICTED;
+	else if (streq(reason, "Preempting") || streq(reason, "PreemptionByScheduler"))
+		pod->ends |= END_PREEMPTED;
+	return 0;
+}
+
+int metric_take_container_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *reason = label(labels, "reason");
+	struct evidence_container *container;
+	bool is_last = sink->argument == TARGET_LAST_END;
+	int r;
+
+	if (!(value > 0))
+		return 0;
+	r = container_get(sink, labels, &container, err);
+	if (r || !container)
+		return r;
+	if (streq(reason, "OOMKilled"))
+		container->ends |= is_last ? END_OOM_KILLED : END_OOM_RESTARTED;
+	else if (streq(reason, "Completed"))
+		container->ends |= is_last ? END_COMPLETED : 0;
+	else
+		container->ends |= is_last ? END_ERROR : END_ERROR_RESTARTED;
+	return 0;
+}
+
+int metric_take_restarts(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_container *container;
+	int r = container_get(sink, labels, &container, err);
+
+	if (r || !container)
+		return r;
+	container->restarts = (int)MIN(whole(value), 1000000);
+	return 0;
+}
+
+int metric_take_alive(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	(void)err;
+	if (pod && value > 0)
+		pod->is_alive = true;
+	return 0;
+}
+
+/* The pod a series of cAdvisor belongs to: by the uid in its cgroup's path, else by name. */
+static int usage_of(struct metric_sink *sink, struct json_object *labels, struct evidence_usage **ret, struct err *err)
+{
+	const char *namespace_name = label(labels, sink->labels->namespace_label);
+	const char *name = label(labels, sink->labels->pod_label), *cgroup = label(labels, "id");
+	struct evidence_container *container;
+	struct evidence_pod *pod;
+	char uid[40] = "";
+
+	*ret = NULL;
+	if (!has_names(sink, labels))
+		return 0;
+	evidence_cgroup_uid(cgroup, uid);
+	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
+	if (!pod)
+		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
+	if (!pod || !pod->is_training || !has_container(sink, labels))
+		return 0;
+	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
+	if (*uid && *pod->uid && !streq(uid, pod->uid))
+		return 0;
+	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
+	*ret = container ? evidence_usage_put(sink->batch, container, cgroup) : NULL;
+	if (!*ret)
+		return no_memory(err);
+	(*ret)->is_doubtful |= pod->is_name_shared && (!*uid || !*pod->uid);
+	return 0;
+}
+
+int metric_take_peak(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_usage *usage;
+	int r = usage_of(sink, labels, &usage, err);
+	int64_t *target;
+
+	if (r || !usage)
+		return r;
+	target = sink->argument == TARGET_WORKING_SET ? &usage->peak_bytes
+		 : sink->argument == TARGET_RSS	      ? &usage->peak_rss_bytes
+						      : &usage->peak_active_file_bytes;
+	*target = MAX(*target, whole(value));
+	return 0;
+}
+
+int metric_take_ladder(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_usage *usage;
+	int r = usage_of(sink, labels, &usage, err);
+
+	if (r || !usage || !isfinite(value) || value < 0)
+		return r;
+	usage->ladder_bytes[sink->argument] = MAX(usage->ladder_bytes[sink->argument], whole(value));
+	usage->ladder_seen |= 1u << sink->argument;
+	return 0;
+}
+
+int metric_take_hours(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_usage *usage;
+	int r = usage_of(sink, labels, &usage, err);
+
+	if (!r && usage)
+		evidence_usage_add_hour(usage, sink->time_ms + 1 - sink->hour_ms, sink->time_ms + 1, whole(value));
+	return r;
+}
+
+int metric_take_ephemeral(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_pod *pod = pod_get(sink, labels);
+
+	(void)err;
+	if (pod)
+		pod->peak_ephemeral_bytes = MAX(pod->peak_ephemeral_bytes, whole(value));
+	return 0;
+}
+
+static int node_put(struct metric_sink *sink, struct json_object *labels, struct evidence_node **ret, struct err *err)
+{
+	const char *name = label(labels, "node");
+	struct evidence_node node = {.resource = "", .product = "", .instance_type = ""};
+
+	*ret = NULL;
+	if (!*name)
+		return 0;
+	for (size_t i = 0; i < sink->nodes->items.n; i++)
+		if (streq(sink->nodes->items.items[i].name, name)) {
+			*ret = &sink->nodes->items.items[i];
+			return 0;
+		}
+	node.name = arena_strdup(&sink->nodes->arena, name);
+	if (!node.name || vec_push(&sink->nodes->items, node))
+		return no_memory(err);
+	*ret = &sink->nodes->items.items[sink->nodes->items.n - 1];
+	return 0;
+}
+
+int metric_take_allocatable(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *resource = label(labels, "resource");
+	struct evidence_node *node;
+	int r = node_put(sink, labels, &node, err);
+
+	if (r || !node)
+		return r;
+	if (streq(resource, "memory"))
+		node->memory_bytes = whole(value);
+	else if (streq(resource, "ephemeral_storage"))
+		node->ephemeral_bytes = whole(value);
+	else if (accelerator_is_metric_resource(resource) && whole(value) > node->accelerators) {
+		node->accelerators = whole(value);
+		node->resource = arena_strdup(&sink->nodes->arena, resource);
+		if (!node->resource)
+			return no_memory(err);
+	}
+	return 0;
+}
+
+int metric_take_node_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *product = label(labels, "label_nvidia_com_gpu_product");
+	struct evidence_node *node;
+	int r = node_put(sink, labels, &node, err);
+
+	(void)value;
+	if (r || !node)
+		return r;
+	if (!*product)
+		product = label(labels, "label_amd_com_gpu_product_name");
+	node->product = arena_strdup(&sink->nodes->arena, product);
+	node->instance_type = arena_strdup(&sink->nodes->arena,
+					   label(labels, "label_node_kubernetes_io_instance_type"));
+	return node->product && node->instance_type ? 0 : no_memory(err);
+}

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+memtamer_unit(kubeconfig USES kube)
+foreach(name kube_client kube_plugin kube_reflector kube_lease kube_events)
+  memtamer_unit(${name} SOURCES fake_api.c USES kube Threads::Threads)
+  set_property(TEST unit-${name} APPEND PROPERTY LABELS threads)
+endforeach()
+memtamer_unit(kube_tls USES kube net_http_server net_pki Threads::Threads)
