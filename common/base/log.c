@@ -57,11 +57,17 @@ static bool log_is_plain(const char *value)
 
 static void log_add_field(struct strbuf *line, const char *key, const char *value)
 {
+	bool is_json = *key == LOG_JSON_FIELD[0];
+
+	key += is_json;
 	if (log_style == LOG_JSON) {
 		strbuf_adds(line, line->len > 1 ? "," : "");
 		strbuf_add_json_string(line, key);
 		strbuf_addc(line, ':');
-		strbuf_add_json_string(line, value ? value : "");
+		if (is_json && value && *value)
+			strbuf_adds(line, value);
+		else
+			strbuf_add_json_string(line, value ? value : "");
 		return;
 	}
 	strbuf_addf(line, "%s%s=", line->len ? " " : "", key);

@@ -16,6 +16,10 @@ struct log_number {
 	char text[24];
 };
 
+/** Before a field's key: its value is JSON (a number, a list ...) and goes into a JSON line as it is; logfmt has only
+ *  texts: log_event(LOG_INFO, "read", LOG_JSON_FIELD "bytes", "17", NULL). */
+#define LOG_JSON_FIELD "@"
+
 /** Settings before threads start. Default: LOG_INFO, LOG_LOGFMT. */
 void log_configure(enum log_level level, enum log_format format);
 bool log_is_on(enum log_level level);

@@ -57,6 +57,7 @@ struct recommender_config {
 
 struct log_config {
 	const char *level, *format; /* info, logfmt */
+	bool audit;		    /* one line for each pod patched; true */
 };
 
 struct config {

@@ -139,6 +139,9 @@ static const struct config_key keys[] = {
 	 "Events of this level and above go to standard error."},
 	{"log.format", CONFIG_CHOICE, AT(log.format), "logfmt", 0, 0, "logfmt|json",
 	 "One line an event, in this form."},
+	{"log.audit", CONFIG_BOOL, AT(log.audit), "true", 0, 0, NULL,
+	 "For each pod patched one line at level info: who it is, what was changed, from what, by which rule and "
+	 "evidence."},
 };
 
 const struct config_key *config_keys(size_t *ret_n)

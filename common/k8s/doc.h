@@ -18,7 +18,8 @@ struct doc {
 	enum doc_type type;
 	uint32_t n_items; /* members or items */
 	const char *key;  /* of a member; NULL else */
-	const char *text; /* of a string or number */
+	const char
+		*text; /* of a string or number; of an object or array with `keeps_source` as it was read, not copied */
 	size_t n_key, n_text;
 	struct doc *first, *next; /* items or members; siblings */
 };
@@ -33,6 +34,7 @@ struct allow {
 	const char *const
 		*names; /* an item of a list: kept only if its "name" (the first field) is one of these; else null */
 	const char *dropped_key; /* a map: except this one */
+	bool keeps_source; /* an object or array read from text: `text` is how it is written, in the caller's text */
 };
 
 struct allow_field {
@@ -42,8 +44,10 @@ struct allow_field {
 };
 
 /* The allow-list (allow.c). */
-extern const struct allow allow_pod;	/* a Pod or pod template */
-extern const struct allow allow_review; /* an AdmissionReview with a pod */
+extern const struct allow allow_pod;		 /* a Pod or pod template */
+extern const struct allow allow_workload;	 /* an object of any kind of kinds.c */
+extern const struct allow allow_review;		 /* an AdmissionReview with a pod */
+extern const struct allow allow_workload_review; /* an AdmissionReview with an object of such a kind */
 
 /* Makes the nodes and texts of one doc; zeroed but for the arena. */
 struct doc_builder {

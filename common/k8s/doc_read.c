@@ -312,20 +312,35 @@ static int read_object(struct reader *self, const struct allow *allow, struct do
 	return r;
 }
 
+static int read_container(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
+{
+	if (self->in.text[self->in.pos] == '[')
+		return read_array(self, allow, ret, depth);
+	if (allow->n_fields || allow->any)
+		return read_object(self, allow, ret, depth);
+	ret->type = DOC_OBJECT;
+	return json_text_skip_container(&self->in, depth);
+}
+
 static int read_value(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
 {
+	size_t from;
+	int r;
+
 	if (self->builder.n_made > LIMIT_PROJECTED_TOKENS)
 		return err_set(self->in.err, -E2BIG, "more than %d values", LIMIT_PROJECTED_TOKENS);
 	switch (json_text_peek(&self->in)) {
 	case '"':
 		return read_string(self, ret);
 	case '[':
-		return read_array(self, allow, ret, depth);
 	case '{':
-		if (allow->n_fields || allow->any)
-			return read_object(self, allow, ret, depth);
-		ret->type = DOC_OBJECT;
-		return json_text_skip_container(&self->in, depth);
+		from = self->in.pos;
+		r = read_container(self, allow, ret, depth);
+		if (allow->keeps_source) {
+			ret->text = self->in.text + from;
+			ret->n_text = self->in.pos - from;
+		}
+		return r;
 	default:
 		return read_scalar(self, ret);
 	}

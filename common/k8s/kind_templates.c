@@ -22,15 +22,16 @@ struct walk {
 	size_t n;
 	int nesting;
 	enum path_end end;
+	const struct doc *root;
 	/* Current owner. */
-	struct json_object *owner;
+	const struct doc *owner;
 	const char *owner_pointer;
 	const struct kind *owner_kind;
 };
 
 /* Where the walk stands. */
 struct place {
-	struct json_object *object;
+	const struct doc *object;
 	const char *pointer, *role;
 	int64_t replicas;
 };
@@ -49,6 +50,7 @@ static struct kind_template *walk_add(struct walk *walk, const struct place *at)
 		.pointer = at->pointer,
 		.role = at->role,
 		.replicas = at->replicas,
+		.root = walk->root,
 		.owner = walk->owner,
 		.owner_pointer = walk->owner_pointer,
 		.owner_kind = walk->owner_kind,
@@ -63,122 +65,141 @@ static int too_many(struct walk *walk)
 
 /* --- Argo: a pod template put together from a template's parts --- */
 
-static void argo_delete(struct json_object *object, void *pod)
+/* Docs hang together by their `next`: a node that stands in a second list is a copy, what is inside is shared. */
+static struct doc *add_copy(struct doc *parent, const struct doc *node, struct arena *arena)
 {
-	(void)object;
-	json_object_put(pod);
+	struct doc *copy = arena_alloc(arena, sizeof(*copy)), **tail = &parent->first;
+
+	if (!copy)
+		return NULL;
+	while (*tail)
+		tail = &(*tail)->next;
+	*copy = *node;
+	copy->next = NULL;
+	*tail = copy;
+	parent->n_items++;
+	return copy;
 }
 
-static int share_members(struct json_object *to, struct json_object *from)
+static struct doc *add_new(struct doc *parent, const char *key, enum doc_type type, struct arena *arena)
 {
-	json_object_object_foreach(from, key, value)
-	{
-		if (json_object_object_add(to, key, json_object_get(value))) {
-			json_object_put(value);
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	struct doc node = {.type = type, .key = key, .n_key = key ? strlen(key) : 0};
+
+	return add_copy(parent, &node, arena);
 }
 
 /* Add a container; the one of a template has no name of its own, and Argo calls it "main". */
-static int argo_add_container(struct json_object *containers, struct json_object *container, bool is_main)
+static int argo_add_container(struct doc *containers, const struct doc *container, bool is_main, struct arena *arena)
 {
-	struct json_object *copy;
-	int r;
+	struct doc *copy, *name;
 
-	if (!is_main)
-		return json_append(containers, json_object_get(container));
-	copy = json_object_new_object();
-	r = copy ? share_members(copy, container) : -ENOMEM;
-	if (!r)
-		r = json_add(copy, "name", json_object_new_string("main"));
-	if (r) {
-		json_object_put(copy);
-		return r;
-	}
-	return json_append(containers, copy);
-}
-
-struct argo_list {
-	struct json_object *array;
-	const char *path;
-};
-
-/* Main containers of a template: container or script, or a set; then its sidecars. */
-static int argo_containers(struct walk *walk, struct json_object *template_, struct json_object *containers,
-			   struct kind_template *item)
-{
-	static const char *const singles[] = {"container", "script"};
-	const struct argo_list lists[] = {
-		{json_member(json_member(template_, "containerSet"), "containers"), "containerSet/containers"},
-		{json_member(template_, "sidecars"), "sidecars"},
-	};
-	const char **pointers = arena_array(walk->arena, LIMIT_POD_CONTAINERS, sizeof(*pointers));
-	size_t n = 0;
-
-	if (!pointers)
+	copy = add_new(containers, NULL, DOC_OBJECT, arena);
+	if (!copy)
 		return -ENOMEM;
-	for (size_t i = 0; i < ARRAY_LEN(singles); i++) {
-		struct json_object *container = json_member(template_, singles[i]);
-
-		if (!json_object_is_type(container, json_type_object))
-			continue;
-		pointers[n] = arena_printf(walk->arena, "%s/%s", item->pointer, singles[i]);
-		if (!pointers[n++] || argo_add_container(containers, container, true))
+	for (const struct doc *item = container->first; item; item = item->next)
+		if (!(is_main && streq(item->key, "name")) && !add_copy(copy, item, arena))
 			return -ENOMEM;
-	}
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
-		size_t length = json_object_is_type(lists[k].array, json_type_array)
-					? json_object_array_length(lists[k].array)
-					: 0;
-
-		for (size_t i = 0; i < length; i++) {
-			struct json_object *container = json_object_array_get_idx(lists[k].array, i);
-
-			if (!json_object_is_type(container, json_type_object))
-				continue;
-			if (n == LIMIT_POD_CONTAINERS)
-				return -E2BIG;
-			pointers[n] = arena_printf(walk->arena, "%s/%s/%zu", item->pointer, lists[k].path, i);
-			if (!pointers[n++] || argo_add_container(containers, container, false))
-				return -ENOMEM;
-		}
-	}
-	item->container_pointers = pointers;
-	item->n_container_pointers = n;
+	if (!is_main)
+		return 0;
+	name = add_new(copy, "name", DOC_STRING, arena);
+	if (!name)
+		return -ENOMEM;
+	name->text = "main";
+	name->n_text = strlen(name->text);
 	return 0;
 }
 
+/* The containers of a template as they are put together. */
+struct argo_containers {
+	struct walk *walk;
+	const struct doc *template_;
+	const char *pointer; /* of the template */
+	struct doc *containers;
+	const char **pointers;
+	size_t n;
+};
+
+static int argo_add(struct argo_containers *self, const struct doc *container, bool is_main, const char *pointer)
+{
+	if (container->type != DOC_OBJECT)
+		return 0;
+	if (self->n == LIMIT_POD_CONTAINERS)
+		return -E2BIG;
+	if (!pointer)
+		return -ENOMEM;
+	self->pointers[self->n++] = pointer;
+	return argo_add_container(self->containers, container, is_main, self->walk->arena);
+}
+
+static int argo_add_single(struct argo_containers *self, const char *key)
+{
+	const struct doc *container = doc_member(self->template_, key);
+
+	return container ? argo_add(self, container, true, arena_printf(self->walk->arena, "%s/%s", self->pointer, key))
+			 : 0;
+}
+
+static int argo_add_list(struct argo_containers *self, const struct doc *list, const char *path)
+{
+	size_t i = 0;
+	int r = 0;
+
+	if (!list || list->type != DOC_ARRAY)
+		return 0;
+	for (const struct doc *item = list->first; !r && item; item = item->next, i++)
+		r = argo_add(self, item, false, arena_printf(self->walk->arena, "%s/%s/%zu", self->pointer, path, i));
+	return r;
+}
+
+/* Main containers of a template: container or script, or a set; then its sidecars. */
+static int argo_containers(struct walk *walk, const struct doc *template_, struct doc *containers,
+			   struct kind_template *item)
+{
+	struct argo_containers self = {
+		.walk = walk,
+		.template_ = template_,
+		.pointer = item->pointer,
+		.containers = containers,
+		.pointers = arena_array(walk->arena, LIMIT_POD_CONTAINERS, sizeof(*self.pointers)),
+	};
+	int r = self.pointers ? argo_add_single(&self, "container") : -ENOMEM;
+
+	if (!r)
+		r = argo_add_single(&self, "script");
+	if (!r)
+		r = argo_add_list(&self, doc_member(doc_member(template_, "containerSet"), "containers"),
+				  "containerSet/containers");
+	if (!r)
+		r = argo_add_list(&self, doc_member(template_, "sidecars"), "sidecars");
+	item->container_pointers = self.pointers;
+	item->n_container_pointers = self.n;
+	return r;
+}
+
 /* Fields of a pod's spec that stand in the template itself. */
-static int argo_spec(struct json_object *spec, struct json_object *template_)
+static int argo_spec(struct doc *spec, const struct doc *template_, struct arena *arena)
 {
 	static const char *const fields[] = {"initContainers", "volumes",	"nodeSelector",
 					     "affinity",       "schedulerName", "priorityClassName"};
 
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		struct json_object *value = json_member(template_, fields[i]);
+		const struct doc *value = doc_member(template_, fields[i]);
 
-		if (value && json_add(spec, fields[i], json_object_get(value)))
+		if (value && !add_copy(spec, value, arena))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int argo_pod(struct walk *walk, struct json_object *template_, struct json_object *pod,
-		    struct kind_template *item)
+static int argo_pod(struct walk *walk, const struct doc *template_, struct doc *pod, struct kind_template *item)
 {
-	struct json_object *metadata = json_member(template_, "metadata");
-	struct json_object *spec = json_object_new_object(), *containers;
+	const struct doc *metadata = doc_member(template_, "metadata");
+	struct doc *spec = add_new(pod, "spec", DOC_OBJECT, walk->arena);
+	struct doc *containers = spec ? add_new(spec, "containers", DOC_ARRAY, walk->arena) : NULL;
 
-	if (json_add(pod, "spec", spec))
+	if (!containers || (metadata && !add_copy(pod, metadata, walk->arena)))
 		return -ENOMEM;
-	containers = json_object_new_array();
-	if (json_add(spec, "containers", containers))
-		return -ENOMEM;
-	if (metadata && json_add(pod, "metadata", json_object_get(metadata)))
-		return -ENOMEM;
-	if (argo_spec(spec, template_))
+	if (argo_spec(spec, template_, walk->arena))
 		return -ENOMEM;
 	return argo_containers(walk, template_, containers, item);
 }
@@ -186,23 +207,22 @@ static int argo_pod(struct walk *walk, struct json_object *template_, struct jso
 static int walk_argo(struct walk *walk, const struct place *at)
 {
 	struct kind_template *item = walk_add(walk, at);
-	struct json_object *pod;
+	struct doc *pod;
 	int r;
 
 	if (!item)
 		return too_many(walk);
-	pod = json_object_new_object();
-	r = pod ? argo_pod(walk, at->object, pod, item) : -ENOMEM;
-	if (r) {
-		json_object_put(pod);
+	pod = arena_alloc(walk->arena, sizeof(*pod));
+	if (!pod)
+		return decode_oom(walk->err);
+	pod->type = DOC_OBJECT;
+	r = argo_pod(walk, at->object, pod, item);
+	if (r)
 		return r == -ENOMEM ? decode_oom(walk->err) : too_many(walk);
-	}
 	if (!item->n_container_pointers) { /* steps, dag, resource: no pod of its own shape */
-		json_object_put(pod);
 		walk->n--;
 		return 0;
 	}
-	json_object_set_userdata(at->object, pod, argo_delete);
 	item->object = pod;
 	item->replicas = 1; /* `parallelism` of a workflow is a cap, not a count */
 	return 0;
@@ -210,17 +230,30 @@ static int walk_argo(struct walk *walk, const struct place *at)
 
 /* --- The walk --- */
 
-static int64_t count_in(struct json_object *object, const char *key)
+/* A whole number that is not negative; anything else counts as one. */
+static int64_t count_of(const struct doc *value)
 {
-	struct json_object *value = json_member(object, key);
+	int64_t count = 0;
 
-	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0)
+	if (!value || value->type != DOC_NUMBER)
 		return 1;
-	return json_object_get_int64(value);
+	for (size_t i = 0; i < value->n_text; i++) {
+		if (!isdigit((unsigned char)value->text[i]))
+			return 1;
+		if (__builtin_mul_overflow(count, 10, &count) ||
+		    __builtin_add_overflow(count, value->text[i] - '0', &count))
+			return INT64_MAX;
+	}
+	return count;
+}
+
+static int64_t count_in(const struct doc *object, const char *key)
+{
+	return count_of(doc_member(object, key));
 }
 
 /* How many times `object` makes what stands under its member `key`. */
-static int64_t factor_of(struct json_object *object, const char *key)
+static int64_t factor_of(const struct doc *object, const char *key)
 {
 	static const char *const counts[] = {"replicas", "parallelism", "numOfHosts"};
 	int64_t factor = 1;
@@ -229,8 +262,8 @@ static int64_t factor_of(struct json_object *object, const char *key)
 		if (__builtin_mul_overflow(factor, count_in(object, counts[i]), &factor))
 			return INT64_MAX;
 	/* LeaderWorkerSet: size pods a group; one of them is the leader if that has a template of its own. */
-	if (strcmp(key, "workerTemplate") == 0 && json_object_is_type(json_member(object, "size"), json_type_int))
-		factor = MAX(count_in(object, "size") - (json_member(object, "leaderTemplate") != NULL), 0);
+	if (strcmp(key, "workerTemplate") == 0 && doc_member(object, "size"))
+		factor = MAX(count_in(object, "size") - (doc_member(object, "leaderTemplate") != NULL), 0);
 	return factor;
 }
 
@@ -250,15 +283,15 @@ static const char *role_of_key(const char *key)
 	return NULL;
 }
 
-static const char *role_of_item(struct json_object *item)
+static const char *role_of_item(const struct doc *item)
 {
 	static const char *const keys[] = {"name", "groupName"};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		struct json_object *value = json_member(item, keys[i]);
+		const struct doc *value = doc_member(item, keys[i]);
 
-		if (json_object_is_type(value, json_type_string))
-			return json_object_get_string(value);
+		if (value && value->type == DOC_STRING)
+			return value->text;
 	}
 	return NULL;
 }
@@ -279,19 +312,20 @@ static int walk_end(struct walk *walk, const struct place *at)
 
 static int walk_items(struct walk *walk, const struct place *at, const char *rest)
 {
-	size_t n = json_object_is_type(at->object, json_type_array) ? json_object_array_length(at->object) : 0;
+	size_t i = 0;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < n; i++) {
+	if (at->object->type != DOC_ARRAY)
+		return 0;
+	for (const struct doc *item = at->object->first; !r && item; item = item->next, i++) {
+		const char *role = role_of_item(item);
 		struct place next = *at;
-		const char *role;
 
-		next.object = json_object_array_get_idx(at->object, i);
-		role = role_of_item(next.object);
+		next.object = item;
 		if (role)
-			next.role = arena_strdup(walk->arena, role);
+			next.role = role;
 		next.pointer = arena_printf(walk->arena, "%s/%zu", at->pointer, i);
-		if (!next.role || !next.pointer)
+		if (!next.pointer)
 			return decode_oom(walk->err);
 		r = walk_path(walk, &next, rest);
 	}
@@ -302,22 +336,19 @@ static int walk_any_key(struct walk *walk, const struct place *at, const char *r
 {
 	int r = 0;
 
-	json_object_object_foreach(at->object, key, value)
-	{
+	for (const struct doc *item = at->object->first; !r && item; item = item->next) {
 		struct place next = *at;
-		const char *token = k8s_pointer_escape(walk->arena, key);
-		char *role = arena_strdup(walk->arena, key);
+		const char *token = k8s_pointer_escape(walk->arena, item->key);
+		char *role = arena_strdup(walk->arena, item->key);
 
 		for (char *p = role; p && *p; p++)
 			*p = (char)tolower((unsigned char)*p);
-		next.object = value;
+		next.object = item;
 		next.role = role;
 		next.pointer = token ? arena_printf(walk->arena, "%s/%s", at->pointer, token) : NULL;
 		if (!next.role || !next.pointer)
 			return decode_oom(walk->err);
 		r = walk_path(walk, &next, rest);
-		if (r)
-			break;
 	}
 	return r;
 }
@@ -331,7 +362,7 @@ static int walk_key(struct walk *walk, const struct place *at, const char *key, 
 	const char *role;
 
 	memcpy(name, key, MIN(is_list ? n - 2 : n, sizeof(name) - 1));
-	next.object = json_member(at->object, name);
+	next.object = doc_member(at->object, name);
 	if (!next.object)
 		return 0;
 	if (__builtin_mul_overflow(at->replicas, factor_of(at->object, name), &next.replicas))
@@ -351,7 +382,7 @@ static int walk_path(struct walk *walk, const struct place *at, const char *path
 	size_t n = strcspn(path, ".");
 	const char *rest = path + n + (path[n] == '.');
 
-	if (!json_object_is_type(at->object, json_type_object))
+	if (at->object->type != DOC_OBJECT)
 		return 0;
 	if (!*path)
 		return walk_end(walk, at);
@@ -361,18 +392,16 @@ static int walk_path(struct walk *walk, const struct place *at, const char *path
 	return walk_key(walk, at, key, rest);
 }
 
-static const struct kind *kind_of(struct json_object *object)
+static const char *text_in(const struct doc *object, const char *key)
 {
-	struct json_object *api_version = json_member(object, "apiVersion"), *kind = json_member(object, "kind");
+	const struct doc *value = doc_member(object, key);
 
-	if (!json_object_is_type(api_version, json_type_string) || !json_object_is_type(kind, json_type_string))
-		return NULL;
-	return kind_find_api_version(json_object_get_string(api_version), json_object_get_string(kind));
+	return value && value->type == DOC_STRING ? value->text : NULL;
 }
 
 static int walk_object(struct walk *walk, const struct place *at)
 {
-	const struct kind *kind = kind_of(at->object);
+	const struct kind *kind = kind_find_api_version(text_in(at->object, "apiVersion"), text_in(at->object, "kind"));
 	struct walk saved = *walk;
 	/* The name of a component or list item is no role. */
 	struct place start = {at->object, at->pointer, "", at->replicas};
@@ -395,10 +424,10 @@ static int walk_object(struct walk *walk, const struct place *at)
 	return r;
 }
 
-int kind_templates(struct json_object *object, struct arena *arena, struct kind_template **ret_items, size_t *ret_n,
-		   struct err *err)
+int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct kind_template **ret_items,
+			  size_t *ret_n, struct err *err)
 {
-	struct walk walk = {.arena = arena, .err = err};
+	struct walk walk = {.arena = arena, .err = err, .root = object};
 	struct place start = {.object = object, .pointer = "", .role = "", .replicas = 1};
 	int r;
 
@@ -412,6 +441,73 @@ int kind_templates(struct json_object *object, struct arena *arena, struct kind_
 	*ret_n = walk.n;
 	return 0;
 }
+
+int kind_templates(struct json_object *object, struct arena *arena, struct kind_template **ret_items, size_t *ret_n,
+		   struct err *err)
+{
+	struct doc *doc = arena_alloc(arena, sizeof(*doc));
+	int r = doc ? doc_of_json(object, &allow_workload, arena, doc, err) : decode_oom(err);
+
+	return r ? r : kind_templates_of_doc(doc, arena, ret_items, ret_n, err);
+}
+
+/* --- The owner --- */
+
+/* What is no text is no label. */
+static void add_labels(const struct doc *map, struct k8s_labels *ret)
+{
+	for (const struct doc *item = map->first; item; item = item->next)
+		if (item->type == DOC_STRING)
+			ret->items[ret->n++] = (struct k8s_label){item->key, item->text};
+	ret->is_present = true;
+}
+
+static const struct doc *labels_of(const struct doc *object)
+{
+	const struct doc *labels = doc_member(doc_member(object, "metadata"), "labels");
+
+	return labels && labels->type == DOC_OBJECT ? labels : NULL;
+}
+
+int kind_template_owner(const struct kind_template *self, struct arena *arena, struct kind_owner *ret)
+{
+	const struct doc *metadata = doc_member(self->owner, "metadata");
+	const struct doc *own = labels_of(self->owner);
+	const struct doc *outer = self->root == self->owner ? NULL : labels_of(self->root);
+	const char *texts[] = {text_in(metadata, "name"), text_in(metadata, "generateName"),
+			       text_in(metadata, "namespace")};
+
+	*ret = (struct kind_owner){
+		.name = texts[0] && *texts[0] ? texts[0]
+			: texts[1]	      ? texts[1]
+					      : "",
+		.namespace_name = texts[2] ? texts[2] : "",
+	};
+	ret->labels.items = arena_array(arena, (own ? own->n_items : 0) + (outer ? outer->n_items : 0) + 1,
+					sizeof(*ret->labels.items));
+	if (!ret->labels.items)
+		return -ENOMEM;
+	if (own)
+		add_labels(own, &ret->labels);
+	if (outer)
+		add_labels(outer, &ret->labels);
+	return 0;
+}
+
+bool kind_is_controlled(const struct doc *object)
+{
+	const struct doc *owners = doc_member(doc_member(object, "metadata"), "ownerReferences");
+
+	for (const struct doc *item = owners ? owners->first : NULL; item; item = item->next) {
+		const struct doc *controller = doc_member(item, "controller");
+
+		if (controller && controller->type == DOC_TRUE)
+			return true;
+	}
+	return false;
+}
+
+/* --- Pointers --- */
 
 const char *kind_template_pointer(const struct kind_template *self, const char *pod_pointer, struct arena *arena)
 {

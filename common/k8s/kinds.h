@@ -3,6 +3,7 @@
 /* kinds: one table of workload kinds: API group and kind, how we treat their pods, and where their pod templates are.
  * Everything that differs by framework is a row here. */
 #include "base/json.h"
+#include "k8s/doc.h"
 #include "k8s/pod.h"
 
 enum kind_class {
@@ -33,9 +34,9 @@ const struct kind *kind_table(size_t *ret_n);
 
 /** One pod template found in an object. Text is in the arena. */
 struct kind_template {
-	/* {metadata, spec}. Part of the object's tree, except for Argo: there it is put together from the template and
-	 * owned by the tree, until the tree is released or kind_templates is called on it again. */
-	struct json_object *object;
+	/* {metadata, spec}, for k8s_pod_of_doc. Part of the object, except for Argo: there it is put together from the
+	 * parts of the template. */
+	const struct doc *object;
 	const char *pointer; /* JSON Pointer inside the object: of the pod template, or of the Argo template */
 	/* "" or the replica spec's (lower case, as on the pods' labels), task's, replicated job's, worker group's,
 	 * Argo template's name; "head", "submitter" (Ray), "leader", "worker" (LeaderWorkerSet) */
@@ -44,17 +45,32 @@ struct kind_template {
 	/* Argo only: the pointer of each of spec.containers, as they stand in the object; NULL else. */
 	const char *const *container_pointers;
 	size_t n_container_pointers;
-	struct json_object *owner; /* the object that holds it: differs from the argument inside List, AppWrapper ... */
-	const char *owner_pointer; /* of that object; "" */
+	const struct doc *owner;       /* the object that holds it: another than the root inside List, AppWrapper ... */
+	const char *owner_pointer;     /* of that object; "" */
 	const struct kind *owner_kind; /* its row */
+	const struct doc *root;	       /* the whole object */
 };
 
-/** Find the pod templates of any object of a known kind (a Pod is its own template with pointer ""; objects inside
- * List, AppWrapper and Katib are followed). Parts that are missing or of a wrong type are passed over: the API server
- *  refuses them. Unknown kinds have none. `object` is changed only by what it owns for Argo (not visible in its text).
+/** Find the pod templates of any object of a known kind, read by allow_workload (a Pod is its own template with pointer
+ *  ""; objects inside List, AppWrapper and Katib are followed). Parts that are missing or of a wrong type are passed
+ *  over: the API server refuses them. Unknown kinds have none. Templates live as long as the object and the arena.
  *  @return 0 with up to LIMIT_POD_CONTAINERS templates in the arena; -E2BIG; -ENOMEM. */
+int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct kind_template **ret_items,
+			  size_t *ret_n, struct err *err) ATTR_NODISCARD;
+/** The same of a json-c tree, which is not needed any more afterwards. Also -EINVAL (NUL in a listed text). */
 int kind_templates(struct json_object *object, struct arena *arena, struct kind_template **ret_items, size_t *ret_n,
 		   struct err *err) ATTR_NODISCARD;
+
+/** What admission knows of the object that holds a template. */
+struct kind_owner {
+	const char *name;	    /* or its generateName; "" */
+	const char *namespace_name; /* "" when not said */
+	struct k8s_labels labels; /* its own, then those of the object around it (an AppWrapper carries the queue's) */
+};
+/** @return 0 or -ENOMEM. */
+int kind_template_owner(const struct kind_template *self, struct arena *arena, struct kind_owner *ret) ATTR_NODISCARD;
+/** Was it made by a controller? */
+bool kind_is_controlled(const struct doc *object);
 
 /** A pointer inside a template's pod ("/spec/containers/0/resources") as a pointer inside the object. NULL: no memory.
  */

@@ -374,6 +374,11 @@ int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod 
 	return r ? r : decode_pod(&doc, arena, ret, err);
 }
 
+int k8s_pod_of_doc(const struct doc *pod, struct arena *arena, struct k8s_pod *ret, struct err *err)
+{
+	return decode_pod(pod, arena, ret, err);
+}
+
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key)
 {
 	for (size_t i = 0; i < labels->n; i++)

@@ -113,6 +113,10 @@ struct k8s_pod {
  *  @return 0; -EINVAL with the field in err; -E2BIG beyond LIMIT_POD_CONTAINERS; -ENOMEM. */
 int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod *ret, struct err *err) ATTR_NODISCARD;
 
+/** The same from what allow_pod or allow_workload left; text is borrowed from the doc. */
+struct doc;
+int k8s_pod_of_doc(const struct doc *pod, struct arena *arena, struct k8s_pod *ret, struct err *err) ATTR_NODISCARD;
+
 /** NULL when absent. */
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key);
 /** The controller owner, else NULL. */

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "k8s/decode.h"
+#include "k8s/json_same.h"
 
 #include <errno.h>
 
@@ -91,26 +92,62 @@ static int decode_envelope(const struct doc *doc, struct review *ret, struct err
 	return r ? r : decode_at(decode_request(request, ret, err), err, "request");
 }
 
+/* Read the whole review; the uid may be there even if not all of it can be read. */
+static int read_review(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct review *ret,
+		       struct doc *ret_doc, struct err *err)
+{
+	struct err ignored;
+	int r = doc_read(text, n, allow, arena, ret_doc, err);
+
+	if (r) {
+		(void)decode_envelope(ret_doc, ret, &ignored);
+		return r;
+	}
+	return decode_envelope(ret_doc, ret, err);
+}
+
 int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
 		    struct err *err)
 {
-	struct err ignored;
 	struct doc doc;
 	const struct doc *object;
-	int r = doc_read(text, n, &allow_review, arena, &doc, err);
+	int r = read_review(text, n, &allow_review, arena, ret, &doc, err);
 
-	/* What was read before a failure may hold the uid. */
-	if (r) {
-		(void)decode_envelope(&doc, ret, &ignored);
-		return r;
-	}
-	r = decode_envelope(&doc, ret, err);
 	if (r)
 		return r;
 	object = doc_member(doc_member(&doc, "request"), "object");
 	if (!object || *ret->group || strcmp(ret->kind, "Pod") != 0)
 		return REVIEW_NO_POD;
 	return decode_at(decode_pod(object, arena, ret_pod, err), err, "request.object");
+}
+
+static bool is_spec_changed(const struct doc *object, const struct doc *old_object)
+{
+	const struct doc *spec = doc_member(object, "spec"), *old_spec = doc_member(old_object, "spec");
+
+	if (!old_object || !spec || !old_spec || !spec->text || !old_spec->text)
+		return !old_object || spec != old_spec;
+	return !json_same((struct str){spec->text, spec->n_text}, (struct str){old_spec->text, old_spec->n_text});
+}
+
+int review_read_workload(const char *text, size_t n, struct arena *arena, struct review *ret,
+			 const struct doc **ret_object, bool *ret_is_changed, struct err *err)
+{
+	struct doc doc;
+	const struct doc *request, *object;
+	int r = read_review(text, n, &allow_workload_review, arena, ret, &doc, err);
+
+	if (r)
+		return r;
+	request = doc_member(&doc, "request");
+	object = doc_member(request, "object");
+	if (!object)
+		return REVIEW_NO_OBJECT;
+	if (object->type != DOC_OBJECT)
+		return decode_at(decode_type_error(object, "object", err), err, "request.object");
+	*ret_object = object;
+	*ret_is_changed = is_spec_changed(object, doc_member(request, "oldObject"));
+	return 0;
 }
 
 static void add_base64(struct strbuf *buf, const char *bytes, size_t n)

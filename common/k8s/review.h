@@ -30,6 +30,14 @@ enum { REVIEW_NO_POD = 1 };
 int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
 		    struct err *err) ATTR_NODISCARD;
 
+/** The same for /validate: the object is read along allow_workload, for kind_templates_of_doc(). Of an old object only
+ *  whether its spec says the same: `*ret_is_changed` is true for new objects. Memory is bounded by the arena.
+ *  @return as above; REVIEW_NO_OBJECT: without object (DELETE). */
+enum { REVIEW_NO_OBJECT = 1 };
+struct doc;
+int review_read_workload(const char *text, size_t n, struct arena *arena, struct review *ret,
+			 const struct doc **ret_object, bool *ret_is_changed, struct err *err) ATTR_NODISCARD;
+
 struct review_response {
 	bool is_allowed;
 	const char *message;	     /* of a denial; NULL else */

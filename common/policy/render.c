@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX_NAME_CHARS = 24, PREFIX_ROLE_CHARS = 12 };
-
 /* An operation without its value; the caller adds it and the closing brace. */
 static void op_open(struct strbuf *buf, bool is_replace)
 {
@@ -143,17 +141,15 @@ int render_patch(const struct decide_input *input, const struct decision *decisi
 	return buf->status;
 }
 
-static const char *prefix_of(const struct decide_input *input, const struct finding *finding, struct arena *arena)
+const char *render_prefix(const char *roles, const struct finding *finding, struct arena *arena)
 {
-	bool has_role = input->subject == SUBJECT_TEMPLATE && input->role && input->role[0];
-	const char *role = has_role ? text_clean(arena, input->role, PREFIX_ROLE_CHARS) : "";
-	const char *name = finding->container ? text_clean(arena, finding->container->name, PREFIX_NAME_CHARS) : "";
+	const char *name = finding->container ? text_clean(arena, finding->container->name, RENDER_NAME_CHARS) : "";
 
-	if (!role || !name)
+	if (!name)
 		return NULL;
 	if (!finding->container)
-		return arena_printf(arena, "memtamer: %s%s", role, has_role ? ": " : "");
-	return arena_printf(arena, "memtamer: container \"%s\"%s%s: ", name, has_role ? " of " : "", role);
+		return arena_printf(arena, RENDER_NAME "%s%s", roles, *roles ? ": " : "");
+	return arena_printf(arena, RENDER_NAME "container \"%s\"%s%s: ", name, *roles ? " of " : "", roles);
 }
 
 /* Cut at the end of a word; the mark of the cut belongs to the 120. */
@@ -174,6 +170,13 @@ static char *fit_line(struct arena *arena, const char *prefix, const char *text)
 	return line;
 }
 
+char *render_line(const char *roles, const struct finding *finding, struct arena *arena)
+{
+	const char *prefix = render_prefix(roles, finding, arena);
+
+	return prefix ? fit_line(arena, prefix, finding->text) : NULL;
+}
+
 static bool is_said(char *const *items, size_t n, const char *line)
 {
 	for (size_t i = 0; i < n; i++)
@@ -185,6 +188,8 @@ static bool is_said(char *const *items, size_t n, const char *line)
 int render_warnings(const struct decide_input *input, const struct decision *decision, struct arena *arena,
 		    const char *const **ret_items, size_t *ret_n)
 {
+	bool has_role = input->subject == SUBJECT_TEMPLATE && input->role && input->role[0];
+	const char *role = "";
 	char **items;
 	size_t n = 0;
 
@@ -194,11 +199,12 @@ int render_warnings(const struct decide_input *input, const struct decision *dec
 	if (decision->skip || (input->subject == SUBJECT_POD && k8s_pod_controller(input->pod)))
 		return 0;
 	items = arena_array(arena, LIMIT_WARNINGS, sizeof(*items));
-	if (!items)
+	if (has_role)
+		role = text_clean(arena, input->role, RENDER_ROLE_CHARS);
+	if (!items || !role)
 		return -ENOMEM;
 	for (size_t i = 0; i < decision->n_findings && n < LIMIT_WARNINGS; i++) {
-		const char *prefix = prefix_of(input, &decision->findings[i], arena);
-		char *line = prefix ? fit_line(arena, prefix, decision->findings[i].text) : NULL;
+		char *line = render_line(role, &decision->findings[i], arena);
 
 		if (!line)
 			return -ENOMEM;

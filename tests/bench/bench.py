@@ -22,8 +22,10 @@ sys.path[:0] = [os.path.join(TOP, "tests/blackbox"), HERE]
 
 import harness  # noqa: E402
 import stores  # noqa: E402
+import yaml  # noqa: E402
 
 REVIEW = os.path.join(TOP, "tests/support/data/review-11k.json")
+WORKLOAD = os.path.join(TOP, "tests/support/manifests/pytorchjob.yaml")
 CORES = sorted(os.sched_getaffinity(0))
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -34,10 +36,10 @@ def pin(pid, core):
         subprocess.run(["taskset", "-acp", str(CORES[core]), str(pid)], check=True, stdout=subprocess.DEVNULL)
 
 
-def client(*command):
+def client(*command, body=REVIEW):
     prefix = ["taskset", "-c", str(CORES[0])] if len(CORES) > 1 else []
     return subprocess.run([*prefix, *command], check=True, capture_output=True, text=True,
-                          env={**os.environ, "BODY": REVIEW}).stdout
+                          env={**os.environ, "BODY": body}).stdout
 
 
 def cpu_seconds(pid):
@@ -72,11 +74,11 @@ def start_webhook(folder, n_profiles, authority):
     return webhook
 
 
-def saturate(server, seconds):
+def saturate(server, seconds, path="/mutate", body=REVIEW):
     """wrk at 16 connections. Its figures, and CPU microseconds a request of the server."""
     before = cpu_seconds(server.process.pid)
     out = client("wrk", "-t1", "-c16", f"-d{seconds}s", "-s", os.path.join(HERE, "post.lua"),
-                 f"https://127.0.0.1:{server.port}/mutate")
+                 f"https://127.0.0.1:{server.port}{path}", body=body)
     result = json.loads(re.search(r"^RESULT (.*)$", out, re.MULTILINE).group(1))
     result["cpu_us"] = (cpu_seconds(server.process.pid) - before) * 1e6 / result["requests"]
     return result
@@ -111,6 +113,43 @@ def rounds_table(floor, webhook, rounds, seconds):
     lines += ["", f"**CPU a request: {statistics.median(ratios):.2f} times the floor** (median of {rounds} interleaved "
                   f"rounds of {seconds} s; from {min(ratios):.2f} to {max(ratios):.2f})."]
     return lines
+
+
+def workload_review(folder):
+    """The path of a review of a PyTorchJob with two roles, as an update of it: the old object is in it too."""
+    with open(WORKLOAD, encoding="utf-8") as file:
+        job = yaml.safe_load(file)
+    old = json.loads(json.dumps(job))
+    old["spec"]["runPolicy"] = {"suspend": True}
+    question = harness.review_of(job, uid="1", operation="UPDATE")
+    question["request"].update({"oldObject": old, "kind": {"group": "kubeflow.org", "version": "v1",
+                                                           "kind": "PyTorchJob"}})
+    path = os.path.join(folder, "workload-review.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(question, file)
+    return path
+
+
+def workload_lines(floor, webhook, folder, rounds, seconds):
+    body = workload_review(folder)
+    with open(body, "rb") as file:
+        status, _, answer = webhook.request("POST", "/validate", file.read(), {"Content-Type": "application/json"})
+    if status != 200 or not json.loads(answer)["response"].get("warnings"):
+        raise SystemExit(f"the object gets no warnings, so this would measure something else: {answer[:600]!r}")
+    both = {"floor": (floor, []), "webhook": (webhook, [])}
+    for index in range(rounds):
+        for name in sorted(both, reverse=bool(index % 2)):
+            server, saturated = both[name]
+            saturated.append(saturate(server, seconds, "/validate", body))
+    ratios = [ours["cpu_us"] / theirs["cpu_us"] for ours, theirs in zip(both["webhook"][1], both["floor"][1])]
+    lines = ["| server | CPU a request | requests/s | p50 / p99 at saturation | failed |", "|---|---|---|---|---|"]
+    for name, (_, saturated) in both.items():
+        rate = statistics.median(row["requests"] / row["seconds"] for row in saturated)
+        lines.append(f"| {name} | {median(saturated, 'cpu_us'):.1f} us | {rate:,.0f} "
+                     f"| {median(saturated, 'p50_us'):,.0f} / {median(saturated, 'p99_us'):,.0f} us "
+                     f"| {sum(row['failed'] for row in saturated)} |")
+    return lines + ["", f"**CPU a request: {statistics.median(ratios):.2f} times the floor** (a changed PyTorchJob with "
+                        f"two templates; {os.path.getsize(body):,} bytes in, {len(answer):,} out)."]
 
 
 def ready_ms(folder, authority):
@@ -208,6 +247,8 @@ def main():
                  "Command: `make bench`" + (" (quick)" if options.quick else ""), "", f"Machine: {machine()}.", "",
                  "## One admission", ""]
         lines += rounds_table(floor, webhook, rounds, seconds)
+        lines += ["", "## One object of /validate", ""]
+        lines += workload_lines(floor, webhook, folder, min(rounds, 3), seconds)
         webhook.stop()
         floor.stop()
         lines += ["", "## Memory and start", ""] + memory_table(folder, authority, seconds)

@@ -218,13 +218,18 @@ static struct json_object *answer_of(struct golden_case *self, const struct deci
 	return answer;
 }
 
+/* `object` or, of a template, `doc`. */
 static struct json_object *decode_and_answer(struct golden_case *self, struct json_object *object,
-					     struct decide_input input, const char *namespace_name)
+					     const struct doc *doc, struct decide_input input,
+					     const char *namespace_name)
 {
 	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
 	struct err err = ERR_INIT;
+	int r = !pod  ? -1
+		: doc ? k8s_pod_of_doc(doc, &self->arena, pod, &err)
+		      : k8s_pod_decode(object, &self->arena, pod, &err);
 
-	if (!pod || k8s_pod_decode(object, &self->arena, pod, &err)) {
+	if (r) {
 		complain(self, "object.json", &err);
 		return NULL;
 	}
@@ -281,7 +286,7 @@ static struct json_object *template_answers(struct golden_case *self, struct jso
 			.root_labels = labels_of(self, object),
 			.role = templates[i].role,
 			.replicas = templates[i].replicas};
-		struct json_object *one = decode_and_answer(self, templates[i].object, input, namespace_name);
+		struct json_object *one = decode_and_answer(self, NULL, templates[i].object, input, namespace_name);
 
 		if (!one) {
 			json_object_put(answer);
@@ -300,6 +305,6 @@ struct json_object *golden_answer(struct golden_case *self, struct json_object *
 
 	if (!streq(kind, "Pod"))
 		return template_answers(self, object, namespace_name);
-	return decode_and_answer(self, object, (struct decide_input){.subject = SUBJECT_POD, .replicas = 1},
+	return decode_and_answer(self, object, NULL, (struct decide_input){.subject = SUBJECT_POD, .replicas = 1},
 				 namespace_name);
 }

@@ -2,6 +2,7 @@
 if(TARGET webhook_serve)
   memtamer_unit(metrics USES webhook_serve Threads::Threads)
   memtamer_unit(admission USES webhook_serve Threads::Threads)
+  memtamer_unit(admission_validate USES webhook_serve)
   memtamer_unit(certificates USES webhook_serve)
   foreach(name metrics admission certificates)
     set_property(TEST unit-${name} APPEND PROPERTY LABELS threads)

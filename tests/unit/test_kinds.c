@@ -189,7 +189,7 @@ static void kinds_templates_rows(void **state)
 		test_row(rows[i].name);
 		assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
 		for (size_t k = 0; k < n; k++) {
-			assert_non_null(json_member(json_member(items[k].object, "spec"), "containers"));
+			assert_non_null(doc_member(doc_member(items[k].object, "spec"), "containers"));
 			strbuf_addf(&found, "%s '%s' %lld;", items[k].pointer, items[k].role,
 				    (long long)items[k].replicas);
 		}
@@ -212,7 +212,7 @@ static void kinds_tell_the_owner_inside(void **state)
 	assert_int_equal(n, 1);
 	assert_string_equal(items[0].owner_kind->name, "Job");
 	assert_string_equal(items[0].owner_pointer, "/items/0");
-	assert_ptr_equal(items[0].owner, json_object_array_get_idx(json_member(tree, "items"), 0));
+	assert_ptr_equal(items[0].owner, doc_member(items[0].root, "items")->first);
 }
 
 static void kinds_argo_template_becomes_a_pod(void **state)
@@ -231,12 +231,10 @@ static void kinds_argo_template_becomes_a_pod(void **state)
 	size_t n;
 
 	(void)state;
-	/* Twice: the second call replaces what the first one made, and nothing leaks or shows. */
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
 	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
 	assert_string_equal(json_object_to_json_string(tree), before);
 	assert_int_equal(n, 1);
-	assert_int_equal(k8s_pod_decode(items[0].object, &arena, &pod, &err), 0);
+	assert_int_equal(k8s_pod_of_doc(items[0].object, &arena, &pod, &err), 0);
 	assert_int_equal(pod.n_main, 2);
 	assert_string_equal(pod.containers[0].name, "main");
 	assert_string_equal(pod.containers[0].image, "img");
@@ -309,6 +307,105 @@ static void kinds_have_caps(void **state)
 	assert_int_equal(kind_templates(tree, &tiny, &items, &n, &err), -ENOMEM);
 }
 
+/* An object with a pod at the end of one path: "spec.tasks[].template" -> {'spec':{'tasks':[{'template':{...}}]}}. */
+static struct json_object *object_at(const char *path, struct json_object *end)
+{
+	size_t n = strcspn(path, ".");
+	bool is_list = n > 2 && path[n - 1] == ']';
+	char key[64] = "Any";
+	struct json_object *object, *inside;
+
+	if (!*path)
+		return end;
+	object = json_object_new_object();
+	if (*path != '*')
+		snprintf(key, sizeof(key), "%.*s", (int)(is_list ? n - 2 : n), path);
+	inside = object_at(path + n + (path[n] == '.'), end);
+	if (is_list) {
+		struct json_object *list = json_object_new_array();
+
+		assert_int_equal(json_append(list, inside), 0);
+		inside = list;
+	}
+	assert_int_equal(json_add(object, key, inside), 0);
+	return object;
+}
+
+static size_t count_at(const struct kind *kind, const char *path, const char *end)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
+	CLEANUP(json_putp) struct json_object *tree = object_at(path, parse(end));
+	struct kind_template *items;
+	struct k8s_pod pod;
+	struct err err;
+	size_t n;
+
+	assert_int_equal(json_add(tree, "kind", json_object_new_string(kind->name)), 0);
+	assert_int_equal(
+		json_add(tree, "apiVersion",
+			 json_object_new_string(arena_printf(&arena, "%s%sv1", kind->group, *kind->group ? "/" : ""))),
+		0);
+	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(k8s_pod_of_doc(items[i].object, &arena, &pod, &err), 0);
+		assert_int_equal(pod.containers[0].resources.limits[K8S_MEMORY].value, 7);
+		assert_string_equal(pod.node_selector.items[0].value, "b");
+	}
+	return n;
+}
+
+/* What the table of kinds names, the allow-list lets through. */
+static void kinds_paths_are_allowed(void **state)
+{
+	static const char
+		pod[] = "{'spec':{'nodeSelector':{'a':'b'},'containers':[{'name':'c','resources':{'limits':{"
+			"'memory':'7'}}}]}}",
+		argo[] = "{'nodeSelector':{'a':'b'},'container':{'resources':{'limits':{'memory':'7'}}}}",
+		job[] = "{'apiVersion':'batch/v1','kind':'Job','spec':{'template':{'spec':{'nodeSelector':{'a'"
+			":'b'},'containers':[{'name':'c','resources':{'limits':{'memory':'7'}}}]}}}}";
+	size_t n;
+	const struct kind *table = kind_table(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		const char *const *path = table[i].template_paths;
+
+		test_row(table[i].name);
+		for (; path && *path; path++)
+			assert_int_equal(count_at(&table[i], *path, table[i].has_argo_templates ? argo : pod), 1);
+		for (path = table[i].object_paths; path && *path; path++)
+			assert_int_equal(count_at(&table[i], *path, job), 1);
+	}
+}
+
+static void kinds_owner_is_read(void **state)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
+	CLEANUP(json_putp)
+	struct json_object *tree = parse(
+		"{'apiVersion':'workload.codeflare.dev/"
+		"v1beta2','kind':'AppWrapper','metadata':{'name':'outer','labels':"
+		"{'kueue.x-k8s.io/queue-name':'q'},'ownerReferences':[{'kind':'A','controller':false},{'kind':'B',"
+		"'controller':true}]},'spec':{'components':[{'template':{'apiVersion':'batch/v1','kind':'Job',"
+		"'metadata':{'generateName':'train-','namespace':'ml','labels':{'a':'b','c':4}},'spec':{" T "}}}]}}");
+	struct kind_template *items;
+	struct kind_owner owner;
+	struct err err;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(kind_template_owner(&items[0], &arena, &owner), 0);
+	assert_string_equal(owner.name, "train-");
+	assert_string_equal(owner.namespace_name, "ml");
+	assert_string_equal(k8s_label_get(&owner.labels, "a"), "b");
+	assert_null(k8s_label_get(&owner.labels, "c"));
+	assert_string_equal(k8s_label_get(&owner.labels, "kueue.x-k8s.io/queue-name"), "q");
+	assert_true(kind_is_controlled(items[0].root));
+	assert_false(kind_is_controlled(items[0].owner));
+}
+
 /* A List inside a List inside a List ends somewhere. */
 static void kinds_nesting_ends(void **state)
 {
@@ -364,6 +461,8 @@ int main(void)
 		cmocka_unit_test(kinds_tell_the_owner_inside),
 		cmocka_unit_test(kinds_argo_template_becomes_a_pod),
 		cmocka_unit_test(kinds_pointer_rows),
+		cmocka_unit_test(kinds_paths_are_allowed),
+		cmocka_unit_test(kinds_owner_is_read),
 		cmocka_unit_test(kinds_have_caps),
 		cmocka_unit_test(kinds_nesting_ends),
 		cmocka_unit_test(kinds_are_found),

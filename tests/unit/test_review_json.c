@@ -193,6 +193,61 @@ static void review_answer_has_a_cap(void **state)
 	assert_int_equal(review_render(&review_of_kate, &(struct review_response){.is_allowed = true}, &buf), -E2BIG);
 }
 
+#define JOB_REVIEW(object, old)                                                                                        \
+	"{\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"u\",\"kind\":{\"group\":\"batch\",\"kind\":"   \
+	"\"Job\"},\"object\":" object ",\"oldObject\":" old "}}"
+
+static void review_tells_a_changed_spec(void **state)
+{
+	static const struct {
+		const char *name, *review;
+		int result;
+		bool is_changed;
+	} rows[] = {
+		{"created", JOB_REVIEW("{\"spec\":{\"a\":1}}", "null"), 0, true},
+		{"the same", JOB_REVIEW("{\"spec\":{\"a\":1}}", "{\"spec\":{\"a\":1}}"), 0, false},
+		{"only status and metadata differ",
+		 JOB_REVIEW("{\"spec\":{\"a\":1},\"status\":{\"x\":1},\"metadata\":{\"name\":\"b\"}}",
+			    "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"a\":1}}"),
+		 0, false},
+		{"another value", JOB_REVIEW("{\"spec\":{\"a\":1}}", "{\"spec\":{\"a\":2}}"), 0, true},
+		{"another value of what nobody reads",
+		 JOB_REVIEW("{\"spec\":{\"x\":{\"y\":[1,\"2\",null]}}}", "{\"spec\":{\"x\":{\"y\":[1,2,null]}}}"), 0,
+		 true},
+		{"another order, other white space",
+		 JOB_REVIEW("{\"spec\":{\"a\":[1,{}],\"b\":{\"c\":\"d\",\"e\":[]}}}",
+			    "{\"spec\":{ \"b\":{\"e\":[ ],\"c\" : \"d\"},\n\"a\":[1, { }] }}"),
+		 0, false},
+		{"items in another order", JOB_REVIEW("{\"spec\":{\"a\":[1,2]}}", "{\"spec\":{\"a\":[2,1]}}"), 0, true},
+		{"a member more", JOB_REVIEW("{\"spec\":{\"a\":1,\"b\":1}}", "{\"spec\":{\"a\":1}}"), 0, true},
+		{"array or object", JOB_REVIEW("{\"spec\":{\"a\":[]}}", "{\"spec\":{\"a\":{}}}"), 0, true},
+		{"values that changed places",
+		 JOB_REVIEW("{\"spec\":{\"a\":1,\"b\":2}}", "{\"spec\":{\"a\":2,\"b\":1}}"), 0, true},
+		{"a new spec", JOB_REVIEW("{\"spec\":{}}", "{}"), 0, true},
+		{"no spec, before and after", JOB_REVIEW("{}", "{\"spec\":null}"), 0, false},
+		{"deleted", JOB_REVIEW("null", "{\"spec\":{}}"), REVIEW_NO_OBJECT, false},
+		{"no object", JOB_REVIEW("7", "null"), -EINVAL, false},
+		{"two objects", JOB_REVIEW("{}", "{},\"object\":{}"), -EINVAL, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
+		const struct doc *object = NULL;
+		struct review review;
+		struct err err;
+		bool is_changed = false;
+
+		test_row(rows[i].name);
+		assert_int_equal(review_read_workload(rows[i].review, strlen(rows[i].review), &arena, &review, &object,
+						      &is_changed, &err),
+				 rows[i].result);
+		assert_string_equal(review.uid, "u");
+		assert_int_equal(is_changed, rows[i].is_changed);
+		assert_int_equal(object != NULL, rows[i].result == 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +257,7 @@ int main(void)
 		cmocka_unit_test(review_renders),
 		cmocka_unit_test(review_patch_survives_base64),
 		cmocka_unit_test(review_answer_has_a_cap),
+		cmocka_unit_test(review_tells_a_changed_spec),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "k8s/kinds.h"
 #include "policy/render.h"
+#include "policy/workload.h"
 #include "review/patch_apply.h"
 #include "yaml/yaml_tree.h"
 
@@ -114,7 +115,7 @@ static int add_finding(struct document *d, const struct kind_template *template_
 		.file = d->file,
 		.line = node->line,
 		.column = node->column,
-		.kind = review_clean(&review->arena, text_of(template_->owner, "kind")),
+		.kind = review_clean(&review->arena, template_->owner_kind->name),
 		.name = review_clean(&review->arena, input->root_name),
 		.namespace_name = review_clean(&review->arena, input->namespace_name),
 		.role = review_clean(&review->arena, template_->role ? template_->role : ""),
@@ -168,84 +169,22 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 	return patch_apply(d->object, template_, strbuf_text(&patch), patch.len, d->arena, d->err);
 }
 
-/* The labels of the object that holds the template (queue marks). What is no text is no label. */
-static int add_labels(struct document *d, struct json_object *object, struct k8s_labels *ret)
-{
-	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
-
-	if (!json_object_is_type(labels, json_type_object))
-		return 0;
-	ret->is_present = true;
-	json_object_object_foreach(labels, key, value)
-	{
-		if (!json_object_is_type(value, json_type_string))
-			continue;
-		ret->items[ret->n].key = arena_strdup(d->arena, key);
-		ret->items[ret->n].value = arena_strdup(d->arena, json_object_get_string(value));
-		if (!ret->items[ret->n].key || !ret->items[ret->n].value)
-			return -ENOMEM;
-		ret->n++;
-	}
-	return 0;
-}
-
-static size_t count_labels(struct json_object *object)
-{
-	struct json_object *labels = json_member(json_member(object, "metadata"), "labels");
-
-	return json_object_is_type(labels, json_type_object) ? (size_t)json_object_object_length(labels) : 0;
-}
-
-/* Labels of the object that holds the template, and of the one around it (an AppWrapper carries the queue's mark). */
-static int owner_labels(struct document *d, const struct kind_template *template_, struct k8s_labels *ret)
-{
-	bool is_wrapped = template_->owner != d->object;
-	size_t n = count_labels(template_->owner) + (is_wrapped ? count_labels(d->object) : 0);
-	int r;
-
-	ret->items = arena_array(d->arena, n + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	r = add_labels(d, template_->owner, ret);
-	return r || !is_wrapped ? r : add_labels(d, d->object, ret);
-}
-
 static int review_template(struct document *d, const struct kind_template *template_)
 {
-	bool is_pod = streq(template_->owner_kind->name, "Pod") && !template_->owner_kind->group[0];
-	struct json_object *metadata = json_member(template_->owner, "metadata");
-	const char *name = text_of(metadata, "name"), *namespace_name = text_of(metadata, "namespace");
-	struct k8s_pod pod;
-	struct k8s_labels labels = {0};
+	struct workload_template *item = arena_alloc(d->arena, sizeof(*item));
 	struct err err = ERR_INIT;
-	struct decide_input input = {
-		.pod = &pod,
-		.subject = is_pod ? SUBJECT_POD : SUBJECT_TEMPLATE,
-		.namespace_name = *namespace_name ? namespace_name : d->review->default_namespace,
-		.root_kind = is_pod ? NULL : template_->owner_kind->name,
-		.root_group = is_pod ? NULL : template_->owner_kind->group,
-		.root_name = *name ? name : text_of(metadata, "generateName"),
-		.root_labels = is_pod ? NULL : &labels,
-		.role = template_->role,
-		.replicas = is_pod ? 1 : template_->replicas,
-		.snapshot = d->review->snapshot,
-		.policy = &d->review->policy,
-		.now_ms = d->review->now_ms,
-	};
-	struct decision decision;
-	int r = k8s_pod_decode(template_->object, d->arena, &pod, &err);
+	int r = item ? workload_template_read(template_, d->review->default_namespace, d->arena, item, &err) : -ENOMEM;
 
-	if (r == -EINVAL || r == -E2BIG)
-		return report_pod_error(d, template_, &err);
-	if (!r && !is_pod)
-		r = owner_labels(d, template_, &labels);
 	if (r)
-		return r;
-	*(is_pod ? &d->review->n_pods : &d->review->n_templates) += 1;
-	r = decide(&input, d->arena, &decision, d->err);
-	for (size_t i = 0; !r && i < decision.n_findings; i++)
-		r = add_finding(d, template_, &input, &decision, &decision.findings[i]);
-	return r || !d->review->wants_yaml ? r : apply(d, template_, &input, &decision);
+		return r == -ENOMEM ? r : report_pod_error(d, template_, &err);
+	*(item->input.subject == SUBJECT_POD ? &d->review->n_pods : &d->review->n_templates) += 1;
+	item->input.snapshot = d->review->snapshot;
+	item->input.policy = &d->review->policy;
+	item->input.now_ms = d->review->now_ms;
+	r = decide(&item->input, d->arena, &item->decision, d->err);
+	for (size_t i = 0; !r && i < item->decision.n_findings; i++)
+		r = add_finding(d, template_, &item->input, &item->decision, &item->decision.findings[i]);
+	return r || !d->review->wants_yaml ? r : apply(d, template_, &item->input, &item->decision);
 }
 
 /* --- One object --- */
@@ -271,7 +210,7 @@ static int review_object(struct document *outer)
 	d.arena = &arena;
 	r = kind_templates(d.object, &arena, &templates, &n, d.err);
 	if (r)
-		return r == -E2BIG ? report_at_root(&d, d.err) : r;
+		return r == -E2BIG || r == -EINVAL ? report_at_root(&d, d.err) : r;
 	d.review->n_objects++;
 	d.review->n_skipped += n == 0;
 	for (size_t i = 0; !r && i < n; i++)

@@ -14,6 +14,7 @@ struct control {
 	struct config_share *config;
 	struct snapshot *snapshot; /* own reference to the current one; NULL: none yet */
 	struct store *store;
+	bool is_store_unread; /* its last reading failed */
 	struct certificates *certificates;
 	uint64_t config_seen; /* hash of the file's text, good or not */
 	int signal_fd, watch_fd;

@@ -82,19 +82,29 @@ static int rebuild(struct control *self, bool from_store, struct err *err)
 	return r ? r : publish(self, fresh, err);
 }
 
+static void confirm(struct control *self)
+{
+	atomic_store(&self->serve->confirmed_ms, time_monotonic_ms());
+}
+
 void control_check_store(struct control *self, bool is_forced)
 {
 	struct err err = ERR_INIT;
 	int64_t start_ms = time_monotonic_ms();
 
-	if (!store_watch_changed(self->store) && !is_forced)
+	if (!store_watch_changed(self->store) && !is_forced) {
+		if (!self->is_store_unread)
+			confirm(self);
 		return;
-	if (rebuild(self, true, &err)) {
+	}
+	self->is_store_unread = rebuild(self, true, &err) != 0;
+	if (self->is_store_unread) {
 		count_reload(self, METRIC_STORE_RELOADS, false);
 		log_err(LOG_ERROR, self->snapshot ? "store not read; the last good profiles go on" : "store not read",
 			&err);
 		return;
 	}
+	confirm(self);
 	count_reload(self, METRIC_STORE_RELOADS, true);
 	/* what building left behind: larger tables, the item at hand */
 	malloc_trim(0);
@@ -150,7 +160,9 @@ static int use_config(struct control *self, struct config_share *take_fresh, str
 
 	self->config = take_fresh;
 	r = has_moved ? control_open_store(self, err) : 0;
-	if (!r && rebuild(self, true, &why)) {
+	if (!r)
+		self->is_store_unread = rebuild(self, true, &why) != 0;
+	if (!r && self->is_store_unread) {
 		/* a torn store must not hold up a changed policy */
 		log_err(LOG_ERROR, "store not read", &why);
 		r = self->snapshot ? rebuild(self, false, err) : 0;

@@ -21,15 +21,16 @@ struct label_set {
 
 enum label_id { NONE, RESULT, MODE, DRY_RUN, SKIP, ERROR, CHECK, ACTION, RELOAD, PATH, CODE };
 
-static const char *const result_values[] = {"patched", "unchanged", "skipped", "denied", "error"};
+static const char *const result_values[] = {"patched", "unchanged", "skipped", "denied", "warned", "error"};
 static const char *const bool_values[] = {"false", "true"};
 static const char *const skip_values[] = {
-	"accelerator", "framework",   "label",	      "serving",       "interactive",	     "mirror",
-	"ignored",     "kube-system", "no-sign",      "own-namespace", "excluded-namespace", "mode-off",
-	"not-a-pod",   "not-create",  "sub-resource", "other"};
+	"accelerator", "framework",	 "label",	 "serving",	   "interactive",	 "mirror",
+	"ignored",     "kube-system",	 "no-sign",	 "own-namespace",  "excluded-namespace", "mode-off",
+	"not-a-pod",   "not-create",	 "sub-resource", "not-a-workload", "no-template",	 "not-create-or-update",
+	"controlled",  "spec-unchanged", "other"};
 static const char *const error_values[] = {"unreadable-review", "bad-pod", "internal"};
 static const char *const reload_values[] = {"ok", "failed"};
-static const char *const path_values[] = {"/mutate", "/healthz", "/readyz", "/metrics", "other"};
+static const char *const path_values[] = {"/mutate", "/validate", "/healthz", "/readyz", "/metrics", "other"};
 static const char *const code_values[] = {"200", "400", "404", "405", "413", "415", "500", "501", "503", "other"};
 
 static const struct label_set label_sets[] = {

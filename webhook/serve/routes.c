@@ -80,10 +80,12 @@ static void say(struct http_server_response *response, unsigned int status, cons
 	strbuf_addf(&response->body, "%s\n", text);
 }
 
-static void handle_mutate(void *context, const struct http_server_request *request,
+typedef int admit_fn(struct admission_scratch *scratch, struct metrics *metrics, const struct state *state,
+		     const char *body, size_t n, int64_t now_ms, struct strbuf *ret_answer, struct err *err);
+
+static void handle_review(struct serve *self, admit_fn *admit, const struct http_server_request *request,
 			  struct http_server_response *response)
 {
-	struct serve *self = context;
 	struct admission_scratch *scratch = thread_scratch(self);
 	struct err err = ERR_INIT;
 	char text[sizeof(err.where) + sizeof(err.msg)];
@@ -92,8 +94,8 @@ static void handle_mutate(void *context, const struct http_server_request *reque
 
 	if (scratch) {
 		state = holder_acquire(self->holder);
-		r = admission_review(scratch, self->metrics, state, request->body, request->body_bytes, time_now_ms(),
-				     &response->body, &err);
+		r = admit(scratch, self->metrics, state, request->body, request->body_bytes, time_now_ms(),
+			  &response->body, &err);
 		holder_release(self->holder, state);
 	}
 	response->content_type = "application/json";
@@ -101,8 +103,22 @@ static void handle_mutate(void *context, const struct http_server_request *reque
 		say(response, 400, err_text(&err, text, sizeof(text)));
 	else if (r)
 		say(response, 503, "no answer: out of memory");
-	if (request->body_bytes > TRIM_FROM_BYTES)
+	if (scratch && request->body_bytes > TRIM_FROM_BYTES) {
+		admission_scratch_clear(scratch);
 		malloc_trim(0);
+	}
+}
+
+static void handle_mutate(void *context, const struct http_server_request *request,
+			  struct http_server_response *response)
+{
+	handle_review(context, admission_review, request, response);
+}
+
+static void handle_validate(void *context, const struct http_server_request *request,
+			    struct http_server_response *response)
+{
+	handle_review(context, admission_validate, request, response);
 }
 
 static void handle_health(void *context, const struct http_server_request *request,
@@ -125,9 +141,12 @@ static void handle_metrics(void *context, const struct http_server_request *requ
 			   struct http_server_response *response)
 {
 	struct serve *self = context;
+	int64_t confirmed_ms = atomic_load(&self->confirmed_ms);
 
 	(void)request;
 	metrics_set(self->metrics, METRIC_CONNECTIONS, (double)http_server_connections(self->server));
+	metrics_set(self->metrics, METRIC_SNAPSHOT_AGE,
+		    confirmed_ms ? (double)(time_monotonic_ms() - confirmed_ms) / 1000 : -1);
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	if (metrics_render(self->metrics, &response->body))
 		say(response, 500, "the metrics do not fit");
@@ -135,6 +154,7 @@ static void handle_metrics(void *context, const struct http_server_request *requ
 
 const struct http_server_route serve_routes[] = {
 	{"POST", "/mutate", LIMIT_REVIEW_BYTES, handle_mutate},
+	{"POST", "/validate", LIMIT_REVIEW_BYTES, handle_validate},
 	{"GET", "/healthz", 0, handle_health},
 	{"GET", "/readyz", 0, handle_ready},
 	{"GET", "/metrics", 0, handle_metrics},

@@ -20,6 +20,8 @@ struct serve {
 	struct holder *holder;
 	struct http_server *server; /* set before the first request that needs it */
 	pthread_key_t scratch_key;
+	/* Monotonic: when the snapshot was last known to be what the store holds; 0: never. */
+	_Atomic int64_t confirmed_ms;
 	atomic_bool is_draining, has_snapshot, has_certificate;
 	struct log_gate refused_gate, closed_gate;
 };

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /mutate: a pod being created gets its sizes. */
+#include "serve/admission_internal.h"
+
+#include "policy/render.h"
+#include "serve/audit.h"
+
+#include <errno.h>
+
+static int read_pod(struct admission *self, const char *body, size_t n, struct err *err)
+{
+	return review_read_pod(body, n, &self->scratch->arena, &self->review, &self->pod, err);
+}
+
+/* What is not a pod being created is none of our business, whoever sent it here. */
+static const char *foreign_reason(const struct admission *self, bool has_no_pod)
+{
+	const struct review *review = &self->review;
+
+	if (!streq(review->kind, "Pod") || review->group[0])
+		return "not-a-pod";
+	if (review->sub_resource[0])
+		return "sub-resource";
+	return streq(review->operation, "CREATE") && !has_no_pod ? NULL : "not-create";
+}
+
+/* "raise: 2 sizes set, 3 findings", for the API server's audit log. */
+static int audit_decision(struct admission *self, const struct decision *decision)
+{
+	return admission_audit(self, "decision",
+			       arena_printf(&self->scratch->arena, "%s: %zu sizes, %zu findings, workload %s",
+					    mode_names[decision->mode], decision->n_sizes, decision->n_findings,
+					    decision->workload_id[0] ? decision->workload_id : "unknown"));
+}
+
+static int render(struct admission *self, const struct decide_input *input, const struct decision *decision)
+{
+	struct strbuf *patch = &self->scratch->patch;
+	int r = render_patch(input, decision, &self->scratch->arena, patch);
+
+	if (!r && !k8s_pod_controller(&self->pod))
+		r = render_warnings(input, decision, &self->scratch->arena, &self->response.warnings,
+				    &self->response.n_warnings);
+	if (!r)
+		r = audit_decision(self, decision);
+	if (r)
+		return r;
+	if (patch->len)
+		self->response.patch = strbuf_text(patch);
+	self->result = patch->len ? RESULT_PATCHED : RESULT_UNCHANGED;
+	return 0;
+}
+
+static int decide_pod(struct admission *self, struct err *err)
+{
+	const struct config *config = self->state->config;
+	struct decide_input input = {
+		.pod = &self->pod,
+		.subject = SUBJECT_POD,
+		.namespace_name = self->review.namespace_name,
+		.replicas = 1,
+		.snapshot = self->state->snapshot,
+		.policy = &config->policy,
+		.now_ms = self->now_ms,
+	};
+	struct decision decision;
+	int r = decide(&input, &self->scratch->arena, &decision, err);
+
+	if (r)
+		return r;
+	self->mode = decision.mode;
+	if (decision.skip) {
+		admission_skip(self, decision.skip);
+		return admission_audit(self, "skip", decision.skip);
+	}
+	admission_count_findings(self, &decision);
+	r = render(self, &input, &decision);
+	if (!r && self->response.patch && config->log.audit)
+		audit_pod(&self->review, &self->pod, &decision);
+	return r;
+}
+
+static const struct admission_webhook mutate = {
+	.requests = METRIC_ADMISSIONS,
+	.skipped = METRIC_SKIPPED,
+	.errors = METRIC_ERRORS,
+	.findings = METRIC_FINDINGS,
+	.duration = METRIC_DURATION,
+	.read = read_pod,
+	.foreign = foreign_reason,
+	.decide = decide_pod,
+};
+
+int admission_review(struct admission_scratch *scratch, struct metrics *metrics, const struct state *state,
+		     const char *body, size_t n, int64_t now_ms, struct strbuf *ret_answer, struct err *err)
+{
+	return admission_handle(&mutate, scratch, metrics, state, body, n, now_ms, ret_answer, err);
+}
