@@ -221,10 +221,12 @@ int check_critical(struct deciding *self)
 
 	if (!decide_is_critical(self, &why) || self->qos == K8S_QOS_GUARANTEED)
 		return 0;
-	return finding_add(
-		self, CHECK_CRITICAL_NOT_GUARANTEED, is_patched, NULL, "/spec",
-		arena_printf(self->arena, "critical pod (%s) is %s, not Guaranteed%s", why, k8s_qos_names[self->qos],
-			     !is_patched				? ""
-			     : self->input->subject == SUBJECT_TEMPLATE ? "; memory request will be set to the limit"
-									: "; memory request set to the limit"));
+	return finding_add(self, CHECK_CRITICAL_NOT_GUARANTEED, is_patched, NULL, "/spec",
+			   arena_printf(self->arena, "critical pod (%s) is %s, not Guaranteed%s%s", why,
+					k8s_qos_names[self->qos], self->critical_why ? "; " : "",
+					self->critical_why ? self->critical_why
+					: !is_patched	   ? ""
+					: self->input->subject == SUBJECT_TEMPLATE
+						? "; memory request will be set to the limit"
+						: "; memory request set to the limit"));
 }

@@ -73,7 +73,7 @@ static const char *moved_by(const struct sized *item)
 {
 	const struct field *limit = &item->fields[SIZED_MEMORY][SIZE_LIMIT];
 
-	if (limit->proposal.gate == GATE_NONE || limit->proposal.to_bytes == item->rec.limit_bytes)
+	if (limit->proposal.gate == GATE_NONE || limit->cap_why || limit->proposal.to_bytes == item->rec.limit_bytes)
 		return "";
 	if (limit->proposal.to_bytes < item->rec.limit_bytes)
 		return ", size of the node";
@@ -160,6 +160,10 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	const struct proposal *proposal = &field->proposal;
 	const char *to = EXACT(proposal->to_bytes), *mode = mode_names[proposal->needs];
 
+	if (field->cap_why)
+		why = field->cap_why;
+	if (proposal->gate == GATE_LIMITS)
+		return arena_printf(self->arena, "; %s", why);
 	if (why[0])
 		why = arena_printf(self->arena, " (%s)", why);
 	if (!why)
@@ -182,6 +186,7 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	case GATE_NODE:
 		return arena_printf(self->arena, "; %s does not fit a node of %s", to,
 				    HUMAN(self->nodes.largest_memory_bytes));
+	case GATE_LIMITS:
 	case GATE_NONE:
 	case GATE_SETTLED:
 		break;
