@@ -210,33 +210,48 @@ static const char *size_reason(const struct deciding *self, const struct sized *
 	return cap && reason ? arena_printf(self->arena, "%s, %s", reason, cap) : reason;
 }
 
+/* A request that is written nowhere but made by default. Beside a new limit the API server would make the limit of it.
+ */
+static bool must_be_written(const struct sized *item, int resource)
+{
+	const struct field *fields = item->fields[resource];
+
+	return fields[LIMIT].proposal.gate == GATE_OPEN && fields[REQUEST].has && !fields[REQUEST].is_invalid &&
+	       !item->container->resources.requests[sized_resource_of((enum sized_resource)resource)].text;
+}
+
+static int list_size(const struct deciding *self, const struct sized *item, int resource, int f)
+{
+	const struct field *field = &item->fields[resource][f];
+	bool is_open = field->proposal.gate == GATE_OPEN;
+	struct size_change *size = &self->ret->sizes[self->ret->n_sizes];
+
+	if (!is_open && (f != REQUEST || !must_be_written(item, resource)))
+		return 0;
+	*size = (struct size_change){.container = item->container,
+				     .resource = sized_resource_of((enum sized_resource)resource),
+				     .field = (enum size_field)f,
+				     .has_from = is_open && field->has,
+				     .from_bytes = is_open ? field->now_bytes : 0,
+				     .to_bytes = is_open ? field->proposal.to_bytes : field->now_bytes,
+				     .rule = is_open ? field->proposal.rule : "default",
+				     .reason = is_open ? size_reason(self, item, resource, f)
+						       : "the default, written beside a new limit"};
+	self->ret->n_sizes++;
+	return size->reason ? 0 : -ENOMEM;
+}
+
 static int list_sizes(const struct deciding *self)
 {
 	struct decision *ret = self->ret;
+	int r = 0;
 
 	ret->sizes = arena_array(self->arena, self->n_items * SIZED_COUNT_ * 2 + 1, sizeof(*ret->sizes));
 	if (!ret->sizes)
 		return -ENOMEM;
-	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2; i++) {
-		const struct sized *item = &self->items[i / 4];
-		int resource = (int)(i / 2 % 2), f = (int)(i % 2);
-		const struct field *field = &item->fields[resource][f];
-
-		if (field->proposal.gate != GATE_OPEN)
-			continue;
-		ret->sizes[ret->n_sizes] = (struct size_change){
-			.container = item->container,
-			.resource = sized_resource_of((enum sized_resource)resource),
-			.field = (enum size_field)f,
-			.has_from = field->has,
-			.from_bytes = field->now_bytes,
-			.to_bytes = field->proposal.to_bytes,
-			.rule = field->proposal.rule,
-			.reason = size_reason(self, item, resource, f)};
-		if (!ret->sizes[ret->n_sizes++].reason)
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2 && !r; i++)
+		r = list_size(self, &self->items[i / 4], (int)(i / 2 % 2), (int)(i % 2));
+	return r;
 }
 
 int size_fit(struct deciding *self)
