@@ -146,9 +146,16 @@ const char *text_no_lower_reason(const struct deciding *self, const struct sized
 
 static const char *outcome_open(const struct deciding *self, const struct field *field, const char *to, const char *why)
 {
+	bool is_replaced = self->is_bare && field->has && !field->is_default;
+
+	/* What a rule of the namespace took away comes first: the line ends at 120 characters. */
+	if (field->cap_why)
+		return arena_printf(self->arena, "; %s %s%s%s",
+				    self->input->subject == SUBJECT_TEMPLATE ? "will be" : "set to", to, why,
+				    is_replaced ? ", next apply fails" : "");
 	if (self->input->subject == SUBJECT_TEMPLATE)
 		return arena_printf(self->arena, "; will be set to %s when pods are created%s", to, why);
-	if (self->is_bare && field->has && !field->is_default)
+	if (is_replaced)
 		return arena_printf(self->arena, "; set to %s, next apply fails%s", to, why);
 	return arena_printf(self->arena, "; set to %s%s%s", to, field->is_default ? " over the LimitRange default" : "",
 			    why);

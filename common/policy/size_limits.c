@@ -41,6 +41,19 @@ static struct pair pair_of(const struct k8s_pod *pod, const struct k8s_container
 	return (struct pair){k8s_pod_total(pod, resource, false, false), k8s_pod_total(pod, resource, true, false)};
 }
 
+/* Thousandths without zeros at the end: "1.25". */
+static const char *ratio_text(const struct deciding *self, int64_t milli)
+{
+	int64_t rest = milli % 1000;
+	int digits = 3;
+
+	for (; digits > 0 && rest % 10 == 0; digits--)
+		rest /= 10;
+	if (!digits)
+		return arena_printf(self->arena, "%lld", (long long)(milli / 1000));
+	return arena_printf(self->arena, "%lld.%0*lld", (long long)(milli / 1000), digits, (long long)rest);
+}
+
 static const char *range_words(const struct deciding *self, const struct k8s_limit_range *range,
 			       const struct k8s_limit_item *item, enum k8s_bound bound, enum k8s_resource resource)
 {
@@ -56,7 +69,7 @@ static const char *range_words(const struct deciding *self, const struct k8s_lim
 		return NULL;
 	if (bound == K8S_BOUND_RATIO)
 		return arena_printf(self->arena, "LimitRange %s allows %s times the request%s", name,
-				    amount_text(self, K8S_CPU, value), item->is_pod ? " a pod" : "");
+				    ratio_text(self, value), item->is_pod ? " a pod" : "");
 	return arena_printf(self->arena, "LimitRange %s %s %s%s", name, words[bound],
 			    amount_text(self, resource, value), item->is_pod ? " a pod" : "");
 }
@@ -81,7 +94,7 @@ static void measure_max(struct breach *ret, const struct pair *now, __int128 bou
 
 static void measure_ratio(struct breach *ret, const struct pair *now, int64_t milli)
 {
-	__int128 need = milli > 0 ? (now->limit.nano / milli + 1) * 1000 : now->limit.nano;
+	__int128 need = milli > 0 ? (now->limit.nano * 1000 + milli - 1) / milli : now->limit.nano;
 	__int128 most = now->request.nano / 1000 * milli;
 
 	ret->kind = BREACH_RATIO;
@@ -165,7 +178,7 @@ static const char *quota_words(const struct deciding *self, const struct k8s_quo
 {
 	const char *name = text_clean(self->arena, quota->name, NAME_CHARS);
 
-	return name && words ? arena_printf(self->arena, "quota %s %s", name, words) : NULL;
+	return name && words ? arena_printf(self->arena, "quota %s: %s", name, words) : NULL;
 }
 
 /* What the pod may hold of one amount of a quota: never more than is left; where it was accepted without us, also no
@@ -177,18 +190,18 @@ static int64_t allowance(const struct deciding *self, const struct k8s_quota *qu
 	__int128 together = (__int128)left + held;
 	const char *text = amount_text(self, K8S_MEMORY, left);
 
-	*ret_why = quota_words(self, quota, arena_printf(self->arena, "has %s left", text));
+	*ret_why = quota_words(self, quota, arena_printf(self->arena, "%s left", text));
 	if (!n && is_refused)
 		return left;
 	if (!n) {
-		*ret_why = quota_words(self, quota, "counts it, number of pods unknown");
+		*ret_why = quota_words(self, quota, "number of pods unknown");
 		return 0;
 	}
 	each = (int64_t)MIN(together / n, (__int128)INT64_MAX);
 	if (each >= left)
 		return left;
 	text = amount_text(self, K8S_MEMORY, (int64_t)MIN(together, (__int128)INT64_MAX));
-	*ret_why = quota_words(self, quota, arena_printf(self->arena, "has %s left for %lld pods", text, (long long)n));
+	*ret_why = quota_words(self, quota, arena_printf(self->arena, "%s left for %lld pods", text, (long long)n));
 	return each;
 }
 
@@ -207,7 +220,7 @@ static bool amount_breach(const struct deciding *self, const struct k8s_quota *q
 	if (demands && !was_refused && lacks(&self->after, resource, field)) {
 		ret->kind = BREACH_COUNTED;
 		ret->why = quota_words(self, quota,
-				       arena_printf(self->arena, "asks for %s %s of all containers",
+				       arena_printf(self->arena, "all containers need %s %s",
 						    k8s_resource_names[resource],
 						    field == LIMIT ? "limits" : "requests"));
 		return true;
@@ -234,9 +247,9 @@ static bool count_breach(const struct deciding *self, const struct k8s_quota *qu
 	*ret = (struct breach){.kind = BREACH_COUNTED,
 			       .resource = K8S_MEMORY,
 			       .why = quota_words(self, quota,
-						  !n	   ? "counts pods, their number unknown"
-						  : n == 1 ? "has no room for one more pod"
-							   : "has no room for all its pods")};
+						  !n	   ? "number of pods unknown"
+						  : n == 1 ? "no room for one more pod"
+							   : "no room for all its pods")};
 	return true;
 }
 
@@ -272,10 +285,41 @@ bool limits_breach(const struct deciding *self, struct breach *ret)
 	return false;
 }
 
+/* What is only spoken of is no more than a container may have. */
+static void cap_words(struct deciding *self, const struct k8s_limit_range *range, const struct k8s_limit_item *item,
+		      struct field *field, enum k8s_resource resource)
+{
+	int64_t max = item->bounds[K8S_BOUND_MAX][resource];
+	enum gate gate = field->proposal.gate;
+
+	if (max == K8S_NO_BOUND || field->proposal.to_bytes <= max || gate < GATE_ACTION || gate > GATE_QUEUE)
+		return;
+	field->cap_why = range_words(self, range, item, K8S_BOUND_MAX, resource);
+	field->proposal.to_bytes = max;
+	if (field->has && max <= field->now_bytes)
+		field->proposal.gate = GATE_LIMITS;
+}
+
+static void cap_all_words(struct deciding *self)
+{
+	const struct namespace_facts *facts = self->facts;
+
+	for (size_t i = 0; facts && i < facts->n_limit_ranges; i++)
+		for (size_t k = 0; k < facts->limit_ranges[i]->n_items; k++) {
+			const struct k8s_limit_item *item = &facts->limit_ranges[i]->items[k];
+
+			for (size_t n = 0; n < self->n_items * SIZED_COUNT_ * 2 && !item->is_pod; n++)
+				cap_words(self, facts->limit_ranges[i], item,
+					  &self->items[n / 4].fields[n / 2 % 2][n % 2],
+					  sized_resource_of((enum sized_resource)(n / 2 % 2)));
+		}
+}
+
 void size_limits(struct deciding *self)
 {
 	struct breach breach;
 
+	cap_all_words(self);
 	for (int i = 0; i < ROUNDS_MAX; i++) {
 		if (!limits_breach(self, &breach))
 			return;
