@@ -329,6 +329,7 @@ static int decode_spec(const struct doc *spec, struct arena *arena, struct k8s_p
 	int r;
 
 	ret->priority_class = ret->scheduler_name = ret->restart_policy = "";
+	ret->has_deadline = doc_member(spec, "activeDeadlineSeconds") != NULL;
 	r = decode_string(spec, "priorityClassName", &ret->priority_class, err);
 	if (!r)
 		r = decode_string(spec, "schedulerName", &ret->scheduler_name, err);

@@ -2,46 +2,11 @@
 /* 256 shards, each a refcounted pair of hash tables that nobody changes once a snapshot holds it. A builder starts with
  * the shards of its base and copies one when it first writes to it; profiles are refcounted and never copied. An update
  * of one profile among 100,000 copies two shards of 400 entries: about 15 KB.
- * Namespaces and node shapes are few and live in one refcounted set that is copied as a whole. */
-#include "model/snapshot.h"
+ * Namespaces and node shapes are few and live in one refcounted set each that is copied as a whole, owners in several
+ * (snapshot_facts.h, snapshot_around.c). */
+#include "model/snapshot_internal.h"
 
-#include "base/strmap.h"
-#include "base/vec.h"
-#include "model/snapshot_table.h"
-
-#include <stdatomic.h>
-
-#define SHARDS	   256
 #define SHARD_ROOM 8 /* entries that a copied shard can take before it grows */
-
-struct shard {
-	atomic_int refs;
-	struct snapshot_table names, keys;
-};
-
-/* Node shapes and namespaces. */
-struct surroundings {
-	atomic_int refs;
-	VEC(struct node_shape) shapes;
-	struct strmap namespaces; /* name -> struct namespace_facts, one heap block each */
-};
-
-struct snapshot {
-	atomic_int refs;
-	struct shard *shards[SHARDS]; /* NULL: empty */
-	struct surroundings *surroundings;
-	size_t n_profiles;
-	int64_t built_ms;
-};
-
-struct snapshot_builder {
-	struct shard *shards[SHARDS];
-	bool is_own_shard[SHARDS];
-	struct surroundings *surroundings;
-	bool is_own_surroundings;
-	size_t n_profiles;
-	const struct snapshot *old; /* whose profiles may be shared; NULL: none */
-};
 
 static bool drop_reference(atomic_int *refs)
 {
@@ -79,63 +44,6 @@ static struct shard *shard_copy(const struct shard *from)
 	return self;
 }
 
-/* ---- namespaces and shapes ---- */
-
-static void surroundings_unref(struct surroundings *self)
-{
-	if (!self || !drop_reference(&self->refs))
-		return;
-	for (size_t i = 0; i < self->namespaces.capacity; i++)
-		if (self->namespaces.slots[i].key)
-			free(self->namespaces.slots[i].value);
-	strmap_release(&self->namespaces);
-	vec_release(&self->shapes);
-	free(self);
-}
-
-static int surroundings_put_namespace(struct surroundings *self, const struct namespace_facts *facts)
-{
-	size_t name_size = strlen(facts->name) + 1, mode_size = facts->mode ? strlen(facts->mode) + 1 : 0;
-	struct namespace_facts *old = strmap_get(&self->namespaces, facts->name), *copy;
-	char *text;
-
-	copy = malloc(sizeof(*copy) + name_size + mode_size);
-	if (!copy)
-		return -ENOMEM;
-	text = (char *)(copy + 1);
-	memcpy(text, facts->name, name_size);
-	if (facts->mode)
-		memcpy(text + name_size, facts->mode, mode_size);
-	*copy = (struct namespace_facts){
-		.name = text, .mode = facts->mode ? text + name_size : NULL, .is_ignored = facts->is_ignored};
-	if (strmap_put(&self->namespaces, copy->name, copy)) {
-		free(copy);
-		return -ENOMEM;
-	}
-	free(old);
-	return 0;
-}
-
-static struct surroundings *surroundings_copy(const struct surroundings *from)
-{
-	struct surroundings *self = calloc(1, sizeof(*self));
-	int r = 0;
-
-	if (!self)
-		return NULL;
-	atomic_init(&self->refs, 1);
-	for (size_t i = 0; from && !r && i < from->shapes.n; i++)
-		r = vec_push(&self->shapes, from->shapes.items[i]);
-	for (size_t i = 0; from && !r && i < from->namespaces.capacity; i++)
-		if (from->namespaces.slots[i].key)
-			r = surroundings_put_namespace(self, from->namespaces.slots[i].value);
-	if (r) {
-		surroundings_unref(self);
-		return NULL;
-	}
-	return self;
-}
-
 /* ---- reading ---- */
 
 struct snapshot *snapshot_ref(struct snapshot *self)
@@ -150,7 +58,7 @@ struct snapshot *snapshot_unref(struct snapshot *self)
 		return NULL;
 	for (size_t i = 0; i < SHARDS; i++)
 		shard_unref(self->shards[i]);
-	surroundings_unref(self->surroundings);
+	around_release(&self->around);
 	free(self);
 	return NULL;
 }
@@ -178,28 +86,6 @@ const struct profile *snapshot_profile_by_name(const struct snapshot *self, cons
 	return shard ? snapshot_table_find(&shard->names, &probe) : NULL;
 }
 
-const struct node_shape *snapshot_node_shapes(const struct snapshot *self, size_t *ret_n)
-{
-	*ret_n = self->surroundings ? self->surroundings->shapes.n : 0;
-	return self->surroundings ? self->surroundings->shapes.items : NULL;
-}
-
-bool snapshot_shapes_complete(const struct snapshot *self, const char *resource)
-{
-	size_t n;
-	const struct node_shape *shapes = snapshot_node_shapes(self, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (shapes[i].is_declared && streq(shapes[i].resource, resource))
-			return true;
-	return false;
-}
-
-const struct namespace_facts *snapshot_namespace(const struct snapshot *self, const char *name)
-{
-	return self->surroundings ? strmap_get(&self->surroundings->namespaces, name) : NULL;
-}
-
 size_t snapshot_profile_count(const struct snapshot *self)
 {
 	return self->n_profiles;
@@ -223,9 +109,7 @@ struct snapshot_builder *snapshot_builder_new(const struct snapshot *base)
 		if (self->shards[i])
 			add_reference(&self->shards[i]->refs);
 	}
-	self->surroundings = base->surroundings;
-	if (self->surroundings)
-		add_reference(&self->surroundings->refs);
+	around_share(&base->around, &self->around);
 	self->n_profiles = base->n_profiles;
 	return self;
 }
@@ -236,7 +120,7 @@ void snapshot_builder_free(struct snapshot_builder *self)
 		return;
 	for (size_t i = 0; i < SHARDS; i++)
 		shard_unref(self->shards[i]);
-	surroundings_unref(self->surroundings);
+	around_release(&self->around);
 	free(self);
 }
 
@@ -254,21 +138,6 @@ static struct shard *own_shard(struct snapshot_builder *self, const struct snaps
 	shard_unref(self->shards[i]);
 	self->shards[i] = copy;
 	self->is_own_shard[i] = true;
-	return copy;
-}
-
-static struct surroundings *own_surroundings(struct snapshot_builder *self)
-{
-	struct surroundings *copy;
-
-	if (self->is_own_surroundings)
-		return self->surroundings;
-	copy = surroundings_copy(self->surroundings);
-	if (!copy)
-		return NULL;
-	surroundings_unref(self->surroundings);
-	self->surroundings = copy;
-	self->is_own_surroundings = true;
 	return copy;
 }
 
@@ -370,28 +239,6 @@ int snapshot_builder_put_copy(struct snapshot_builder *self, const struct profil
 	return profile ? snapshot_builder_put(self, profile) : -ENOMEM;
 }
 
-int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape)
-{
-	struct surroundings *surroundings = own_surroundings(self);
-
-	if (!surroundings)
-		return -ENOMEM;
-	for (size_t i = 0; i < surroundings->shapes.n; i++) {
-		if (streq(surroundings->shapes.items[i].name, shape->name)) {
-			surroundings->shapes.items[i] = *shape;
-			return 0;
-		}
-	}
-	return vec_push(&surroundings->shapes, *shape);
-}
-
-int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts)
-{
-	struct surroundings *surroundings = own_surroundings(self);
-
-	return surroundings ? surroundings_put_namespace(surroundings, facts) : -ENOMEM;
-}
-
 struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int64_t now_ms)
 {
 	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
@@ -405,7 +252,8 @@ struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int
 			}
 			snapshot->shards[i] = TAKE_PTR(take_self->shards[i]);
 		}
-		snapshot->surroundings = TAKE_PTR(take_self->surroundings);
+		snapshot->around = take_self->around;
+		take_self->around = (struct around){.shapes = NULL};
 		snapshot->n_profiles = take_self->n_profiles;
 		snapshot->built_ms = now_ms;
 	}

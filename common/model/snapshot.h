@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* snapshot: all that decide() knows besides the pod: profiles, node shapes, namespace facts. Immutable and refcounted
- * (atomically); hash-sharded, so that a new one made from an old one copies only the shards that changed. Lookups are
- * O(1) and allocate nothing. Any number of threads read; one thread builds. */
+/* snapshot: all that decide() knows besides the pod: profiles, node shapes, namespaces, owners. Immutable and
+ * refcounted (atomically); hash-sharded, so that a new one made from an old one copies only the shards that changed.
+ * Lookups are O(1) and allocate nothing. Any number of threads read; one thread builds. */
 #include "base/err.h"
+#include "k8s/limits.h"
 #include "k8s/pod.h"
 #include "model/node_shape.h"
 #include "model/profile.h"
@@ -14,8 +15,22 @@ struct snapshot_builder;
 /** What is known of a namespace. All optional. */
 struct namespace_facts {
 	const char *name;
-	const char *mode; /* label memtamer.io/mode; NULL: absent */
-	bool is_ignored;  /* label memtamer.io/ignore: "true" */
+	const char *mode;				   /* label memtamer.io/mode; NULL: absent */
+	bool is_ignored;				   /* label memtamer.io/ignore: "true" */
+	const struct k8s_limit_range *const *limit_ranges; /* by name */
+	const struct k8s_quota *const *quotas;		   /* by name */
+	size_t n_limit_ranges, n_quotas;
+};
+
+/** What is known of an object that owns pods, or owns what owns them. The topmost one counts: a quota is judged for all
+ *  its pods together. */
+struct owner_facts {
+	const char *uid;
+	const char *parent_uid; /* of its own controller; NULL: none, it is a root */
+	int64_t pods;		/* how many it has at its full size, finished ones left out; 0: not known */
+	int64_t held_pods;	/* of them those that exist and are counted by quotas */
+	/* What these hold of quotas: their requests and limits with overhead; bytes, millicores. */
+	int64_t held[K8S_QUOTA_FIELDS_][K8S_RESOURCE_COUNT_];
 };
 
 struct snapshot *snapshot_ref(struct snapshot *self);
@@ -31,6 +46,9 @@ const struct node_shape *snapshot_node_shapes(const struct snapshot *self, size_
 /** Is the list of shapes known to be complete for this accelerator resource (then node size may cap)? */
 bool snapshot_shapes_complete(const struct snapshot *self, const char *resource);
 const struct namespace_facts *snapshot_namespace(const struct snapshot *self, const char *name);
+/** The root owner of what this uid is: follows parents as far as they are known. NULL when the uid is not known, or a
+ *  parent on the way is not. */
+const struct owner_facts *snapshot_root_owner(const struct snapshot *self, const char *uid);
 size_t snapshot_profile_count(const struct snapshot *self);
 int64_t snapshot_built_ms(const struct snapshot *self);
 
@@ -49,6 +67,20 @@ void snapshot_builder_share(struct snapshot_builder *self, const struct snapshot
 int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name) ATTR_NODISCARD;
 /** Copies the shape; replaces one of the same name. */
 int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape) ATTR_NODISCARD;
+int snapshot_builder_remove_shape(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;
+/** Labels of a namespace, replaced as a whole. Its LimitRanges and ResourceQuotas come by the functions below and stay
+ *  as they are; the lists in `facts` are not read. */
 int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts) ATTR_NODISCARD;
+/** With all that it holds. */
+int snapshot_builder_remove_namespace(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;
+/** Copies; replaces the one of the same name in its namespace, which need not be known. */
+int snapshot_builder_put_limit_range(struct snapshot_builder *self, const struct k8s_limit_range *range) ATTR_NODISCARD;
+int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const char *namespace_name,
+					const char *name) ATTR_NODISCARD;
+int snapshot_builder_put_quota(struct snapshot_builder *self, const struct k8s_quota *quota) ATTR_NODISCARD;
+int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name,
+				  const char *name) ATTR_NODISCARD;
+int snapshot_builder_put_owner(struct snapshot_builder *self, const struct owner_facts *facts) ATTR_NODISCARD;
+int snapshot_builder_remove_owner(struct snapshot_builder *self, const char *uid) ATTR_NODISCARD;
 /** Finish: a snapshot with one reference; the builder is freed in any case. NULL when memory is out. */
 struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int64_t now_ms) ATTR_NODISCARD;

@@ -35,8 +35,9 @@ struct size_change {
 	enum size_field field;
 	bool has_from;
 	int64_t from_bytes, to_bytes;
-	const char
-		*rule; /* static id: "median", "peak+buffer", "oom", "pin", "no-history", "gpu-share", "guaranteed" */
+	/* Static id: "median", "peak+buffer", "oom", "pin", "no-history", "gpu-share", "guaranteed"; "default": a
+	 * request as defaulting makes it, written because a lone limit would change it. */
+	const char *rule;
 	const char *reason; /* words */
 };
 

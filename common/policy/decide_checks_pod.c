@@ -108,6 +108,15 @@ int check_unschedulable(struct deciding *self)
 	return r ? r : unschedulable(self, SIZED_EPHEMERAL, self->nodes.largest_ephemeral_bytes);
 }
 
+/* One that LimitRanger sets is written nowhere yet. */
+static const char *limit_as_written(const struct deciding *self, const struct sized *item)
+{
+	const char *text = item->container->resources.limits[K8S_MEMORY].text;
+
+	return text ? text_clean(self->arena, text, FINDING_NAME_CHARS)
+		    : arena_printf(self->arena, "%s", EXACT(item->fields[SIZED_MEMORY][SIZE_LIMIT].now_bytes));
+}
+
 static const char *unit_trouble(const struct deciding *self, const struct sized *item, int f)
 {
 	const struct k8s_resources *resources = &item->container->resources;
@@ -131,7 +140,7 @@ static const char *unit_trouble(const struct deciding *self, const struct sized 
 	if (f == SIZE_REQUEST && fields[SIZE_LIMIT].has && !fields[SIZE_LIMIT].is_invalid && amount->value > 0 &&
 	    amount->value < fields[SIZE_LIMIT].now_bytes / UNIT_RATIO)
 		return arena_printf(self->arena, "memory request %s next to a limit of %s; is the unit right?", said,
-				    text_clean(self->arena, resources->limits[K8S_MEMORY].text, FINDING_NAME_CHARS));
+				    limit_as_written(self, item));
 	return "";
 }
 
@@ -221,10 +230,12 @@ int check_critical(struct deciding *self)
 
 	if (!decide_is_critical(self, &why) || self->qos == K8S_QOS_GUARANTEED)
 		return 0;
-	return finding_add(
-		self, CHECK_CRITICAL_NOT_GUARANTEED, is_patched, NULL, "/spec",
-		arena_printf(self->arena, "critical pod (%s) is %s, not Guaranteed%s", why, k8s_qos_names[self->qos],
-			     !is_patched				? ""
-			     : self->input->subject == SUBJECT_TEMPLATE ? "; memory request will be set to the limit"
-									: "; memory request set to the limit"));
+	return finding_add(self, CHECK_CRITICAL_NOT_GUARANTEED, is_patched, NULL, "/spec",
+			   arena_printf(self->arena, "critical pod (%s) is %s, not Guaranteed%s%s", why,
+					k8s_qos_names[self->qos], self->critical_why ? "; " : "",
+					self->critical_why ? self->critical_why
+					: !is_patched	   ? ""
+					: self->input->subject == SUBJECT_TEMPLATE
+						? "; memory request will be set to the limit"
+						: "; memory request set to the limit"));
 }

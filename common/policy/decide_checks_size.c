@@ -31,16 +31,23 @@ static int64_t pod_limit(const struct deciding *self)
 
 static const char *proof(const struct deciding *self, const struct sized *item, int64_t limit)
 {
+	const struct field *field = &item->fields[SIZED_MEMORY][SIZE_LIMIT];
 	const struct recommendation *rec = &item->rec;
+	bool is_killed = rec->proven_bytes > 0 && limit <= rec->proven_bytes && limit >= rec->peak_bytes;
 	const char *runs;
 
-	if (rec->proven_bytes > 0 && limit <= rec->proven_bytes && limit >= rec->peak_bytes)
-		return arena_printf(self->arena, "not above %s, where a run was OOM-killed", EXACT(rec->proven_bytes));
-	/* The annotation that a bare pod needs is long; the line is not. */
-	if (item->fields[SIZED_MEMORY][SIZE_LIMIT].proposal.gate == GATE_BARE)
-		return arena_printf(self->arena, "below the peak %s", HUMAN(rec->peak_bytes));
+	/* The words for a rule of the namespace are long, as is the annotation that a bare pod needs; the line is not.
+	 */
+	if (field->cap_why)
+		return arena_printf(self->arena, ", %s %s", is_killed ? "OOM-killed at" : "peak",
+				    is_killed ? EXACT(rec->proven_bytes) : HUMAN(rec->peak_bytes));
+	if (is_killed)
+		return arena_printf(self->arena, " is not above %s, where a run was OOM-killed",
+				    EXACT(rec->proven_bytes));
+	if (field->proposal.gate == GATE_BARE)
+		return arena_printf(self->arena, " is below the peak %s", HUMAN(rec->peak_bytes));
 	runs = text_runs(self, MAX(rec->whole_runs, 1));
-	return runs ? arena_printf(self->arena, "below the peak %s of %s", HUMAN(rec->peak_bytes), runs) : NULL;
+	return runs ? arena_printf(self->arena, " is below the peak %s of %s", HUMAN(rec->peak_bytes), runs) : NULL;
 }
 
 /* The peak is in the sentence already: what is added says only by how much. */
@@ -75,8 +82,8 @@ int check_limit_below_peak(struct deciding *self)
 		if (!said)
 			return -ENOMEM;
 		r = finding_add_field(self, CHECK_MEMORY_LIMIT_BELOW_PEAK, item, SIZED_MEMORY, SIZE_LIMIT,
-				      arena_printf(self->arena, "memory limit %s%s is %s",
-						   is_pod_level ? "of the pod " : "", EXACT(bytes), said),
+				      arena_printf(self->arena, "memory limit%s %s%s",
+						   is_pod_level ? " of the pod" : "", EXACT(bytes), said),
 				      why_raised(self, item));
 	}
 	return r;
@@ -180,8 +187,9 @@ int check_request_below_median(struct deciding *self)
 		if (!runs)
 			return -ENOMEM;
 		r = finding_add_field(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, item, SIZED_MEMORY, SIZE_REQUEST,
-				      arena_printf(self->arena, "memory request %s is below the median %s",
-						   EXACT(request->now_bytes), HUMAN(item->rec.median_bytes)),
+				      arena_printf(self->arena, "memory request %s%s median %s",
+						   EXACT(request->now_bytes), request->cap_why ? "," : " is below the",
+						   HUMAN(item->rec.median_bytes)),
 				      request->proposal.to_bytes < item->rec.request_bytes ? "its limit" : runs);
 	}
 	return r;
@@ -205,7 +213,7 @@ static const char *over_words(const struct deciding *self, const struct sized *i
 
 	if (!runs)
 		return NULL;
-	if (field->proposal.gate == GATE_BARE)
+	if (field->proposal.gate == GATE_BARE || field->cap_why)
 		return arena_printf(self->arena, "memory %s %s, %s %s", f == SIZE_LIMIT ? "limit" : "request",
 				    EXACT(field->now_bytes), f == SIZE_LIMIT ? "peak" : "median", HUMAN(used));
 	return arena_printf(self->arena, "memory %s %s, but %s %s %s", f == SIZE_LIMIT ? "limit" : "request",

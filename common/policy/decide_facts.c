@@ -49,7 +49,7 @@ static bool is_in(const char *const *names, const char *name)
 static const char *decide_skip_reason(const struct deciding *self)
 {
 	const char *namespace_name = self->pod.namespace_name;
-	const struct namespace_facts *facts = snapshot_namespace(self->input->snapshot, namespace_name);
+	const struct namespace_facts *facts = self->facts;
 
 	if (streq(namespace_name, "kube-system"))
 		return "kube-system";
@@ -91,6 +91,8 @@ static int copy_pod(struct deciding *self)
 	if (!self->pod.containers)
 		return -ENOMEM;
 	k8s_pod_default(&self->pod);
+	for (size_t i = 0; self->facts && i < self->facts->n_limit_ranges; i++)
+		k8s_limit_range_default(self->facts->limit_ranges[i], &self->pod);
 	self->after = self->pod;
 	self->after.containers = copy_containers(self);
 	return self->after.containers ? 0 : -ENOMEM;
@@ -140,6 +142,14 @@ static bool is_set_by_limit_ranger(const struct deciding *self, const char *reso
 	return false;
 }
 
+/* Not in the input, nor made of its own limit: LimitRanger will set it. */
+static bool is_to_be_set(const struct sized *item, enum k8s_resource resource, int f)
+{
+	const struct k8s_resources *written = &item->container->resources;
+
+	return !written->limits[resource].text && (f == SIZE_LIMIT || !written->requests[resource].text);
+}
+
 static void read_fields(const struct deciding *self, struct sized *item)
 {
 	static const char *const names[2] = {"request", "limit"};
@@ -155,8 +165,9 @@ static void read_fields(const struct deciding *self, struct sized *item)
 			field->has = amounts[f]->text != NULL;
 			field->is_invalid = field->has && (amounts[f]->is_invalid || amounts[f]->value < 0);
 			field->now_bytes = field->is_invalid ? 0 : amounts[f]->value;
-			field->is_default = field->has && is_set_by_limit_ranger(self, k8s_resource_names[resource],
-										 names[f], item->container->name);
+			field->is_default = field->has && (is_to_be_set(item, resource, f) ||
+							   is_set_by_limit_ranger(self, k8s_resource_names[resource],
+										  names[f], item->container->name));
 		}
 	}
 }
@@ -367,6 +378,7 @@ int decide_gather(struct deciding *self)
 	self->pod = *input->pod;
 	if (input->namespace_name && input->namespace_name[0])
 		self->pod.namespace_name = input->namespace_name;
+	self->facts = snapshot_namespace(input->snapshot, self->pod.namespace_name);
 	r = add_owner_to_come(self);
 	if (r)
 		return r;

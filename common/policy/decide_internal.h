@@ -20,6 +20,7 @@ enum gate {
 	GATE_QUEUE,    /* a queue has counted the pod's requests */
 	GATE_EVIDENCE, /* lowering is not backed */
 	GATE_NODE,     /* no node would hold it */
+	GATE_LIMITS,   /* a LimitRange or ResourceQuota would refuse the pod */
 	GATE_SETTLED,  /* decided before, the pod carries the decision */
 };
 
@@ -35,6 +36,8 @@ struct field {
 	bool is_default;      /* set by LimitRanger: nobody chose it */
 	int64_t now_bytes;
 	struct proposal proposal;
+	bool is_reduced;     /* by the rules of the namespace: not to grow again */
+	const char *cap_why; /* which of them moved or shut the proposal last; NULL: none */
 };
 
 struct sized {
@@ -61,8 +64,11 @@ struct deciding {
 	const struct policy *policy;
 	struct arena *arena;
 	struct decision *ret;
-	struct k8s_pod pod;   /* the input's, with the request's namespace and, for templates, the owner to come */
+	const struct namespace_facts *facts; /* NULL: nothing known of the namespace */
+	struct k8s_pod pod;   /* the input's as it will be without us: the request's namespace, the owner to come (of a
+				 template), defaults */
 	struct k8s_pod after; /* the same with the sizes carried out */
+	const char *critical_why; /* what kept a critical pod from request = limit; NULL: nothing of its namespace */
 	enum k8s_qos qos;
 	bool is_bare;	      /* no controller: what the user wrote is in the pod itself */
 	bool is_bare_granted; /* its own annotation says raise or enforce */

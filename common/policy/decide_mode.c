@@ -17,8 +17,7 @@ static void lower_to(struct decision *ret, enum mode mode, const char *why)
 
 static void by_namespace(struct deciding *self)
 {
-	const struct namespace_facts *facts = snapshot_namespace(self->input->snapshot, self->pod.namespace_name);
-	int mode = facts && facts->mode ? mode_parse(facts->mode) : -1;
+	int mode = self->facts && self->facts->mode ? mode_parse(self->facts->mode) : -1;
 
 	if (mode < 0)
 		return;

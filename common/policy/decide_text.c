@@ -73,7 +73,7 @@ static const char *moved_by(const struct sized *item)
 {
 	const struct field *limit = &item->fields[SIZED_MEMORY][SIZE_LIMIT];
 
-	if (limit->proposal.gate == GATE_NONE || limit->proposal.to_bytes == item->rec.limit_bytes)
+	if (limit->proposal.gate == GATE_NONE || limit->cap_why || limit->proposal.to_bytes == item->rec.limit_bytes)
 		return "";
 	if (limit->proposal.to_bytes < item->rec.limit_bytes)
 		return ", size of the node";
@@ -146,9 +146,16 @@ static const char *text_no_lower_reason(const struct deciding *self, const struc
 
 static const char *outcome_open(const struct deciding *self, const struct field *field, const char *to, const char *why)
 {
+	bool is_replaced = self->is_bare && field->has && !field->is_default;
+
+	/* What a rule of the namespace took away comes first: the line ends at 120 characters. */
+	if (field->cap_why)
+		return arena_printf(self->arena, "; %s %s%s%s",
+				    self->input->subject == SUBJECT_TEMPLATE ? "will be" : "set to", to, why,
+				    is_replaced ? ", next apply fails" : "");
 	if (self->input->subject == SUBJECT_TEMPLATE)
 		return arena_printf(self->arena, "; will be set to %s when pods are created%s", to, why);
-	if (self->is_bare && field->has && !field->is_default)
+	if (is_replaced)
 		return arena_printf(self->arena, "; set to %s, next apply fails%s", to, why);
 	return arena_printf(self->arena, "; set to %s%s%s", to, field->is_default ? " over the LimitRange default" : "",
 			    why);
@@ -160,6 +167,10 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	const struct proposal *proposal = &field->proposal;
 	const char *to = EXACT(proposal->to_bytes), *mode = mode_names[proposal->needs];
 
+	if (field->cap_why)
+		why = field->cap_why;
+	if (proposal->gate == GATE_LIMITS)
+		return arena_printf(self->arena, "; %s", why);
 	if (why[0])
 		why = arena_printf(self->arena, " (%s)", why);
 	if (!why)
@@ -182,6 +193,7 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	case GATE_NODE:
 		return arena_printf(self->arena, "; %s does not fit a node of %s", to,
 				    HUMAN(self->nodes.largest_memory_bytes));
+	case GATE_LIMITS:
 	case GATE_NONE:
 	case GATE_SETTLED:
 		break;

@@ -266,6 +266,16 @@ static void add_request(const struct deciding *self, struct sized *item)
 	fit_propose(request, gate, MODE_FILL, to, rule);
 }
 
+void fit_request_anew(const struct deciding *self, struct sized *item)
+{
+	struct field *request = &item->fields[SIZED_MEMORY][REQUEST];
+
+	if (request->has || request->is_invalid)
+		return;
+	request->proposal = (struct proposal){.gate = GATE_NONE};
+	add_request(self, item);
+}
+
 static void raise_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];

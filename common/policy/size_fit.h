@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* size_fit: what size_fit.c (memory of one container) and size_fit_pod.c (disk, the pod as a whole) share. */
+/* size_fit: what size_fit.c (memory of one container), size_fit_pod.c (disk, the pod as a whole) and size_limits.c (the
+ * namespace) share. */
 #include "policy/decide_internal.h"
 
 enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
@@ -14,4 +15,10 @@ int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_res
 bool fit_is_contradictory(const struct field *fields);
 /** Proposals for the memory of one container. */
 void fit_memory(const struct deciding *self, struct sized *item);
+/** A request for a container that has none, once more: its new limit is not to be. */
+void fit_request_anew(const struct deciding *self, struct sized *item);
+/** Make `after` the pod with all open proposals, and nothing else. */
+void fit_carry_out(struct deciding *self);
+/** Reduce or shut what the LimitRanges and ResourceQuotas of the namespace would refuse (size_limits.c). */
+void size_limits(struct deciding *self);
 bool field_has_final(const struct field *field);

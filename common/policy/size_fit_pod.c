@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* size_fit_pod: disk, request = limit for critical pods, and the list of what is carried out. */
-#include "policy/size_fit.h"
+#include "policy/size_limits.h"
 
 #include "base/str.h"
 #include "policy/size_math.h"
@@ -84,6 +84,15 @@ static void carry_out(struct sized *item)
 	}
 }
 
+void fit_carry_out(struct deciding *self)
+{
+	for (size_t i = 0; i < self->n_items; i++) {
+		self->items[i].after->resources = self->pod.containers[self->items[i].after - self->after.containers]
+							  .resources;
+		carry_out(&self->items[i]);
+	}
+}
+
 static bool has_equal_cpu(const struct k8s_container *c)
 {
 	const struct k8s_amount *request = &c->resources.requests[K8S_CPU], *limit = &c->resources.limits[K8S_CPU];
@@ -126,19 +135,9 @@ static bool would_fit_guaranteed(const struct deciding *self)
 	return effective <= self->nodes.largest_memory_bytes;
 }
 
-static void fit_critical(const struct deciding *self)
+/* Set request = limit everywhere. */
+static void guarantee(const struct deciding *self, enum mode needs)
 {
-	enum mode needs = MODE_FILL;
-	enum gate gate;
-
-	if (!may_guarantee(self))
-		return;
-	for (size_t i = 0; i < self->n_items; i++)
-		if (self->items[i].fields[SIZED_MEMORY][REQUEST].has)
-			needs = MODE_RAISE;
-	gate = fit_gate(self, CHECK_CRITICAL_NOT_GUARANTEED, needs);
-	if (gate != GATE_OPEN || !would_fit_guaranteed(self))
-		return;
 	for (size_t i = 0; i < self->n_items; i++) {
 		struct field *fields = self->items[i].fields[SIZED_MEMORY];
 		int64_t limit = field_final(&fields[LIMIT]);
@@ -146,13 +145,50 @@ static void fit_critical(const struct deciding *self)
 		if (field_final(&fields[REQUEST]) == limit && field_has_final(&fields[REQUEST]))
 			continue;
 		fields[REQUEST].proposal = (struct proposal){GATE_OPEN, needs, limit, "guaranteed"};
+		fields[REQUEST].cap_why = NULL;
 		if (fields[REQUEST].has && fields[REQUEST].now_bytes == limit)
 			fields[REQUEST].proposal.gate = GATE_NONE;
-		carry_out(&self->items[i]);
 	}
 }
 
-static const char *size_reason(const struct deciding *self, const struct sized *item, int resource, int f)
+/* All or nothing: a namespace that does not allow it leaves the sizes as they were. */
+static int guarantee_if_allowed(struct deciding *self, enum mode needs)
+{
+	struct field *before = arena_array(self->arena, self->n_items, sizeof(*before));
+	struct breach breach;
+
+	if (!before)
+		return -ENOMEM;
+	for (size_t i = 0; i < self->n_items; i++)
+		before[i] = self->items[i].fields[SIZED_MEMORY][REQUEST];
+	guarantee(self, needs);
+	fit_carry_out(self);
+	if (!limits_breach(self, &breach))
+		return 0;
+	self->critical_why = breach.why;
+	for (size_t i = 0; i < self->n_items; i++)
+		self->items[i].fields[SIZED_MEMORY][REQUEST] = before[i];
+	fit_carry_out(self);
+	return 0;
+}
+
+static int fit_critical(struct deciding *self)
+{
+	enum mode needs = MODE_FILL;
+	enum gate gate;
+
+	if (!may_guarantee(self))
+		return 0;
+	for (size_t i = 0; i < self->n_items; i++)
+		if (self->items[i].fields[SIZED_MEMORY][REQUEST].has)
+			needs = MODE_RAISE;
+	gate = fit_gate(self, CHECK_CRITICAL_NOT_GUARANTEED, needs);
+	if (gate != GATE_OPEN || !would_fit_guaranteed(self))
+		return 0;
+	return guarantee_if_allowed(self, needs);
+}
+
+static const char *base_reason(const struct deciding *self, const struct sized *item, int resource, int f)
 {
 	const struct proposal *proposal = &item->fields[resource][f].proposal;
 
@@ -167,42 +203,67 @@ static const char *size_reason(const struct deciding *self, const struct sized *
 	return f == LIMIT ? text_why_limit(self, item) : text_why_request(self, item);
 }
 
+static const char *size_reason(const struct deciding *self, const struct sized *item, int resource, int f)
+{
+	const char *reason = base_reason(self, item, resource, f), *cap = item->fields[resource][f].cap_why;
+
+	return cap && reason ? arena_printf(self->arena, "%s, %s", reason, cap) : reason;
+}
+
+/* A request that is written nowhere but made by default. Beside a new limit the API server would make the limit of it.
+ */
+static bool must_be_written(const struct sized *item, int resource)
+{
+	const struct field *fields = item->fields[resource];
+
+	return fields[LIMIT].proposal.gate == GATE_OPEN && fields[REQUEST].has && !fields[REQUEST].is_invalid &&
+	       !item->container->resources.requests[sized_resource_of((enum sized_resource)resource)].text;
+}
+
+static int list_size(const struct deciding *self, const struct sized *item, int resource, int f)
+{
+	const struct field *field = &item->fields[resource][f];
+	bool is_open = field->proposal.gate == GATE_OPEN;
+	struct size_change *size = &self->ret->sizes[self->ret->n_sizes];
+
+	if (!is_open && (f != REQUEST || !must_be_written(item, resource)))
+		return 0;
+	*size = (struct size_change){.container = item->container,
+				     .resource = sized_resource_of((enum sized_resource)resource),
+				     .field = (enum size_field)f,
+				     .has_from = is_open && field->has,
+				     .from_bytes = is_open ? field->now_bytes : 0,
+				     .to_bytes = is_open ? field->proposal.to_bytes : field->now_bytes,
+				     .rule = is_open ? field->proposal.rule : "default",
+				     .reason = is_open ? size_reason(self, item, resource, f)
+						       : "the default, written beside a new limit"};
+	self->ret->n_sizes++;
+	return size->reason ? 0 : -ENOMEM;
+}
+
 static int list_sizes(const struct deciding *self)
 {
 	struct decision *ret = self->ret;
+	int r = 0;
 
 	ret->sizes = arena_array(self->arena, self->n_items * SIZED_COUNT_ * 2 + 1, sizeof(*ret->sizes));
 	if (!ret->sizes)
 		return -ENOMEM;
-	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2; i++) {
-		const struct sized *item = &self->items[i / 4];
-		int resource = (int)(i / 2 % 2), f = (int)(i % 2);
-		const struct field *field = &item->fields[resource][f];
-
-		if (field->proposal.gate != GATE_OPEN)
-			continue;
-		ret->sizes[ret->n_sizes] = (struct size_change){
-			.container = item->container,
-			.resource = sized_resource_of((enum sized_resource)resource),
-			.field = (enum size_field)f,
-			.has_from = field->has,
-			.from_bytes = field->now_bytes,
-			.to_bytes = field->proposal.to_bytes,
-			.rule = field->proposal.rule,
-			.reason = size_reason(self, item, resource, f)};
-		if (!ret->sizes[ret->n_sizes++].reason)
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2 && !r; i++)
+		r = list_size(self, &self->items[i / 4], (int)(i / 2 % 2), (int)(i % 2));
+	return r;
 }
 
 int size_fit(struct deciding *self)
 {
+	int r;
+
 	for (size_t i = 0; i < self->n_items; i++) {
 		fit_memory(self, &self->items[i]);
 		fit_ephemeral(self, &self->items[i]);
 		carry_out(&self->items[i]);
 	}
-	fit_critical(self);
-	return list_sizes(self);
+	size_limits(self);
+	r = fit_critical(self);
+	return r ? r : list_sizes(self);
 }

@@ -70,20 +70,79 @@ static int put_object(struct snapshot_builder *builder, struct json_object *item
 	return r ? r : snapshot_builder_put(builder, profile);
 }
 
-/* case.json: {"namespace": {"mode": "observe", "ignored": true}}: facts that only a cluster has. */
-static int put_namespace(const struct golden_case *self, struct snapshot_builder *builder)
+/* The facts of case.json, which only a cluster has. */
+static int put_limits(struct golden_case *self, struct json_object *facts, struct snapshot_builder *builder,
+		      struct err *err)
+{
+	struct json_object *ranges = json_member(facts, "limitRanges"), *quotas = json_member(facts, "resourceQuotas");
+	struct k8s_limit_range range;
+	struct k8s_quota quota;
+	int r = 0;
+
+	for (size_t i = 0; !r && ranges && i < json_object_array_length(ranges); i++) {
+		r = k8s_limit_range_decode(json_object_array_get_idx(ranges, i), &self->arena, &range, err);
+		if (!r)
+			r = snapshot_builder_put_limit_range(builder, &range);
+	}
+	for (size_t i = 0; !r && quotas && i < json_object_array_length(quotas); i++) {
+		r = k8s_quota_decode(json_object_array_get_idx(quotas, i), &self->arena, &quota, err);
+		if (!r)
+			r = snapshot_builder_put_quota(builder, &quota);
+	}
+	return r;
+}
+
+static int put_namespace(struct golden_case *self, struct snapshot_builder *builder, struct err *err)
 {
 	struct json_object *facts = json_member(self->facts, "namespace");
 	struct json_object *metadata = json_member(self->object, "metadata");
+	int r;
 
 	if (!facts)
 		return 0;
-	return snapshot_builder_put_namespace(
-		builder, &(struct namespace_facts){
-				 .name = json_object_get_string(json_member(metadata, "namespace")),
-				 .mode = json_object_get_string(json_member(facts, "mode")),
-				 .is_ignored = json_object_get_boolean(json_member(facts, "ignored")),
-			 });
+	r = snapshot_builder_put_namespace(builder,
+					   &(struct namespace_facts){
+						   .name = json_object_get_string(json_member(metadata, "namespace")),
+						   .mode = json_object_get_string(json_member(facts, "mode")),
+						   .is_ignored = json_object_get_boolean(json_member(facts, "ignored")),
+					   });
+	return r ? r : put_limits(self, facts, builder, err);
+}
+
+static void read_held(struct json_object *held, struct owner_facts *ret)
+{
+	static const char *const maps[K8S_QUOTA_FIELDS_] = {"requests", "limits"};
+
+	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++) {
+			struct json_object *value = json_member(json_member(held, maps[f]), k8s_resource_names[r]);
+			const char *text = value ? json_object_get_string(value) : "0";
+			struct quantity quantity = {.nano = 0};
+
+			if (!quantity_parse(text, strlen(text), &quantity, NULL))
+				ret->held[f][r] = r == K8S_CPU ? quantity_milli_value(&quantity)
+							       : quantity_value(&quantity);
+		}
+}
+
+static int put_owners(const struct golden_case *self, struct snapshot_builder *builder)
+{
+	struct json_object *owners = json_member(self->facts, "owners");
+	int r = 0;
+
+	for (size_t i = 0; !r && owners && i < json_object_array_length(owners); i++) {
+		struct json_object *owner = json_object_array_get_idx(owners, i);
+		struct owner_facts facts = {
+			.uid = json_object_get_string(json_member(owner, "uid")),
+			.parent_uid = json_object_get_string(json_member(owner, "parent")),
+			.pods = json_object_get_int64(json_member(owner, "pods")),
+			.held_pods = json_object_get_int64(json_member(owner, "heldPods")),
+		};
+
+		read_held(json_member(owner, "held"), &facts);
+		r = snapshot_builder_put_owner(builder, &facts);
+	}
+	return r;
 }
 
 static int load_snapshot(struct golden_case *self)
@@ -99,13 +158,15 @@ static int load_snapshot(struct golden_case *self)
 	for (size_t i = 0; !r && i < self->config->n_node_shapes; i++)
 		r = snapshot_builder_put_shape(builder, &self->config->node_shapes[i]);
 	if (!r)
-		r = put_namespace(self, builder);
+		r = put_namespace(self, builder, &err);
+	if (!r)
+		r = put_owners(self, builder);
 	if (r)
 		snapshot_builder_free(builder);
 	else
 		self->snapshot = snapshot_builder_finish(builder, (int64_t)NOW_MS * 1000);
 	json_object_put(list);
-	return self->snapshot ? 0 : complain(self, "profiles.json", &err);
+	return self->snapshot ? 0 : complain(self, "profiles.json or case.json", &err);
 }
 
 int golden_load(const char *folder, struct golden_case *ret)
