@@ -95,8 +95,8 @@ static const struct allow affinity = {FIELDS(affinity_fields)};
 	FIELD("containers", container), FIELD("initContainers", container), FIELD("volumes", volume),                  \
 		FIELD("nodeSelector", map_of_leaf), FIELD("affinity", affinity), FIELD("resources", resources),        \
 		FIELD("overhead", map_of_leaf), FIELD("priorityClassName", leaf), FIELD("schedulerName", leaf),        \
-		FIELD("restartPolicy", leaf), FIELD("resourceClaims", only_name),                                      \
-		FIELD("schedulingGates", only_name), FIELD("activeDeadlineSeconds", leaf)
+		FIELD("restartPolicy", leaf), FIELD("resourceClaims", only_name), FIELD("schedulingGates", only_name), \
+		FIELD("activeDeadlineSeconds", leaf)
 static const struct allow_field spec_fields[] = {POD_SPEC_FIELDS};
 static const struct allow spec = {FIELDS(spec_fields)};
 
