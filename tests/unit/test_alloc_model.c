@@ -113,6 +113,9 @@ static int build_snapshot(void *context, struct strbuf *ret)
 {
 	const struct node_shape shape = {.name = "a", .resource = "nvidia.com/gpu", .accelerators = 8};
 	const struct namespace_facts facts = {.name = "ml", .mode = "observe"};
+	const struct k8s_limit_range range = {.namespace_name = "ml", .name = "mem"};
+	const struct k8s_quota quota = {.namespace_name = "ml", .name = "compute"};
+	const struct owner_facts owner = {.uid = "1", .parent_uid = "2"};
 	struct snapshot_builder *builder = snapshot_builder_new(context);
 	struct snapshot *snapshot;
 	int r;
@@ -128,6 +131,16 @@ static int build_snapshot(void *context, struct strbuf *ret)
 		r = snapshot_builder_put_shape(builder, &shape);
 	if (!r)
 		r = snapshot_builder_put_namespace(builder, &facts);
+	if (!r)
+		r = snapshot_builder_put_limit_range(builder, &range);
+	if (!r)
+		r = snapshot_builder_put_quota(builder, &quota);
+	if (!r)
+		r = snapshot_builder_put_owner(builder, &owner);
+	if (!r)
+		r = snapshot_builder_remove_quota(builder, "ml", "none");
+	if (!r)
+		r = snapshot_builder_remove_shape(builder, "none");
 	if (r) {
 		snapshot_builder_free(builder);
 		return r;

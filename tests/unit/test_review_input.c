@@ -51,6 +51,71 @@ static void standard_input_is_a_dash(void **state)
 	assert_non_null(strstr(strbuf_text(&o.out), "stdin:13:"));
 }
 
+#define NAMESPACE_RULES                                                                                                \
+	"apiVersion: v1\nkind: LimitRange\nmetadata: {name: mem}\nspec:\n  limits:\n  - {type: Container, min: "       \
+	"{memory: 128Mi}}\n---\n"
+
+/* With a default request from the LimitRange, the pod is not BestEffort: other words and another patch. */
+static void rules_of_the_namespace_count_wherever_they_stand(void **state)
+{
+	static const char quota[] =
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ResourceQuota\n"
+		"  metadata: {name: q}\n  spec: {scopes: [NotBestEffort], hard: {limits.memory: 1Gi}}\n";
+	CLEANUP(output_release)
+	struct output alone = {0},
+		      before = {0}, behind = {0}, other = {0}, kept = {0}, off = {0};
+
+	(void)state;
+	assert_int_equal(mkdir("rules", 0755), 0);
+	write_text("rules/a.yaml", JOB_PATCH);
+	alone = REVIEW("rules");
+	assert_non_null(strstr(strbuf_text(&alone.out), "QoS class BestEffort"));
+	write_text("rules/b.yaml", NAMESPACE_RULES);
+	behind = REVIEW("rules");
+	assert_int_equal(behind.code, EXIT_FINDINGS);
+	assert_null(strstr(strbuf_text(&behind.out), "QoS class BestEffort"));
+	other = REVIEW("-n", "elsewhere", "rules/a.yaml");
+	assert_non_null(strstr(strbuf_text(&other.out), "QoS class BestEffort"));
+	write_text("both.yaml", NAMESPACE_RULES JOB_PATCH);
+	before = REVIEW("both.yaml");
+	assert_null(strstr(strbuf_text(&before.out), "QoS class BestEffort"));
+	write_text("rules/b.yaml", quota);
+	kept = REVIEW("rules");
+	assert_non_null(strstr(strbuf_text(&kept.out), "quota q: all containers need memory limits"));
+	write_text("rules/b.yaml",
+		   "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {memtamer.io/mode: "
+		   "\"off\"}}\n");
+	off = REVIEW("rules");
+	assert_int_equal(off.code, EXIT_CLEAN);
+}
+
+static void bad_rules_of_a_namespace_are_input_errors(void **state)
+{
+	static const struct {
+		const char *name, *text, *err;
+	} rows[] = {
+		{"no quantity",
+		 "apiVersion: v1\nkind: LimitRange\nspec:\n  limits:\n  - type: Pod\n    max: {memory: much}\n",
+		 "rule.yaml:6:19: spec.limits[0].max.memory: \"much\" is no amount that can be a bound\n"},
+		{"a key with dots", "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    limits.memory: -1\n",
+		 "rule.yaml:5:5: spec.hard.limits.memory: \"-1\" is no amount that can be a bound\n"},
+		{"a label of a wrong type",
+		 "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {memtamer.io/mode: off}}\n",
+		 "rule.yaml:3:29: metadata.labels.memtamer.io/mode: expected string, found boolean\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(output_release) struct output o = {0};
+
+		test_row(rows[i].name);
+		write_text("rule.yaml", rows[i].text);
+		o = REVIEW("rule.yaml");
+		assert_int_equal(o.code, EXIT_USAGE);
+		assert_string_equal(strbuf_text(&o.err), rows[i].err);
+	}
+}
+
 static void one_bad_file_does_not_stop_the_others(void **state)
 {
 	CLEANUP(output_release) struct output o = {0};
@@ -181,6 +246,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folders_are_walked_in_order),
 		cmocka_unit_test(standard_input_is_a_dash),
+		cmocka_unit_test(rules_of_the_namespace_count_wherever_they_stand),
+		cmocka_unit_test(bad_rules_of_a_namespace_are_input_errors),
 		cmocka_unit_test(one_bad_file_does_not_stop_the_others),
 		cmocka_unit_test(bad_inputs_have_a_place_and_words),
 		cmocka_unit_test(large_and_binary_files),

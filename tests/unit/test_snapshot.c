@@ -149,6 +149,111 @@ static void namespaces_and_shapes(void **state)
 	snapshot_unref(next);
 }
 
+static void limits_and_quotas_come_and_go_by_name(void **state)
+{
+	const struct k8s_limit_item item = {.is_pod = true};
+	struct k8s_limit_range b = {.namespace_name = "ml", .name = "b", .items = &item, .n_items = 1};
+	struct k8s_limit_range a = {.namespace_name = "ml", .name = "a"};
+	struct k8s_quota quota = {.namespace_name = "ml", .name = "q", .pods = {.hard = 3}};
+	struct snapshot_builder *builder = start(NULL);
+	struct snapshot *first, *second, *third;
+	const struct namespace_facts *facts;
+
+	(void)state;
+	assert_int_equal(snapshot_builder_put_limit_range(builder, &b), 0);
+	assert_int_equal(
+		snapshot_builder_put_namespace(builder, &(struct namespace_facts){.name = "ml", .mode = "fill"}), 0);
+	assert_int_equal(snapshot_builder_put_limit_range(builder, &a), 0);
+	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
+	first = finish(builder);
+	facts = snapshot_namespace(first, "ml");
+	assert_string_equal(facts->mode, "fill");
+	assert_int_equal(facts->n_limit_ranges, 2);
+	assert_string_equal(facts->limit_ranges[0]->name, "a");
+	assert_true(facts->limit_ranges[1]->items[0].is_pod);
+	assert_int_equal(facts->quotas[0]->pods.hard, 3);
+
+	builder = start(first);
+	quota.pods.hard = 4;
+	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
+	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "a"), 0);
+	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "never-was"), 0);
+	assert_int_equal(snapshot_builder_remove_quota(builder, "other", "q"), 0);
+	second = finish(builder);
+	facts = snapshot_namespace(second, "ml");
+	assert_string_equal(facts->mode, "fill");
+	assert_int_equal(facts->n_limit_ranges, 1);
+	assert_int_equal(facts->n_quotas, 1);
+	assert_int_equal(facts->quotas[0]->pods.hard, 4);
+	assert_null(snapshot_namespace(second, "other"));
+	assert_int_equal(snapshot_namespace(first, "ml")->quotas[0]->pods.hard, 3);
+
+	builder = start(second);
+	assert_int_equal(snapshot_builder_remove_quota(builder, "ml", "q"), 0);
+	assert_int_equal(snapshot_namespace(second, "ml")->n_quotas, 1);
+	assert_int_equal(snapshot_builder_remove_namespace(builder, "ml"), 0);
+	third = finish(builder);
+	assert_null(snapshot_namespace(third, "ml"));
+	snapshot_unref(second);
+	snapshot_unref(first);
+	snapshot_unref(third);
+}
+
+static void root_owners_are_found_over_their_children(void **state)
+{
+	struct snapshot_builder *builder = start(NULL);
+	struct snapshot *snapshot, *next;
+
+	(void)state;
+	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "root", .pods = 8}), 0);
+	assert_int_equal(snapshot_builder_put_owner(
+				 builder, &(struct owner_facts){.uid = "job", .parent_uid = "root", .pods = 2}),
+			 0);
+	assert_int_equal(
+		snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "lost", .parent_uid = "gone"}), 0);
+	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "x", .parent_uid = "y"}), 0);
+	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "y", .parent_uid = "x"}), 0);
+	snapshot = finish(builder);
+	assert_int_equal(snapshot_root_owner(snapshot, "job")->pods, 8);
+	assert_int_equal(snapshot_root_owner(snapshot, "root")->pods, 8);
+	assert_null(snapshot_root_owner(snapshot, "lost"));
+	assert_null(snapshot_root_owner(snapshot, "x")); /* a ring has no root */
+	assert_null(snapshot_root_owner(snapshot, ""));
+	builder = start(snapshot);
+	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "root", .pods = 9}), 0);
+	assert_int_equal(snapshot_builder_remove_owner(builder, "job"), 0);
+	assert_int_equal(snapshot_builder_remove_owner(builder, "never-was"), 0);
+	next = finish(builder);
+	assert_null(snapshot_root_owner(next, "job"));
+	assert_int_equal(snapshot_root_owner(next, "root")->pods, 9);
+	assert_int_equal(snapshot_root_owner(snapshot, "job")->pods, 8);
+	snapshot_unref(snapshot);
+	snapshot_unref(next);
+}
+
+static void shapes_go(void **state)
+{
+	struct snapshot_builder *builder = start(NULL);
+	struct node_shape shape = {.name = "a"}, other = {.name = "b"};
+	struct snapshot *snapshot, *next;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(snapshot_builder_put_shape(builder, &shape), 0);
+	assert_int_equal(snapshot_builder_put_shape(builder, &other), 0);
+	snapshot = finish(builder);
+	builder = start(snapshot);
+	assert_int_equal(snapshot_builder_remove_shape(builder, "a"), 0);
+	assert_int_equal(snapshot_builder_remove_shape(builder, "never-was"), 0);
+	next = finish(builder);
+	assert_string_equal(snapshot_node_shapes(next, &n)->name, "b");
+	assert_int_equal(n, 1);
+	snapshot_node_shapes(snapshot, &n);
+	assert_int_equal(n, 2);
+	snapshot_unref(snapshot);
+	snapshot_unref(next);
+}
+
 static void empty_snapshot_answers(void **state)
 {
 	struct snapshot *snapshot = finish(start(NULL));
@@ -383,6 +488,9 @@ int main(void)
 		cmocka_unit_test(lookups_need_every_part),
 		cmocka_unit_test(later_profile_wins_a_shared_key),
 		cmocka_unit_test(namespaces_and_shapes),
+		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
+		cmocka_unit_test(root_owners_are_found_over_their_children),
+		cmocka_unit_test(shapes_go),
 		cmocka_unit_test(empty_snapshot_answers),
 		cmocka_unit_test(random_updates_match_a_model),
 		cmocka_unit_test(readers_and_a_writer),
