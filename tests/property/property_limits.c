@@ -55,7 +55,10 @@ static struct json_object *copy_of(struct json_object *object)
 
 static int64_t random_amount(struct random_state *random)
 {
-	return ((int64_t)MIB << random_below(random, 19)) + (int64_t)random_below(random, 2) * 12345;
+	/* One after the other: the order inside an expression is the compiler's. */
+	int64_t bytes = (int64_t)MIB << random_below(random, 19);
+
+	return bytes + (int64_t)random_below(random, 2) * 12345;
 }
 
 static int by_value(const void *a, const void *b)
@@ -92,8 +95,8 @@ static void random_item(struct random_state *random, bool is_pod, struct strbuf 
 		add_bound(ret, "defaultRequest", resource, sizes[0]);
 	}
 	if (random_chance(random, 30))
-		strbuf_addf(ret, ",\"maxLimitRequestRatio\":{\"%s\":\"%lld.%lld\"}", resource,
-			    (long long)random_below(random, 8) + 1, (long long)random_below(random, 10));
+		strbuf_addf(ret, ",\"maxLimitRequestRatio\":{\"%s\":\"%lldm\"}", resource,
+			    (long long)random_below(random, 80) * 100 + 1000);
 	strbuf_adds(ret, "}");
 }
 
@@ -384,5 +387,5 @@ int main(int argc, char **argv)
 	       (unsigned long long)count, (unsigned long long)outcomes[PATCHED],
 	       (unsigned long long)outcomes[WOULD_HAVE_BEEN_REFUSED], (long long)failures);
 	/* Namespaces that refuse nothing would prove nothing. */
-	return failures || outcomes[WOULD_HAVE_BEEN_REFUSED] * 20 < count || outcomes[PATCHED] * 10 < count;
+	return failures || outcomes[WOULD_HAVE_BEEN_REFUSED] * 40 < count || outcomes[PATCHED] * 10 < count;
 }

@@ -62,8 +62,7 @@ static void rules_of_the_namespace_count_wherever_they_stand(void **state)
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ResourceQuota\n"
 		"  metadata: {name: q}\n  spec: {scopes: [NotBestEffort], hard: {limits.memory: 1Gi}}\n";
 	CLEANUP(output_release)
-	struct output alone = {0},
-		      before = {0}, behind = {0}, other = {0}, kept = {0}, off = {0};
+	struct output alone = {0}, before = {0}, behind = {0}, other = {0}, kept = {0}, off = {0};
 
 	(void)state;
 	assert_int_equal(mkdir("rules", 0755), 0);
