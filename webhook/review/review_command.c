@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/timefmt.h"
 #include "config/config.h"
+#include "review/namespaces.h"
 #include "review/review_internal.h"
 #include "store/store.h"
 
@@ -67,12 +68,45 @@ static int fill_snapshot(struct review *review, const struct cli_args *args, con
 	return r;
 }
 
+struct collection {
+	struct review *review;
+	struct snapshot_builder *builder;
+};
+
+static int collect_file(void *context, const struct manifest *manifest)
+{
+	struct collection *self = context;
+
+	return namespaces_collect(self->review, manifest, self->builder);
+}
+
+/* The review itself comes by the same places, and says what is wrong with them. */
+static void pass_over(void *context, const struct err *err)
+{
+	(void)context;
+	(void)err;
+}
+
+static int collect_namespaces(struct review *review, const struct cli_args *args, struct snapshot_builder *builder,
+			      struct err *err)
+{
+	struct collection collection = {.review = review, .builder = builder};
+	const struct manifest_visitor visitor = {.context = &collection, .file = collect_file, .error = pass_over};
+
+	for (size_t i = 0; i < args->n_operands; i++)
+		if (manifests_visit(args->operands[i], &visitor))
+			return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 static int load_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
 			 struct err *err)
 {
 	struct snapshot_builder *builder = snapshot_builder_new(NULL);
 	int r = builder ? fill_snapshot(review, args, config, builder, err) : err_set(err, -ENOMEM, "out of memory");
 
+	if (!r)
+		r = collect_namespaces(review, args, builder, err);
 	if (r) {
 		snapshot_builder_free(builder);
 		return r;
@@ -152,6 +186,7 @@ static void review_release(struct review *self)
 	self->snapshot = snapshot_unref(self->snapshot);
 	vec_release(&self->findings);
 	vec_release(&self->errors);
+	strbuf_release(&self->input);
 	arena_release(&self->arena);
 }
 
@@ -161,6 +196,7 @@ static int review_run(const struct cli_args *args)
 	CLEANUP(review_release)
 	struct review review = {
 		.arena = ARENA_INIT(REVIEW_ARENA_BYTES),
+		.input = STRBUF_INIT(LIMIT_MANIFEST_BYTES),
 		.default_namespace = cli_get(args, "namespace"),
 		.now_ms = time_now_ms(),
 		.wants_yaml = streq(cli_get(args, "output"), "yaml"),
@@ -196,7 +232,9 @@ const struct cli_command review_command = {
 		"of any known "
 		"kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json files below it. "
 		"Says for "
-		"each finding where it is and what would be set. Other objects are passed over.",
+		"each finding where it is and what would be set. Namespace, LimitRange and ResourceQuota objects among "
+		"them "
+		"count for the pods of their namespace, wherever they stand. Other objects are passed over.",
 	.options = options,
 	.run = review_run,
 };

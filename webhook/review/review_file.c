@@ -342,14 +342,34 @@ static int review_document(struct review *self, const struct manifest *manifest,
 	return r;
 }
 
+int review_read(struct review *self, const char *path, struct strbuf *ret, struct err *err)
+{
+	int r = 0;
+
+	if (!streq(path, "-"))
+		return io_read_file(path, ret, err);
+	if (!self->has_input)
+		r = io_read_file(path, &self->input, err);
+	if (r)
+		return r;
+	self->has_input = true;
+	r = strbuf_add(ret, strbuf_text(&self->input), self->input.len);
+	return r ? err_set(err, r, "cannot keep standard input") : 0;
+}
+
+const char *review_file_name(struct review *self, const struct manifest *manifest)
+{
+	return review_clean(&self->arena, streq(manifest->path, "-") ? "stdin" : manifest->path);
+}
+
 int review_file(struct review *self, const struct manifest *manifest)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(TREE_BYTES);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_MANIFEST_BYTES);
 	struct yaml_documents documents = {0};
 	struct err err = ERR_INIT;
-	const char *file = review_clean(&self->arena, streq(manifest->path, "-") ? "stdin" : manifest->path);
-	int r = io_read_file(manifest->path, &text, &err);
+	const char *file = review_file_name(self, manifest);
+	int r = review_read(self, manifest->path, &text, &err);
 
 	if (!file)
 		return -ENOMEM;

@@ -35,6 +35,10 @@ struct review {
 	int64_t now_ms;
 	bool wants_yaml; /* print manifests instead of findings */
 
+	/* Standard input, which can be read but once. */
+	struct strbuf input;
+	bool has_input;
+
 	/* What was found. */
 	struct arena arena;
 	VEC(struct review_finding) findings;
@@ -48,6 +52,10 @@ struct review {
 
 /** Review one file; what goes wrong with it is reported and counted. @return 0 or -ENOMEM. */
 int review_file(struct review *self, const struct manifest *manifest) ATTR_NODISCARD;
+/** The text of a file into an empty `ret`; standard input ("-") as often as wanted. As io_read_file. */
+int review_read(struct review *self, const char *path, struct strbuf *ret, struct err *err) ATTR_NODISCARD;
+/** How the file is called in findings and errors; NULL when memory is out. */
+const char *review_file_name(struct review *self, const struct manifest *manifest);
 /** Print an error to standard error and keep it. */
 void review_report(struct review *self, const struct err *err);
 
