@@ -155,6 +155,22 @@ class Review(Case):
         for name in ("one.yaml", "two.yml", "three.json"):
             self.assertIn(name, done.stdout)
 
+    def test_limit_range_beside_the_job(self):
+        """The API server would default the container's limit to the maximum: then none is missing."""
+        def checks(*files):
+            done = self.review("-n", "ml", "-o", "json", *files)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            return {finding["check"] for finding in json.loads(done.stdout)}
+
+        rules = self.write("rules.yaml", "apiVersion: v1\nkind: LimitRange\nmetadata: {name: small, namespace: ml}\n"
+                           "spec:\n  limits:\n  - type: Container\n    max: {memory: 32Gi}\n")
+        elsewhere = self.write("elsewhere.yaml", "apiVersion: v1\nkind: LimitRange\n"
+                               "metadata: {name: small, namespace: other}\n"
+                               "spec:\n  limits:\n  - type: Container\n    max: {memory: 32Gi}\n")
+        self.assertIn("memory-limit-missing", checks(self.job))
+        self.assertIn("memory-limit-missing", checks(self.job, elsewhere))
+        self.assertNotIn("memory-limit-missing", checks(self.job, rules))
+
     def test_json(self):
         done = self.review("-o", "json", self.job)
         self.assertEqual(done.returncode, 1, done.stderr)
