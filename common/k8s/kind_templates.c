@@ -382,7 +382,7 @@ static int walk_path(struct walk *walk, const struct place *at, const char *path
 	size_t n = strcspn(path, ".");
 	const char *rest = path + n + (path[n] == '.');
 
-	if (at->object->type != DOC_OBJECT)
+	if (!at->object || at->object->type != DOC_OBJECT)
 		return 0;
 	if (!*path)
 		return walk_end(walk, at);

@@ -176,7 +176,7 @@ static int load_cluster(struct kubeconfig_loader *self, struct kubeconfig_node c
 
 static int load_from_files(struct kubeconfig_loader *self, const char *wanted_context)
 {
-	struct kubeconfig_node from, context, cluster = {0}, user = {0};
+	struct kubeconfig_node from = {0}, context = {0}, cluster = {0}, user = {0};
 	const char *cluster_name = NULL, *user_name = NULL;
 	int r = choose_context(self, wanted_context, &from);
 

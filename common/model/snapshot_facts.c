@@ -118,6 +118,7 @@ static size_t place_of_range(const struct namespace_facts *facts, const char *na
 {
 	size_t at = 0;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): items below n are set */
 	while (at < facts->n_limit_ranges && strcmp(facts->limit_ranges[at]->name, name) < 0)
 		at++;
 	return at;
@@ -127,6 +128,7 @@ static size_t place_of_quota(const struct namespace_facts *facts, const char *na
 {
 	size_t at = 0;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): items below n are set */
 	while (at < facts->n_quotas && strcmp(facts->quotas[at]->name, name) < 0)
 		at++;
 	return at;

@@ -259,7 +259,7 @@ static void missing_file_is_an_empty_store(void **state)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1000);
-	struct snapshot *snapshot;
+	struct snapshot *snapshot = NULL;
 	struct found found = {0};
 	struct err err = ERR_INIT;
 	struct place place;
