@@ -51,8 +51,7 @@ int io_write_all(int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-/* fsync the folder that holds `path`: a rename is durable only then. */
-static int io_sync_folder_of(const char *path)
+int io_sync_folder_of(const char *path)
 {
 	CLEANUP(closep) int fd = -1;
 	char copy[PATH_MAX];

@@ -13,3 +13,5 @@ int io_write_file_atomic(const char *path, const char *bytes, size_t n, unsigned
 			 struct err *err) ATTR_NODISCARD;
 /** write(2) until all is written. 0 or -errno. */
 int io_write_all(int fd, const char *bytes, size_t n) ATTR_NODISCARD;
+/** fsync the folder that holds `path`: a rename is durable only then. 0 or -errno. */
+int io_sync_folder_of(const char *path) ATTR_NODISCARD;

@@ -3,13 +3,13 @@
  * old file; the new file is complete and on disk before it takes the old one's name. */
 #include "store/store_internal.h"
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/vec.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -227,16 +227,6 @@ static int write_list(const void *context, FILE *out)
 	return r;
 }
 
-static int sync_folder(const char *path)
-{
-	CLEANUP(closep) int fd = -1;
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof(copy), "%s", path);
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 || fsync(fd) ? -errno : 0;
-}
-
 /* The only writer holds the lock, so the temporary file may have a fixed name: what a killed writer left behind is
  * overwritten by the next one and does not pile up. */
 static FILE *open_temporary(const char *temporary)
@@ -284,7 +274,7 @@ int store_write_atomic(struct store *self, const char *path, int (*fill)(const v
 	if (r)
 		unlink(temporary);
 	else
-		r = sync_folder(path);
+		r = io_sync_folder_of(path);
 	return r ? err_set_at(err, r, path, 0, 0, "cannot write: %s", strerror(-r)) : 0;
 }
 
