@@ -181,6 +181,8 @@ command_of()
 			--kubelet-client-certificate "$conf/apiserver-kubelet-client.crt"
 			--kubelet-client-key "$conf/apiserver-kubelet-client.key"
 			--kubelet-certificate-authority "$conf/ca.crt")
+		[ ! -e "$conf/audit.yaml" ] ||
+			command+=(--audit-policy-file "$conf/audit.yaml" --audit-log-path "$dir/logs/audit.log")
 		;;
 	containerd)
 		command=(containerd --config "$conf/containerd.toml")
@@ -212,7 +214,7 @@ command_of()
 		;;
 	prometheus)
 		command=(prometheus --config.file "$conf/prometheus.yml" --storage.tsdb.path "$dir/prometheus"
-			--web.listen-address 127.0.0.1:9090 --web.enable-lifecycle)
+			--web.listen-address 0.0.0.0:9090 --web.enable-lifecycle)
 		;;
 	esac
 }
