@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The front door. The work is done by CMake and by the scripts named here, which need only bash, git and apt.
-.PHONY: demo test check bench format build clean
+.PHONY: demo cluster loop cluster-down test check bench format build clean
 
 build:
 	cmake --preset dev && cmake --build --preset dev
 demo:
 	demo/run
+cluster:
+	demo/cluster
+loop:
+	demo/loop
+cluster-down:
+	demo/cluster --down
 test:
 	tests/run
 check:

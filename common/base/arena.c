@@ -40,6 +40,7 @@ void arena_release(struct arena *self)
 	self->chunks = NULL;
 	self->used_bytes = 0;
 	self->has_failed = false;
+	self->is_full = false;
 }
 
 void arena_reset(struct arena *self)
@@ -77,12 +78,12 @@ static void *arena_take(struct arena *self, size_t bytes)
 	struct arena_chunk *chunk = self->chunks;
 	void *item;
 
-	if (bytes > SIZE_MAX / 2)
-		return NULL;
-	if (!ARENA_PER_ITEM)
+	if (bytes <= SIZE_MAX / 2 && !ARENA_PER_ITEM)
 		bytes = (bytes + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
-	if (bytes > self->max_bytes - self->used_bytes)
+	if (bytes > SIZE_MAX / 2 || bytes > self->max_bytes - self->used_bytes) {
+		self->is_full = true;
 		return NULL;
+	}
 	if (ARENA_PER_ITEM || !chunk || chunk->size - chunk->used < bytes)
 		chunk = arena_chunk_add(self, bytes);
 	if (!chunk)

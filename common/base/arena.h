@@ -11,6 +11,7 @@ struct arena {
 	size_t used_bytes; /* handed out so far */
 	size_t max_bytes;  /* cap; an allocation beyond it fails */
 	bool has_failed;   /* one failed since arena_reset: text made of other texts may lack a part */
+	bool is_full;	   /* the cap, not lack of memory, made one fail since arena_reset */
 };
 
 #define ARENA_INIT(limit)                                                                                              \

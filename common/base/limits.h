@@ -10,11 +10,12 @@
 /* Admission. The API server takes objects of 3 MiB; a review holds object and oldObject (controller-runtime's 7 MiB).
  */
 #define LIMIT_REVIEW_BYTES	  (7 * MIB)
-#define LIMIT_REVIEWS_TOTAL_BYTES (32 * MIB) /* all connections together; beyond that 503 */
-#define LIMIT_REVIEW_DEPTH	  64	     /* a pod with managedFields is 18 deep */
-#define LIMIT_REVIEW_TOKENS	  1000000    /* `{`, `[` and `,` of a body: bounds the work of a scan */
-#define LIMIT_PROJECTED_TOKENS	  65536	     /* values that are kept of a document */
-#define LIMIT_POD_CONTAINERS	  128	     /* containers and init containers of a pod that we size */
+#define LIMIT_PROBE_BYTES	  (256 * KIB) /* a review of a ConfigMap of ours, managedFields and all */
+#define LIMIT_REVIEWS_TOTAL_BYTES (32 * MIB)  /* all connections together; beyond that 503 */
+#define LIMIT_REVIEW_DEPTH	  64	      /* a pod with managedFields is 18 deep */
+#define LIMIT_REVIEW_TOKENS	  1000000     /* `{`, `[` and `,` of a body: bounds the work of a scan */
+#define LIMIT_PROJECTED_TOKENS	  65536	      /* values that are kept of a document */
+#define LIMIT_POD_CONTAINERS	  128	      /* containers and init containers of a pod that we size */
 #define LIMIT_PATCH_OPS		  1024
 #define LIMIT_RESPONSE_BYTES	  (256 * KIB)
 #define LIMIT_WARNINGS		  10
@@ -23,6 +24,7 @@
 /* Files. */
 #define LIMIT_CONFIG_BYTES	 (256 * KIB)
 #define LIMIT_CREDENTIAL_BYTES	 (256 * KIB) /* certificates, keys, tokens */
+#define LIMIT_CA_BUNDLE_CERTS	 32	     /* certificates of one bundle or chain */
 #define LIMIT_MANIFEST_BYTES	 (16 * MIB)
 #define LIMIT_MANIFEST_DOCUMENTS 10000
 #define LIMIT_YAML_DEPTH	 48 /* libyaml 0.2.5 is quadratic in depth: stop early */
@@ -63,6 +65,11 @@
 #define LIMIT_KUBE_OBJECT_TOKENS  200000     /* `{`, `[` and `,` of an object: json-c needs 260 bytes for each */
 #define LIMIT_KUBE_ENVELOPE_BYTES (64 * KIB) /* of a list without its items */
 #define LIMIT_KUBE_PLUGIN_BYTES	  (1 * MIB)  /* answer of a credential plugin */
+#define LIMIT_QUOTA_NAMESPACES	  256	     /* of which pods are watched: a connection each */
+#define LIMIT_POD_OWNERS	  100000     /* owners of pods whose owners are remembered */
 #define LIMIT_KUBE_NOTE_BYTES	  1024	     /* message of an event; the API server refuses more */
+#define LIMIT_RESIZE_ASKS	  1024	     /* containers that wait for a resize */
+
+#define LIMIT_STATUS_BYTES (64 * KIB) /* what is said of the last cycle */
 
 #define LIMIT_LOG_LINE_BYTES (8 * KIB)

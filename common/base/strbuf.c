@@ -125,6 +125,12 @@ static int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 	return strbuf_add(self, bytes + start, n - start);
 }
 
+int strbuf_add_json_text(struct strbuf *self, const char *text)
+{
+	strbuf_add_json(self, text, strlen(text));
+	return self->status;
+}
+
 int strbuf_add_json_string(struct strbuf *self, const char *text)
 {
 	if (!text)

@@ -30,6 +30,8 @@ int strbuf_addc(struct strbuf *self, char c);
 int strbuf_addf(struct strbuf *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /** Append a quoted JSON string: escapes `"`, `\`, control characters; other bytes as they are. NULL becomes `null`. */
 int strbuf_add_json_string(struct strbuf *self, const char *text);
+/** The same without the quotes. */
+int strbuf_add_json_text(struct strbuf *self, const char *text);
 /** The text (never NULL: "" when empty or failed). Borrowed until the next append. */
 const char *strbuf_text(const struct strbuf *self);
 /** Give the text away (heap, caller frees with free); NULL when the buffer failed or memory is out. */

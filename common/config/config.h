@@ -18,6 +18,12 @@ struct store_config {
 	const char *path; /* file: the List; relative to the config file's folder */
 };
 
+/** The cluster: used with STORE_KUBE only. */
+struct kubernetes_config {
+	const char *kubeconfig; /* NULL: looked for as kubeconfig.h says */
+	const char *context;	/* NULL: the current one */
+};
+
 struct http_header {
 	const char *name, *value;
 };
@@ -38,21 +44,37 @@ struct prometheus_config {
 };
 
 struct webhook_config {
-	const char *listen;		  /* "127.0.0.1:8443", "[::]:8443" */
-	const char *cert_file, *key_file; /* NULL: memtamer makes its own */
-	const char *client_ca_file;	  /* NULL: no client certificates */
-	const char *client_name;	  /* CN or SAN the client must have; NULL: any of that CA */
-	const char *const *server_names;  /* SANs of the own certificate; NULL-terminated */
-	int64_t threads;		  /* server threads; 2 */
-	int64_t connections;		  /* 1024 */
-	int64_t idle_timeout_ms;	  /* 120 s; above the API server's 90 s */
-	int64_t request_timeout_ms;	  /* 10 s for head, body and answer */
-	int64_t drain_ms;		  /* lame-duck time after SIGTERM; 5 s */
+	const char *listen;			  /* "127.0.0.1:8443", "[::]:8443" */
+	const char *cert_file, *key_file;	  /* NULL: memtamer makes its own */
+	const char *client_ca_file;		  /* NULL: no client certificates */
+	const char *client_name;		  /* CN or SAN the client must have; NULL: any of that CA */
+	const char *const *server_names;	  /* SANs of the own certificate; NULL-terminated */
+	int64_t threads;			  /* server threads; 2 */
+	int64_t connections;			  /* 1024 */
+	int64_t idle_timeout_ms;		  /* 120 s; above the API server's 90 s */
+	int64_t request_timeout_ms;		  /* 10 s for head, body and answer */
+	int64_t drain_ms;			  /* lame-duck time after SIGTERM; 5 s */
+	const char *tls_secret;			  /* shared by all replicas; NULL: a CA for each process */
+	int64_t cert_lifetime_ms, ca_lifetime_ms; /* in that Secret; 30 d, 365 d */
+	const char *mutating_configuration;	  /* a0-memtamer; NULL: none */
+	const char *validating_configuration;	  /* memtamer-workloads; NULL: none */
 };
 
 struct recommender_config {
 	int64_t interval_ms;	       /* between cycles; 5 min */
 	const char *const *namespaces; /* only these; NULL-terminated, empty: all but the excluded */
+	const char *listen;	       /* /metrics, /healthz, /readyz; NULL: none */
+	const char *lease;	       /* leader election; NULL: none */
+	int64_t keep_ms;	       /* objects of workloads not seen for so long are deleted; 180 d */
+	int64_t probe_ms;	       /* between two dry runs through the webhook; 0: none; 1 min */
+	bool pods;		       /* watch pods, too; true */
+};
+
+/** When a bad outcome at a size that memtamer chose counts as harm. */
+struct harm_config {
+	int64_t pending_after_ms;   /* waited so long for memory; 10 min */
+	int32_t slower_by_permille; /* took so much longer, or was so much less active, than any run at its own size;
+				       250 */
 };
 
 struct log_config {
@@ -64,9 +86,11 @@ struct config {
 	const char *file; /* where it came from; "(defaults)" without one */
 	struct policy policy;
 	struct store_config store;
+	struct kubernetes_config kubernetes;
 	struct prometheus_config prometheus;
 	struct webhook_config webhook;
 	struct recommender_config recommender;
+	struct harm_config harm;
 	struct log_config log;
 	const struct node_shape *node_shapes;
 	size_t n_node_shapes;

@@ -264,6 +264,8 @@ static int decode_listen(const struct config_loader *loader, const struct config
 	bool is_bracketed = n_address >= 2 && text[0] == '[' && text[n_address - 1] == ']';
 	int64_t port;
 
+	if (!*text && !*key->fallback) /* one that need not be there */
+		return take_text(loader, key, node, config_field(&loader->own->public, key));
 	if (!colon || config_parse_integer(colon + 1, strlen(colon + 1), &port) || port < 0 || port > 65535)
 		return config_fail(loader, node, key->path, "\"%.60s\" is no address:port", node->text);
 	if (!is_bracketed && (memchr(text, ':', n_address) || strpbrk(text, "[] /")))

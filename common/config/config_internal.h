@@ -36,7 +36,7 @@ struct config_key {
 	const char *help;     /* one sentence */
 };
 
-#define CONFIG_KEYS 64 /* room for origins */
+#define CONFIG_KEYS 96 /* room for origins */
 
 /** The keys, in the order of the docs and of --print-config. */
 const struct config_key *config_keys(size_t *ret_n);

@@ -17,11 +17,22 @@ static const struct config_key keys[] = {
 	 "is proven too small, `enforce` also lowers what is proven too large. Quote \"off\" where the file is made by "
 	 "a "
 	 "template."},
+	{"templates", CONFIG_ENUM, AT(policy.templates), "warn", 0, 0, "warn|patch",
+	 "Objects that make pods (Job, JobSet, PyTorchJob, RayCluster ...): `warn` only says what is found in their "
+	 "pod "
+	 "templates, and the pods are sized; `patch` sizes the templates when the object is created, so that a queue "
+	 "(Kueue, Volcano) counts what will run and Ray starts with its final limit."},
 
 	{"store.kind", CONFIG_ENUM, AT(store.kind), "file", 0, 0, "file|kube",
 	 "Where profiles and histories live: one file, or objects of the cluster."},
 	{"store.path", CONFIG_FILE, AT(store.path), "profiles.json", 0, 0, NULL,
 	 "The file of kind `file`, relative to the folder of this configuration."},
+
+	{"kubernetes.kubeconfig", CONFIG_FILE, AT(kubernetes.kubeconfig), "", 0, 0, NULL,
+	 "Kubeconfig of the cluster, for `store.kind: kube` and what goes with it; empty: $KUBECONFIG, ~/.kube/config, "
+	 "else the service account of the pod that the program runs in."},
+	{"kubernetes.context", CONFIG_STRING, AT(kubernetes.context), "", 0, 0, NULL,
+	 "Context of the kubeconfig; empty: its current one."},
 
 	{"prometheus.url", CONFIG_URL, AT(prometheus.url), "http://127.0.0.1:9090", 0, 0, NULL,
 	 "Base URL of Prometheus or of anything with its query API, with a path prefix if there is one."},
@@ -49,7 +60,7 @@ static const struct config_key keys[] = {
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
 	 "Longest time of one cycle."},
 	{"prometheus.step", CONFIG_DURATION, AT(prometheus.step_ms), "0s", 0, TIME_HOUR_MS, NULL,
-	 "Scrape interval of the container metrics; 0s: measured."},
+	 "Scrape interval of the container metrics; 0s: measured. Where it differs between pods, set the longest."},
 	{"prometheus.history", CONFIG_DURATION, AT(prometheus.history_ms), "14d", TIME_HOUR_MS, 400 * TIME_DAY_MS, NULL,
 	 "How far back the first cycle looks."},
 	{"prometheus.concurrency", CONFIG_INTEGER, AT(prometheus.concurrency), "4", 1, 64, NULL,
@@ -59,6 +70,29 @@ static const struct config_key keys[] = {
 	 "Time between the starts of two cycles."},
 	{"recommender.namespaces", CONFIG_LIST, AT(recommender.namespaces), "", 0, 0, NULL,
 	 "Learn from these namespaces only; empty: from all that are not excluded."},
+	{"recommender.listen", CONFIG_LISTEN, AT(recommender.listen), "", 0, 0, NULL,
+	 "Address and port for `/metrics`, `/healthz` and `/readyz` of `run`, plain HTTP; empty: none."},
+	{"recommender.lease", CONFIG_STRING, AT(recommender.lease), "memtamer-recommender", 0, 0, NULL,
+	 "With `store.kind: kube`: the Lease in memtamer's namespace by which one recommender of several leads; empty: "
+	 "no election, when there is never more than one."},
+	{"recommender.keep", CONFIG_DURATION, AT(recommender.keep_ms), "180d", TIME_HOUR_MS, 3650 * TIME_DAY_MS, NULL,
+	 "With `store.kind: kube`: profiles and histories of workloads that have not run for so long are deleted; "
+	 "those "
+	 "with a pin, or other words of a person, never."},
+	{"recommender.probe", CONFIG_DURATION, AT(recommender.probe_ms), "1m", 0, TIME_DAY_MS, NULL,
+	 "With `store.kind: kube`: how often the leader asks the API server for a dry run that must reach the webhook "
+	 "(memtamer_webhook_reachable); 0s: never."},
+	{"recommender.resize", CONFIG_ENUM, AT(policy.resize), "off", 0, 0, "off|onOOM|beforeOOM",
+	 "With `store.kind: kube` and Kubernetes 1.33 or newer: may the memory of pods that run be raised in place? "
+	 "`onOOM` "
+	 "raises the limit of a container that was OOM-killed and restarts in its pod (`restartPolicy: OnFailure`), "
+	 "`beforeOOM` also that of one that will soon reach it. Only in mode `raise` and above; a pod's annotation "
+	 "memtamer.io/resize with the same words can only narrow it. Quote \"off\" where the file is made by a "
+	 "template."},
+
+	{"recommender.pods", CONFIG_BOOL, AT(recommender.pods), "true", 0, 0, NULL,
+	 "With `store.kind: kube`: the leader also watches pods, so that an OOM kill is in the profile within seconds, "
+	 "with or without Prometheus and kube-state-metrics, and what became of sizes that memtamer chose is known."},
 
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "
@@ -74,6 +108,20 @@ static const struct config_key keys[] = {
 	 "Name (CN or SAN) that the client's certificate must have; empty: any of that CA."},
 	{"webhook.tls.serverNames", CONFIG_LIST, AT(webhook.server_names), "localhost, 127.0.0.1", 0, 0, NULL,
 	 "Names and addresses in the certificate that memtamer makes itself."},
+	{"webhook.tls.secret", CONFIG_STRING, AT(webhook.tls_secret), "", 0, 0, NULL,
+	 "With `store.kind: kube` and no certFile: the Secret in memtamer's namespace in which all replicas share the "
+	 "CA "
+	 "and the certificate that memtamer makes, renews, and writes into its webhook configurations; empty: each "
+	 "process has a CA of its own and no configuration is touched."},
+	{"webhook.tls.certLifetime", CONFIG_DURATION, AT(webhook.cert_lifetime_ms), "30d", 10 * TIME_SECOND_MS,
+	 3650 * TIME_DAY_MS, NULL,
+	 "How long a certificate in that Secret is valid; it is renewed when two thirds of that are over."},
+	{"webhook.tls.caLifetime", CONFIG_DURATION, AT(webhook.ca_lifetime_ms), "365d", 10 * TIME_SECOND_MS,
+	 3650 * TIME_DAY_MS, NULL, "The same for its CA."},
+	{"webhook.configurations.mutating", CONFIG_STRING, AT(webhook.mutating_configuration), "a0-memtamer", 0, 0,
+	 NULL, "Name of memtamer's MutatingWebhookConfiguration, which is watched for drift and given the CA."},
+	{"webhook.configurations.validating", CONFIG_STRING, AT(webhook.validating_configuration), "memtamer-workloads",
+	 0, 0, NULL, "The same for its ValidatingWebhookConfiguration."},
 	{"webhook.threads", CONFIG_INTEGER, AT(webhook.threads), "2", 1, 64, NULL, "Threads that serve requests."},
 	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "1024", 8, 65536, NULL,
 	 "Connections at the same time; more are closed at once."},
@@ -86,10 +134,17 @@ static const struct config_key keys[] = {
 	{"webhook.drain", CONFIG_DURATION, AT(webhook.drain_ms), "5s", 0, TIME_HOUR_MS, NULL,
 	 "How long to go on serving after SIGTERM while readiness fails."},
 
+	{"harm.pendingAfter", CONFIG_DURATION, AT(harm.pending_after_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
+	 "A pod that waited so long because no node had enough memory, with a request above its own, was harmed."},
+	{"harm.slowerBy", CONFIG_FRACTION, AT(harm.slower_by_permille), "25%", 10, 10000, NULL,
+	 "A run at a lowered size that took so much longer than the slowest of at least three runs at its own size, or "
+	 "whose accelerators were so much less active than in the least active of them, was harmed."},
+
 	{"namespaces.exclude", CONFIG_LIST, AT(policy.excluded_namespaces), "", 0, 0, NULL,
 	 "Namespaces that are never looked at, besides kube-system and memtamer's own."},
 	{"namespaces.own", CONFIG_STRING, AT(policy.own_namespace), "", 0, 0, NULL,
-	 "The namespace that memtamer runs in, which it never touches."},
+	 "The namespace that memtamer runs in, which it never touches; empty: with `store.kind: kube`, the one of the "
+	 "service account or of the kubeconfig."},
 	{"critical.priorityClasses", CONFIG_LIST, AT(policy.critical_priority_classes),
 	 "system-cluster-critical, system-node-critical", 0, 0, NULL,
 	 "Priority classes that mean a critical pod (check critical-not-guaranteed)."},

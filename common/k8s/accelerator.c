@@ -13,7 +13,7 @@ struct accelerator_row {
 };
 
 static const struct accelerator_row rows[] = {
-	/* NVIDIA: MIG slices are sevenths; time-slicing and MPS hide how many share a device. */
+	/* NVIDIA: a MIG slice counts by its part of the device's memory; time-slicing and MPS hide how many share. */
 	{"nvidia.com/gpu", WHOLE},
 	{"nvidia.com/gpu.shared", SHARE_UNKNOWN},
 	{"nvidia.com/mig-*", MIG_SLICE},
@@ -129,13 +129,80 @@ bool accelerator_is_metric_resource(const char *sanitised_name)
 	return row_of(sanitised_name, true) != NULL;
 }
 
-/* "nvidia.com/mig-3g.20gb" is 3 of 7 compute slices. */
+/* Slices whose part of the memory is not what their compute slices suggest, on the usual devices: profiles with twice
+ * the memory, and devices that are cut into four. */
+static const struct mig_row {
+	const char *profile;
+	int eighths;
+} mig_rows[] = {
+	{"1g.6gb", 2},	{"2g.12gb", 4}, {"4g.24gb", 8}, /* A30 */
+	{"1g.20gb", 2}, {"1g.35gb", 2}, {"1g.45gb", 2}, {"1g.47gb", 2},
+	{"1g.67gb", 2}, {"1g.24gb", 2}, {"2g.48gb", 4}, {"4g.96gb", 8}, /* RTX PRO 6000 */
+};
+
+/* By compute slices: 7 of them, but 8 slices of memory. */
+static int eighths_of_compute(int compute)
+{
+	static const int eighths[] = {0, 1, 2, 4, 4, 0, 0, 8};
+
+	return compute >= 0 && compute < (int)(sizeof(eighths) / sizeof(eighths[0])) ? eighths[compute] : 0;
+}
+
+/* Memory is handed out in halves of halves. */
+static int nearest_eighths(int64_t slice_mib, int64_t device_mib)
+{
+	int best = 1;
+
+	for (int eighths = 2; eighths <= 8; eighths *= 2)
+		/* beyond the geometric middle: eighths / sqrt(2) */
+		if (slice_mib * 8 * 10 > device_mib * eighths * 7)
+			best = eighths;
+	return best;
+}
+
+bool accelerator_mig_read(const char *profile, int64_t device_mib, struct accelerator_mig *ret)
+{
+	const char *p = profile;
+	int64_t gib = 0;
+	int compute, eighths;
+
+	if (!isdigit((unsigned char)p[0]) || p[1] != 'g' || p[2] != '.' || !isdigit((unsigned char)p[3]))
+		return false;
+	compute = p[0] - '0';
+	for (p += 3; isdigit((unsigned char)*p) && gib < 100000; p++)
+		gib = gib * 10 + (*p - '0');
+	if (!strstarts(p, "gb") || gib <= 0)
+		return false;
+	p += 2;
+	eighths = eighths_of_compute(compute);
+	for (size_t i = 0; i < sizeof(mig_rows) / sizeof(mig_rows[0]); i++)
+		if (strncmp(profile, mig_rows[i].profile, (size_t)(p - profile)) == 0 &&
+		    strlen(mig_rows[i].profile) == (size_t)(p - profile))
+			eighths = mig_rows[i].eighths;
+	if (!eighths)
+		return false;
+	if (device_mib > 0 && device_mib < INT32_MAX)
+		eighths = nearest_eighths(gib * 1024, device_mib);
+	*ret = (struct accelerator_mig){.milli = eighths * 125, .compute = compute};
+	return true;
+}
+
+/* "nvidia.com/mig-3g.20gb" is half of a device's memory. */
 static int mig_milli(const char *name)
 {
 	const char *p = strchr(name, '-');
-	int slices = p && isdigit((unsigned char)p[1]) && p[2] == 'g' ? p[1] - '0' : 0;
+	struct accelerator_mig mig;
 
-	return slices >= 1 && slices <= 7 ? slices * 1000 / 7 : SHARE_UNKNOWN;
+	return p && accelerator_mig_read(p + 1, 0, &mig) ? (int)mig.milli : SHARE_UNKNOWN;
+}
+
+int64_t accelerator_milli(const char *resource_name)
+{
+	const struct accelerator_row *row = row_of(resource_name, false);
+
+	if (!row)
+		return -1;
+	return row->milli == MIG_SLICE ? mig_milli(resource_name) : row->milli;
 }
 
 static int64_t saturating_mul(int64_t a, int64_t b)

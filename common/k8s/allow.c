@@ -5,12 +5,6 @@
 /* The allow-list: everything of a pod, of an object that makes pods and of an AdmissionReview that anybody here reads.
  * What is not named is dropped before it costs anything: managedFields, status, probes, tolerations, options ... */
 
-#define FIELD(key, node)                                                                                               \
-	{                                                                                                              \
-		key, sizeof(key) - 1, &(node)                                                                          \
-	}
-#define FIELDS(array) .fields = (array), .n_fields = ARRAY_LEN(array)
-
 static const struct allow leaf = {.fields = NULL};
 static const struct allow map_of_leaf = {.any = &leaf};
 /* kubectl's copy of the whole manifest; nobody reads it, and it is the largest annotation there is. */
@@ -18,31 +12,31 @@ static const struct allow annotations = {.any = &leaf,
 					 .dropped_key = "kubectl.kubernetes.io/last-applied-configuration"};
 
 static const struct allow_field owner_fields[] = {
-	FIELD("apiVersion", leaf), FIELD("kind", leaf),	      FIELD("name", leaf),
-	FIELD("uid", leaf),	   FIELD("controller", leaf),
+	ALLOW_FIELD("apiVersion", leaf), ALLOW_FIELD("kind", leaf),	  ALLOW_FIELD("name", leaf),
+	ALLOW_FIELD("uid", leaf),	 ALLOW_FIELD("controller", leaf),
 };
-static const struct allow owner = {FIELDS(owner_fields)};
+static const struct allow owner = {ALLOW_FIELDS(owner_fields)};
 
 static const struct allow_field metadata_fields[] = {
-	FIELD("name", leaf),
-	FIELD("generateName", leaf),
-	FIELD("namespace", leaf),
-	FIELD("uid", leaf),
-	FIELD("labels", map_of_leaf),
-	FIELD("annotations", annotations),
-	FIELD("ownerReferences", owner),
+	ALLOW_FIELD("name", leaf),
+	ALLOW_FIELD("generateName", leaf),
+	ALLOW_FIELD("namespace", leaf),
+	ALLOW_FIELD("uid", leaf),
+	ALLOW_FIELD("labels", map_of_leaf),
+	ALLOW_FIELD("annotations", annotations),
+	ALLOW_FIELD("ownerReferences", owner),
 };
-static const struct allow metadata = {FIELDS(metadata_fields)};
+static const struct allow metadata = {ALLOW_FIELDS(metadata_fields)};
 
-static const struct allow_field name_fields[] = {FIELD("name", leaf)};
-static const struct allow only_name = {FIELDS(name_fields)};
+static const struct allow_field name_fields[] = {ALLOW_FIELD("name", leaf)};
+static const struct allow only_name = {ALLOW_FIELDS(name_fields)};
 
 static const struct allow_field resources_fields[] = {
-	FIELD("requests", map_of_leaf),
-	FIELD("limits", map_of_leaf),
-	FIELD("claims", only_name),
+	ALLOW_FIELD("requests", map_of_leaf),
+	ALLOW_FIELD("limits", map_of_leaf),
+	ALLOW_FIELD("claims", only_name),
 };
-static const struct allow resources = {FIELDS(resources_fields)};
+static const struct allow resources = {ALLOW_FIELDS(resources_fields)};
 
 /* The environment is long and hardly read: as objects it would cost more than all the rest. See k8s_env in pod.h. */
 static const char *const env_names[] = {
@@ -53,60 +47,69 @@ static const char *const env_names[] = {
 	"WORLD_SIZE",
 	NULL,
 };
-static const struct allow_field env_fields[] = {FIELD("name", leaf), FIELD("value", leaf)};
-static const struct allow env = {FIELDS(env_fields), .names = env_names};
+static const struct allow_field env_fields[] = {ALLOW_FIELD("name", leaf), ALLOW_FIELD("value", leaf)};
+static const struct allow env = {ALLOW_FIELDS(env_fields), .names = env_names};
 
-static const struct allow_field mount_fields[] = {FIELD("name", leaf), FIELD("mountPath", leaf)};
-static const struct allow mount = {FIELDS(mount_fields)};
+static const struct allow_field mount_fields[] = {ALLOW_FIELD("name", leaf), ALLOW_FIELD("mountPath", leaf)};
+static const struct allow mount = {ALLOW_FIELDS(mount_fields)};
 
 static const struct allow_field container_fields[] = {
-	FIELD("name", leaf), FIELD("image", leaf),	   FIELD("command", leaf),	  FIELD("args", leaf),
-	FIELD("env", env),   FIELD("stdin", leaf),	   FIELD("resources", resources), FIELD("volumeMounts", mount),
-	FIELD("tty", leaf),  FIELD("restartPolicy", leaf),
+	ALLOW_FIELD("name", leaf),
+	ALLOW_FIELD("image", leaf),
+	ALLOW_FIELD("command", leaf),
+	ALLOW_FIELD("args", leaf),
+	ALLOW_FIELD("env", env),
+	ALLOW_FIELD("stdin", leaf),
+	ALLOW_FIELD("resources", resources),
+	ALLOW_FIELD("volumeMounts", mount),
+	ALLOW_FIELD("tty", leaf),
+	ALLOW_FIELD("restartPolicy", leaf),
 };
-static const struct allow container = {FIELDS(container_fields)};
+static const struct allow container = {ALLOW_FIELDS(container_fields)};
 
-static const struct allow_field emptydir_fields[] = {FIELD("medium", leaf), FIELD("sizeLimit", leaf)};
-static const struct allow emptydir = {FIELDS(emptydir_fields)};
+static const struct allow_field emptydir_fields[] = {ALLOW_FIELD("medium", leaf), ALLOW_FIELD("sizeLimit", leaf)};
+static const struct allow emptydir = {ALLOW_FIELDS(emptydir_fields)};
 
 static const struct allow_field volume_fields[] = {
-	FIELD("name", leaf),
-	FIELD("emptyDir", emptydir),
-	FIELD("persistentVolumeClaim", leaf),
-	FIELD("ephemeral", leaf),
+	ALLOW_FIELD("name", leaf),
+	ALLOW_FIELD("emptyDir", emptydir),
+	ALLOW_FIELD("persistentVolumeClaim", leaf),
+	ALLOW_FIELD("ephemeral", leaf),
 };
-static const struct allow volume = {FIELDS(volume_fields)};
+static const struct allow volume = {ALLOW_FIELDS(volume_fields)};
 
-static const struct allow_field expression_fields[] = {FIELD("key", leaf), FIELD("operator", leaf),
-						       FIELD("values", leaf)};
-static const struct allow expression = {FIELDS(expression_fields)};
-static const struct allow_field term_fields[] = {FIELD("matchExpressions", expression)};
-static const struct allow term = {FIELDS(term_fields)};
-static const struct allow_field required_fields[] = {FIELD("nodeSelectorTerms", term)};
-static const struct allow required = {FIELDS(required_fields)};
+static const struct allow_field expression_fields[] = {ALLOW_FIELD("key", leaf), ALLOW_FIELD("operator", leaf),
+						       ALLOW_FIELD("values", leaf)};
+static const struct allow expression = {ALLOW_FIELDS(expression_fields)};
+static const struct allow_field term_fields[] = {ALLOW_FIELD("matchExpressions", expression)};
+static const struct allow term = {ALLOW_FIELDS(term_fields)};
+static const struct allow_field required_fields[] = {ALLOW_FIELD("nodeSelectorTerms", term)};
+static const struct allow required = {ALLOW_FIELDS(required_fields)};
 static const struct allow_field node_affinity_fields[] = {
-	FIELD("requiredDuringSchedulingIgnoredDuringExecution", required),
+	ALLOW_FIELD("requiredDuringSchedulingIgnoredDuringExecution", required),
 };
-static const struct allow node_affinity = {FIELDS(node_affinity_fields)};
-static const struct allow_field affinity_fields[] = {FIELD("nodeAffinity", node_affinity)};
-static const struct allow affinity = {FIELDS(affinity_fields)};
+static const struct allow node_affinity = {ALLOW_FIELDS(node_affinity_fields)};
+static const struct allow_field affinity_fields[] = {ALLOW_FIELD("nodeAffinity", node_affinity)};
+static const struct allow affinity = {ALLOW_FIELDS(affinity_fields)};
 
 #define POD_SPEC_FIELDS                                                                                                \
-	FIELD("containers", container), FIELD("initContainers", container), FIELD("volumes", volume),                  \
-		FIELD("nodeSelector", map_of_leaf), FIELD("affinity", affinity), FIELD("resources", resources),        \
-		FIELD("overhead", map_of_leaf), FIELD("priorityClassName", leaf), FIELD("schedulerName", leaf),        \
-		FIELD("restartPolicy", leaf), FIELD("resourceClaims", only_name), FIELD("schedulingGates", only_name), \
-		FIELD("activeDeadlineSeconds", leaf)
+	ALLOW_FIELD("containers", container), ALLOW_FIELD("initContainers", container),                                \
+		ALLOW_FIELD("volumes", volume), ALLOW_FIELD("nodeSelector", map_of_leaf),                              \
+		ALLOW_FIELD("affinity", affinity), ALLOW_FIELD("resources", resources),                                \
+		ALLOW_FIELD("overhead", map_of_leaf), ALLOW_FIELD("priorityClassName", leaf),                          \
+		ALLOW_FIELD("schedulerName", leaf), ALLOW_FIELD("restartPolicy", leaf),                                \
+		ALLOW_FIELD("resourceClaims", only_name), ALLOW_FIELD("schedulingGates", only_name),                   \
+		ALLOW_FIELD("activeDeadlineSeconds", leaf), ALLOW_FIELD("hostIPC", leaf)
 static const struct allow_field spec_fields[] = {POD_SPEC_FIELDS};
-static const struct allow spec = {FIELDS(spec_fields)};
+static const struct allow spec = {ALLOW_FIELDS(spec_fields)};
 
 static const struct allow_field object_fields[] = {
-	FIELD("apiVersion", leaf),
-	FIELD("kind", leaf),
-	FIELD("metadata", metadata),
-	FIELD("spec", spec),
+	ALLOW_FIELD("apiVersion", leaf),
+	ALLOW_FIELD("kind", leaf),
+	ALLOW_FIELD("metadata", metadata),
+	ALLOW_FIELD("spec", spec),
 };
-const struct allow allow_pod = {FIELDS(object_fields)};
+const struct allow allow_pod = {ALLOW_FIELDS(object_fields)};
 
 /* --- Objects that make pods: every place that a path of kinds.c leads through --- */
 
@@ -115,136 +118,151 @@ const struct allow allow_pod = {FIELDS(object_fields)};
 static const struct allow workload_spec;
 
 #define PART_FIELDS                                                                                                    \
-	FIELD("name", leaf), FIELD("groupName", leaf), FIELD("replicas", leaf), FIELD("parallelism", leaf),            \
-		FIELD("numOfHosts", leaf)
+	ALLOW_FIELD("name", leaf), ALLOW_FIELD("groupName", leaf), ALLOW_FIELD("replicas", leaf),                      \
+		ALLOW_FIELD("parallelism", leaf), ALLOW_FIELD("completions", leaf), ALLOW_FIELD("numOfHosts", leaf)
 
 /* A replica spec, task, group of workers; the spec of a Job inside a JobSet. */
-static const struct allow_field part_fields[] = {PART_FIELDS, FIELD("template", allow_pod)};
-static const struct allow part = {FIELDS(part_fields)};
+static const struct allow_field part_fields[] = {PART_FIELDS, ALLOW_FIELD("template", allow_pod)};
+static const struct allow part = {ALLOW_FIELDS(part_fields)};
 static const struct allow map_of_part = {.any = &part};
 
-static const struct allow_field child_job_fields[] = {PART_FIELDS, FIELD("spec", part)};
-static const struct allow child_job = {FIELDS(child_job_fields)};
-static const struct allow_field replicated_job_fields[] = {PART_FIELDS, FIELD("template", child_job)};
-static const struct allow replicated_job = {FIELDS(replicated_job_fields)};
+static const struct allow_field child_job_fields[] = {PART_FIELDS, ALLOW_FIELD("spec", part)};
+static const struct allow child_job = {ALLOW_FIELDS(child_job_fields)};
+static const struct allow_field replicated_job_fields[] = {PART_FIELDS, ALLOW_FIELD("template", child_job)};
+static const struct allow replicated_job = {ALLOW_FIELDS(replicated_job_fields)};
 
-static const struct allow_field template_spec_fields[] = {POD_SPEC_FIELDS, FIELD("replicatedJobs", replicated_job)};
-static const struct allow template_spec = {FIELDS(template_spec_fields)};
-static const struct allow_field template_fields[] = {FIELD("metadata", metadata), FIELD("spec", template_spec)};
-static const struct allow template_ = {FIELDS(template_fields)};
+static const struct allow_field template_spec_fields[] = {POD_SPEC_FIELDS,
+							  ALLOW_FIELD("replicatedJobs", replicated_job)};
+static const struct allow template_spec = {ALLOW_FIELDS(template_spec_fields)};
+static const struct allow_field template_fields[] = {ALLOW_FIELD("metadata", metadata),
+						     ALLOW_FIELD("spec", template_spec)};
+static const struct allow template_ = {ALLOW_FIELDS(template_fields)};
 
-static const struct allow_field ray_cluster_fields[] = {FIELD("headGroupSpec", part), FIELD("workerGroupSpecs", part)};
-static const struct allow ray_cluster = {FIELDS(ray_cluster_fields)};
+static const struct allow_field ray_cluster_fields[] = {ALLOW_FIELD("headGroupSpec", part),
+							ALLOW_FIELD("workerGroupSpecs", part)};
+static const struct allow ray_cluster = {ALLOW_FIELDS(ray_cluster_fields)};
 
 static const struct allow_field leader_worker_fields[] = {
 	PART_FIELDS,
-	FIELD("size", leaf),
-	FIELD("leaderTemplate", allow_pod),
-	FIELD("workerTemplate", allow_pod),
+	ALLOW_FIELD("size", leaf),
+	ALLOW_FIELD("leaderTemplate", allow_pod),
+	ALLOW_FIELD("workerTemplate", allow_pod),
 };
-static const struct allow leader_worker = {FIELDS(leader_worker_fields)};
+static const struct allow leader_worker = {ALLOW_FIELDS(leader_worker_fields)};
 
-static const struct allow_field container_set_fields[] = {FIELD("containers", container)};
-static const struct allow container_set = {FIELDS(container_set_fields)};
+static const struct allow_field container_set_fields[] = {ALLOW_FIELD("containers", container)};
+static const struct allow container_set = {ALLOW_FIELDS(container_set_fields)};
 static const struct allow_field argo_template_fields[] = {
-	FIELD("name", leaf),
-	FIELD("metadata", metadata),
-	FIELD("container", container),
-	FIELD("script", container),
-	FIELD("containerSet", container_set),
-	FIELD("sidecars", container),
-	FIELD("initContainers", container),
-	FIELD("volumes", volume),
-	FIELD("nodeSelector", map_of_leaf),
-	FIELD("affinity", affinity),
-	FIELD("schedulerName", leaf),
-	FIELD("priorityClassName", leaf),
+	ALLOW_FIELD("name", leaf),
+	ALLOW_FIELD("metadata", metadata),
+	ALLOW_FIELD("container", container),
+	ALLOW_FIELD("script", container),
+	ALLOW_FIELD("containerSet", container_set),
+	ALLOW_FIELD("sidecars", container),
+	ALLOW_FIELD("initContainers", container),
+	ALLOW_FIELD("volumes", volume),
+	ALLOW_FIELD("nodeSelector", map_of_leaf),
+	ALLOW_FIELD("affinity", affinity),
+	ALLOW_FIELD("schedulerName", leaf),
+	ALLOW_FIELD("priorityClassName", leaf),
 };
-static const struct allow argo_template = {FIELDS(argo_template_fields)};
-static const struct allow_field argo_fields[] = {FIELD("templates", argo_template)};
-static const struct allow argo = {FIELDS(argo_fields)};
+static const struct allow argo_template = {ALLOW_FIELDS(argo_template_fields)};
+static const struct allow_field argo_fields[] = {ALLOW_FIELD("templates", argo_template)};
+static const struct allow argo = {ALLOW_FIELDS(argo_fields)};
 
 static const struct allow_field job_template_fields[] = {
-	FIELD("spec", workload_spec),
-	FIELD("rayClusterSpec", ray_cluster),
-	FIELD("submitterPodTemplate", allow_pod),
+	ALLOW_FIELD("spec", workload_spec),
+	ALLOW_FIELD("rayClusterSpec", ray_cluster),
+	ALLOW_FIELD("submitterPodTemplate", allow_pod),
 };
-static const struct allow job_template = {FIELDS(job_template_fields)};
+static const struct allow job_template = {ALLOW_FIELDS(job_template_fields)};
 
 /* Whole objects inside objects: AppWrapper, Katib. */
-static const struct allow_field component_fields[] = {FIELD("template", allow_workload)};
-static const struct allow component = {FIELDS(component_fields)};
-static const struct allow_field trial_template_fields[] = {FIELD("trialSpec", allow_workload)};
-static const struct allow trial_template = {FIELDS(trial_template_fields)};
+static const struct allow_field component_fields[] = {ALLOW_FIELD("template", allow_workload)};
+static const struct allow component = {ALLOW_FIELDS(component_fields)};
+static const struct allow_field trial_template_fields[] = {ALLOW_FIELD("trialSpec", allow_workload)};
+static const struct allow trial_template = {ALLOW_FIELDS(trial_template_fields)};
+
+/* What a TrainJob says of the container "node" of its runtime. */
+static const struct allow_field trainer_fields[] = {
+	ALLOW_FIELD("image", leaf), ALLOW_FIELD("command", leaf),  ALLOW_FIELD("args", leaf),
+	ALLOW_FIELD("env", env),    ALLOW_FIELD("numNodes", leaf), ALLOW_FIELD("resourcesPerNode", resources),
+};
+static const struct allow trainer = {ALLOW_FIELDS(trainer_fields)};
 
 static const struct allow_field workload_spec_fields[] = {
 	POD_SPEC_FIELDS, /* a Pod is its own template */
-	FIELD("replicas", leaf),
-	FIELD("parallelism", leaf),
-	FIELD("template", template_),
-	FIELD("jobTemplate", job_template),
-	FIELD("replicatedJobs", replicated_job),
-	FIELD("pytorchReplicaSpecs", map_of_part),
-	FIELD("tfReplicaSpecs", map_of_part),
-	FIELD("xgbReplicaSpecs", map_of_part),
-	FIELD("jaxReplicaSpecs", map_of_part),
-	FIELD("paddleReplicaSpecs", map_of_part),
-	FIELD("mpiReplicaSpecs", map_of_part),
-	FIELD("replicaSpecs", part),
-	FIELD("tasks", part),
-	FIELD("headGroupSpec", part),
-	FIELD("workerGroupSpecs", part),
-	FIELD("rayClusterSpec", ray_cluster),
-	FIELD("rayClusterConfig", ray_cluster),
-	FIELD("submitterPodTemplate", allow_pod),
-	FIELD("templates", argo_template),
-	FIELD("workflowSpec", argo),
-	FIELD("leaderWorkerTemplate", leader_worker),
-	FIELD("components", component),
-	FIELD("trialTemplate", trial_template),
-	FIELD("runSpec", allow_workload),
+	ALLOW_FIELD("replicas", leaf),
+	ALLOW_FIELD("parallelism", leaf),
+	ALLOW_FIELD("completions", leaf),
+	ALLOW_FIELD("template", template_),
+	ALLOW_FIELD("jobTemplate", job_template),
+	ALLOW_FIELD("replicatedJobs", replicated_job),
+	ALLOW_FIELD("pytorchReplicaSpecs", map_of_part),
+	ALLOW_FIELD("tfReplicaSpecs", map_of_part),
+	ALLOW_FIELD("xgbReplicaSpecs", map_of_part),
+	ALLOW_FIELD("jaxReplicaSpecs", map_of_part),
+	ALLOW_FIELD("paddleReplicaSpecs", map_of_part),
+	ALLOW_FIELD("mpiReplicaSpecs", map_of_part),
+	ALLOW_FIELD("replicaSpecs", part),
+	ALLOW_FIELD("tasks", part),
+	ALLOW_FIELD("headGroupSpec", part),
+	ALLOW_FIELD("workerGroupSpecs", part),
+	ALLOW_FIELD("rayClusterSpec", ray_cluster),
+	ALLOW_FIELD("rayClusterConfig", ray_cluster),
+	ALLOW_FIELD("submitterPodTemplate", allow_pod),
+	ALLOW_FIELD("templates", argo_template),
+	ALLOW_FIELD("workflowSpec", argo),
+	ALLOW_FIELD("leaderWorkerTemplate", leader_worker),
+	ALLOW_FIELD("components", component),
+	ALLOW_FIELD("trialTemplate", trial_template),
+	ALLOW_FIELD("runSpec", allow_workload),
+	ALLOW_FIELD("trainer", trainer),
 };
-static const struct allow workload_spec = {FIELDS(workload_spec_fields), .keeps_source = true};
+static const struct allow workload_spec = {ALLOW_FIELDS(workload_spec_fields), .keeps_source = true};
 
 static const struct allow_field workload_fields[] = {
-	FIELD("apiVersion", leaf),	FIELD("kind", leaf), FIELD("metadata", metadata), FIELD("spec", workload_spec),
-	FIELD("items", allow_workload),
+	ALLOW_FIELD("apiVersion", leaf),      ALLOW_FIELD("kind", leaf),
+	ALLOW_FIELD("metadata", metadata),    ALLOW_FIELD("spec", workload_spec),
+	ALLOW_FIELD("items", allow_workload),
 };
-const struct allow allow_workload = {FIELDS(workload_fields)};
+const struct allow allow_workload = {ALLOW_FIELDS(workload_fields)};
 
 /* --- AdmissionReviews --- */
 
-static const struct allow_field kind_fields[] = {FIELD("group", leaf), FIELD("version", leaf), FIELD("kind", leaf)};
-static const struct allow kind = {FIELDS(kind_fields)};
-static const struct allow_field user_fields[] = {FIELD("username", leaf)};
-static const struct allow user = {FIELDS(user_fields)};
+static const struct allow_field kind_fields[] = {ALLOW_FIELD("group", leaf), ALLOW_FIELD("version", leaf),
+						 ALLOW_FIELD("kind", leaf)};
+static const struct allow kind = {ALLOW_FIELDS(kind_fields)};
+static const struct allow_field user_fields[] = {ALLOW_FIELD("username", leaf)};
+static const struct allow user = {ALLOW_FIELDS(user_fields)};
 
 #define REQUEST_FIELDS                                                                                                 \
-	FIELD("uid", leaf), FIELD("kind", kind), FIELD("subResource", leaf), FIELD("name", leaf),                      \
-		FIELD("namespace", leaf), FIELD("operation", leaf), FIELD("userInfo", user), FIELD("dryRun", leaf)
+	ALLOW_FIELD("uid", leaf), ALLOW_FIELD("kind", kind), ALLOW_FIELD("subResource", leaf),                         \
+		ALLOW_FIELD("name", leaf), ALLOW_FIELD("namespace", leaf), ALLOW_FIELD("operation", leaf),             \
+		ALLOW_FIELD("userInfo", user), ALLOW_FIELD("dryRun", leaf)
 
-static const struct allow_field request_fields[] = {REQUEST_FIELDS, FIELD("object", allow_pod)};
-static const struct allow request = {FIELDS(request_fields)};
+static const struct allow_field request_fields[] = {REQUEST_FIELDS, ALLOW_FIELD("object", allow_pod)};
+static const struct allow request = {ALLOW_FIELDS(request_fields)};
 static const struct allow_field review_fields[] = {
-	FIELD("apiVersion", leaf),
-	FIELD("kind", leaf),
-	FIELD("request", request),
+	ALLOW_FIELD("apiVersion", leaf),
+	ALLOW_FIELD("kind", leaf),
+	ALLOW_FIELD("request", request),
 };
-const struct allow allow_review = {FIELDS(review_fields)};
+const struct allow allow_review = {ALLOW_FIELDS(review_fields)};
 
 /* Of the old object only how its spec is written. */
 static const struct allow source = {.fields = NULL, .keeps_source = true};
-static const struct allow_field old_object_fields[] = {FIELD("spec", source)};
-static const struct allow old_object = {FIELDS(old_object_fields)};
+static const struct allow_field old_object_fields[] = {ALLOW_FIELD("spec", source)};
+static const struct allow old_object = {ALLOW_FIELDS(old_object_fields)};
 static const struct allow_field workload_request_fields[] = {
 	REQUEST_FIELDS,
-	FIELD("object", allow_workload),
-	FIELD("oldObject", old_object),
+	ALLOW_FIELD("object", allow_workload),
+	ALLOW_FIELD("oldObject", old_object),
 };
-static const struct allow workload_request = {FIELDS(workload_request_fields)};
+static const struct allow workload_request = {ALLOW_FIELDS(workload_request_fields)};
 static const struct allow_field workload_review_fields[] = {
-	FIELD("apiVersion", leaf),
-	FIELD("kind", leaf),
-	FIELD("request", workload_request),
+	ALLOW_FIELD("apiVersion", leaf),
+	ALLOW_FIELD("kind", leaf),
+	ALLOW_FIELD("request", workload_request),
 };
-const struct allow allow_workload_review = {FIELDS(workload_review_fields)};
+const struct allow allow_workload_review = {ALLOW_FIELDS(workload_review_fields)};

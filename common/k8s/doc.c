@@ -208,3 +208,10 @@ int doc_of_json(struct json_object *object, const struct allow *allow, struct ar
 	*ret = (struct doc){.type = DOC_NULL};
 	return convert(&self, allow, object, ret);
 }
+
+int doc_reading_ended(const struct arena *arena, int r, struct err *err)
+{
+	if (r == -ENOMEM && arena->is_full)
+		r = err_set(err, -E2BIG, "too large to be taken apart");
+	return r == -E2BIG ? -EINVAL : r;
+}

@@ -43,6 +43,13 @@ struct allow_field {
 	const struct allow *allow;
 };
 
+/* Rows of an allow-list, and the list that they make. */
+#define ALLOW_FIELD(key_, allow_)                                                                                      \
+	{                                                                                                              \
+		.key = (key_), .n = sizeof(key_) - 1, .allow = &(allow_)                                               \
+	}
+#define ALLOW_FIELDS(array) .fields = (array), .n_fields = ARRAY_LEN(array)
+
 /* The allow-list (allow.c). */
 extern const struct allow allow_pod;		 /* a Pod or pod template */
 extern const struct allow allow_workload;	 /* an object of any kind of kinds.c */
@@ -70,6 +77,10 @@ int doc_read(const char *text, size_t n, const struct allow *allow, struct arena
 /** The same from a json-c tree. @return 0; -EINVAL; -E2BIG; -ENOMEM. */
 int doc_of_json(struct json_object *object, const struct allow *allow, struct arena *arena, struct doc *ret,
 		struct err *err);
+
+/** What reading an object into a capped arena came to: -EINVAL where it does not fit, as more memory would not help,
+ * and who asks for it again would do so again and again; else `r`. */
+int doc_reading_ended(const struct arena *arena, int r, struct err *err);
 
 /** The rule for a member; NULL: it is dropped. */
 const struct allow_field *allow_field_of(const struct allow *allow, struct str key);

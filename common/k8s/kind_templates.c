@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "k8s/decode.h"
+#include "k8s/kind_argo.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 #define NESTING_MAX 4 /* List of AppWrapper of List ...: more is no workload */
 
-enum path_end { END_TEMPLATE, END_OBJECT, END_ARGO };
+enum path_end { END_TEMPLATE, END_OBJECT, END_ARGO, END_TRAINER };
 
 struct walk {
 	struct arena *arena;
@@ -33,7 +34,7 @@ struct walk {
 struct place {
 	const struct doc *object;
 	const char *pointer, *role;
-	int64_t replicas;
+	int64_t replicas, ranks;
 };
 
 static int walk_object(struct walk *walk, const struct place *at);
@@ -50,6 +51,7 @@ static struct kind_template *walk_add(struct walk *walk, const struct place *at)
 		.pointer = at->pointer,
 		.role = at->role,
 		.replicas = at->replicas,
+		.ranks = at->ranks,
 		.root = walk->root,
 		.owner = walk->owner,
 		.owner_pointer = walk->owner_pointer,
@@ -61,171 +63,6 @@ static struct kind_template *walk_add(struct walk *walk, const struct place *at)
 static int too_many(struct walk *walk)
 {
 	return err_set(walk->err, -E2BIG, "more than %d pod templates", LIMIT_POD_CONTAINERS);
-}
-
-/* --- Argo: a pod template put together from a template's parts --- */
-
-/* Docs hang together by their `next`: a node that stands in a second list is a copy, what is inside is shared. */
-static struct doc *add_copy(struct doc *parent, const struct doc *node, struct arena *arena)
-{
-	struct doc *copy = arena_alloc(arena, sizeof(*copy)), **tail = &parent->first;
-
-	if (!copy)
-		return NULL;
-	while (*tail)
-		tail = &(*tail)->next;
-	*copy = *node;
-	copy->next = NULL;
-	*tail = copy;
-	parent->n_items++;
-	return copy;
-}
-
-static struct doc *add_new(struct doc *parent, const char *key, enum doc_type type, struct arena *arena)
-{
-	struct doc node = {.type = type, .key = key, .n_key = key ? strlen(key) : 0};
-
-	return add_copy(parent, &node, arena);
-}
-
-/* Add a container; the one of a template has no name of its own, and Argo calls it "main". */
-static int argo_add_container(struct doc *containers, const struct doc *container, bool is_main, struct arena *arena)
-{
-	struct doc *copy, *name;
-
-	copy = add_new(containers, NULL, DOC_OBJECT, arena);
-	if (!copy)
-		return -ENOMEM;
-	for (const struct doc *item = container->first; item; item = item->next)
-		if (!(is_main && streq(item->key, "name")) && !add_copy(copy, item, arena))
-			return -ENOMEM;
-	if (!is_main)
-		return 0;
-	name = add_new(copy, "name", DOC_STRING, arena);
-	if (!name)
-		return -ENOMEM;
-	name->text = "main";
-	name->n_text = strlen(name->text);
-	return 0;
-}
-
-/* The containers of a template as they are put together. */
-struct argo_containers {
-	struct walk *walk;
-	const struct doc *template_;
-	const char *pointer; /* of the template */
-	struct doc *containers;
-	const char **pointers;
-	size_t n;
-};
-
-static int argo_add(struct argo_containers *self, const struct doc *container, bool is_main, const char *pointer)
-{
-	if (container->type != DOC_OBJECT)
-		return 0;
-	if (self->n == LIMIT_POD_CONTAINERS)
-		return -E2BIG;
-	if (!pointer)
-		return -ENOMEM;
-	self->pointers[self->n++] = pointer;
-	return argo_add_container(self->containers, container, is_main, self->walk->arena);
-}
-
-static int argo_add_single(struct argo_containers *self, const char *key)
-{
-	const struct doc *container = doc_member(self->template_, key);
-
-	return container ? argo_add(self, container, true, arena_printf(self->walk->arena, "%s/%s", self->pointer, key))
-			 : 0;
-}
-
-static int argo_add_list(struct argo_containers *self, const struct doc *list, const char *path)
-{
-	size_t i = 0;
-	int r = 0;
-
-	if (!list || list->type != DOC_ARRAY)
-		return 0;
-	for (const struct doc *item = list->first; !r && item; item = item->next, i++)
-		r = argo_add(self, item, false, arena_printf(self->walk->arena, "%s/%s/%zu", self->pointer, path, i));
-	return r;
-}
-
-/* Main containers of a template: container or script, or a set; then its sidecars. */
-static int argo_containers(struct walk *walk, const struct doc *template_, struct doc *containers,
-			   struct kind_template *item)
-{
-	struct argo_containers self = {
-		.walk = walk,
-		.template_ = template_,
-		.pointer = item->pointer,
-		.containers = containers,
-		.pointers = arena_array(walk->arena, LIMIT_POD_CONTAINERS, sizeof(*self.pointers)),
-	};
-	int r = self.pointers ? argo_add_single(&self, "container") : -ENOMEM;
-
-	if (!r)
-		r = argo_add_single(&self, "script");
-	if (!r)
-		r = argo_add_list(&self, doc_member(doc_member(template_, "containerSet"), "containers"),
-				  "containerSet/containers");
-	if (!r)
-		r = argo_add_list(&self, doc_member(template_, "sidecars"), "sidecars");
-	item->container_pointers = self.pointers;
-	item->n_container_pointers = self.n;
-	return r;
-}
-
-/* Fields of a pod's spec that stand in the template itself. */
-static int argo_spec(struct doc *spec, const struct doc *template_, struct arena *arena)
-{
-	static const char *const fields[] = {"initContainers", "volumes",	"nodeSelector",
-					     "affinity",       "schedulerName", "priorityClassName"};
-
-	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-		const struct doc *value = doc_member(template_, fields[i]);
-
-		if (value && !add_copy(spec, value, arena))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int argo_pod(struct walk *walk, const struct doc *template_, struct doc *pod, struct kind_template *item)
-{
-	const struct doc *metadata = doc_member(template_, "metadata");
-	struct doc *spec = add_new(pod, "spec", DOC_OBJECT, walk->arena);
-	struct doc *containers = spec ? add_new(spec, "containers", DOC_ARRAY, walk->arena) : NULL;
-
-	if (!containers || (metadata && !add_copy(pod, metadata, walk->arena)))
-		return -ENOMEM;
-	if (argo_spec(spec, template_, walk->arena))
-		return -ENOMEM;
-	return argo_containers(walk, template_, containers, item);
-}
-
-static int walk_argo(struct walk *walk, const struct place *at)
-{
-	struct kind_template *item = walk_add(walk, at);
-	struct doc *pod;
-	int r;
-
-	if (!item)
-		return too_many(walk);
-	pod = arena_alloc(walk->arena, sizeof(*pod));
-	if (!pod)
-		return decode_oom(walk->err);
-	pod->type = DOC_OBJECT;
-	r = argo_pod(walk, at->object, pod, item);
-	if (r)
-		return r == -ENOMEM ? decode_oom(walk->err) : too_many(walk);
-	if (!item->n_container_pointers) { /* steps, dag, resource: no pod of its own shape */
-		walk->n--;
-		return 0;
-	}
-	item->object = pod;
-	item->replicas = 1; /* `parallelism` of a workflow is a cap, not a count */
-	return 0;
 }
 
 /* --- The walk --- */
@@ -267,6 +104,14 @@ static int64_t factor_of(const struct doc *object, const char *key)
 	return factor;
 }
 
+/* The same until all of them are done: a Job whose completions are said makes so many, be it more or fewer at a time.
+ */
+static int64_t ranks_of(const struct doc *object, const char *key, int64_t factor)
+{
+	return strcmp(key, "template") == 0 && doc_member(object, "completions") ? count_in(object, "completions")
+										 : factor;
+}
+
 /* Roles that a path's own key gives. */
 static const char *role_of_key(const char *key)
 {
@@ -296,13 +141,35 @@ static const char *role_of_item(const struct doc *item)
 	return NULL;
 }
 
+/* A pod template that has to be put together first. */
+static int walk_parts(struct walk *walk, const struct place *at)
+{
+	struct kind_template *item = walk_add(walk, at);
+	int r;
+
+	if (!item)
+		return too_many(walk);
+	if (walk->end == END_TRAINER) {
+		item->replicas = count_in(at->object, "numNodes");
+		r = kind_trainer_pod(at->object, walk->arena, item);
+	} else {
+		r = kind_argo_pod(at->object, walk->arena, item);
+	}
+	if (r < 0)
+		return r == -ENOMEM ? decode_oom(walk->err) : too_many(walk);
+	if (r == KIND_ARGO_NO_POD)
+		walk->n--;
+	return 0;
+}
+
 static int walk_path(struct walk *walk, const struct place *at, const char *path);
 
 static int walk_end(struct walk *walk, const struct place *at)
 {
 	switch (walk->end) {
 	case END_ARGO:
-		return walk_argo(walk, at);
+	case END_TRAINER:
+		return walk_parts(walk, at);
 	case END_OBJECT:
 		return walk_object(walk, at);
 	default:
@@ -360,13 +227,17 @@ static int walk_key(struct walk *walk, const struct place *at, const char *key, 
 	bool is_list = n > 2 && strcmp(key + n - 2, "[]") == 0;
 	char name[64] = "";
 	const char *role;
+	int64_t factor;
 
 	memcpy(name, key, MIN(is_list ? n - 2 : n, sizeof(name) - 1));
 	next.object = doc_member(at->object, name);
 	if (!next.object)
 		return 0;
-	if (__builtin_mul_overflow(at->replicas, factor_of(at->object, name), &next.replicas))
+	factor = factor_of(at->object, name);
+	if (__builtin_mul_overflow(at->replicas, factor, &next.replicas))
 		next.replicas = INT64_MAX;
+	if (__builtin_mul_overflow(at->ranks, ranks_of(at->object, name, factor), &next.ranks))
+		next.ranks = INT64_MAX;
 	role = role_of_key(name);
 	if (role)
 		next.role = role;
@@ -404,7 +275,7 @@ static int walk_object(struct walk *walk, const struct place *at)
 	const struct kind *kind = kind_find_api_version(text_in(at->object, "apiVersion"), text_in(at->object, "kind"));
 	struct walk saved = *walk;
 	/* The name of a component or list item is no role. */
-	struct place start = {at->object, at->pointer, "", at->replicas};
+	struct place start = {at->object, at->pointer, "", at->replicas, at->ranks};
 	int r = 0;
 
 	if (!kind || walk->nesting == NESTING_MAX)
@@ -413,7 +284,7 @@ static int walk_object(struct walk *walk, const struct place *at)
 	walk->owner = at->object;
 	walk->owner_pointer = at->pointer;
 	walk->owner_kind = kind;
-	walk->end = kind->has_argo_templates ? END_ARGO : END_TEMPLATE;
+	walk->end = kind->has_argo_templates ? END_ARGO : kind->has_trainer ? END_TRAINER : END_TEMPLATE;
 	for (const char *const *path = kind->template_paths; !r && path && *path; path++)
 		r = walk_path(walk, &start, *path);
 	walk->end = END_OBJECT;
@@ -424,11 +295,36 @@ static int walk_object(struct walk *walk, const struct place *at)
 	return r;
 }
 
+static int64_t ranks_from(const struct kind_template *items, size_t n, const struct doc *owner)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (items[i].owner == owner && __builtin_add_overflow(sum, items[i].ranks, &sum))
+			return INT64_MAX;
+	return sum;
+}
+
+/* From each template's own to that of all templates of its owner, in order: those before have theirs. */
+static void sum_ranks(struct kind_template *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		while (items[first].owner != items[i].owner)
+			first++;
+		items[i].ranks = first < i ? items[first].ranks : ranks_from(items + i, n - i, items[i].owner);
+		/* a TrainJob's runtime may make others */
+		if (items[i].owner_kind->has_trainer)
+			items[i].ranks = 0;
+	}
+}
+
 int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct kind_template **ret_items,
 			  size_t *ret_n, struct err *err)
 {
 	struct walk walk = {.arena = arena, .err = err, .root = object};
-	struct place start = {.object = object, .pointer = "", .role = "", .replicas = 1};
+	struct place start = {.object = object, .pointer = "", .role = "", .replicas = 1, .ranks = 1};
 	int r;
 
 	walk.items = arena_array(arena, LIMIT_POD_CONTAINERS, sizeof(*walk.items));
@@ -437,6 +333,7 @@ int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct 
 	r = walk_object(&walk, &start);
 	if (r)
 		return r;
+	sum_ranks(walk.items, walk.n);
 	*ret_items = walk.items;
 	*ret_n = walk.n;
 	return 0;
@@ -494,7 +391,8 @@ int kind_template_owner(const struct kind_template *self, struct arena *arena, s
 	return 0;
 }
 
-bool kind_is_controlled(const struct doc *object)
+/* NULL: none made it. */
+static const struct doc *controller_of(const struct doc *object)
 {
 	const struct doc *owners = doc_member(doc_member(object, "metadata"), "ownerReferences");
 
@@ -502,26 +400,28 @@ bool kind_is_controlled(const struct doc *object)
 		const struct doc *controller = doc_member(item, "controller");
 
 		if (controller && controller->type == DOC_TRUE)
-			return true;
+			return item;
 	}
-	return false;
+	return NULL;
 }
 
-/* --- Pointers --- */
-
-const char *kind_template_pointer(const struct kind_template *self, const char *pod_pointer, struct arena *arena)
+bool kind_is_controlled(const struct doc *object)
 {
-	static const char spec[] = "/spec", containers[] = "/spec/containers/";
-	size_t index = 0;
-	const char *p;
+	return controller_of(object) != NULL;
+}
 
-	if (!self->container_pointers || !strstarts(pod_pointer, spec))
-		return arena_printf(arena, "%s%s", self->pointer, pod_pointer);
-	if (!strstarts(pod_pointer, containers)) /* what a pod has in its spec stands in the template itself */
-		return arena_printf(arena, "%s%s", self->pointer, pod_pointer + sizeof(spec) - 1);
-	for (p = pod_pointer + sizeof(containers) - 1; isdigit((unsigned char)*p) && index < LIMIT_POD_CONTAINERS; p++)
-		index = index * 10 + (size_t)(*p - '0');
-	if (index >= self->n_container_pointers)
-		return arena_printf(arena, "%s", self->pointer);
-	return arena_printf(arena, "%s%s", self->container_pointers[index], p);
+bool kind_is_submitted(const struct doc *object)
+{
+	const struct doc *controller = controller_of(object);
+	const char *api_version = controller ? text_in(controller, "apiVersion") : NULL;
+	const char *name = controller ? text_in(controller, "kind") : NULL;
+	const struct kind *kind = api_version && name ? kind_find_api_version(api_version, name) : NULL;
+
+	return !controller || (kind && kind->is_recurring);
+}
+
+int kind_annotations(const struct doc *object, struct arena *arena, struct k8s_labels *ret, struct err *err)
+{
+	*ret = (struct k8s_labels){.items = NULL};
+	return decode_labels(doc_member(object, "metadata"), "annotations", arena, ret, err);
 }

@@ -26,8 +26,13 @@ static const struct kind kinds[] = {
 	{.group = "apps", .name = "DaemonSet", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
 	{.group = "apps", .name = "ReplicaSet", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
 	{.group = "jobset.x-k8s.io", .name = "JobSet", .class_ = KIND_TRAINING, .template_paths = PATHS(JOBSET)},
-	/* A TrainJob has no template: its runtime has one, and spec.trainer.resourcesPerNode goes into it. */
-	{.group = "trainer.kubeflow.org", .name = "TrainJob", .class_ = KIND_TRAINING},
+	/* A TrainJob has no template: its runtime has one, and spec.trainer.resourcesPerNode takes the place of what
+	 * that says. */
+	{.group = "trainer.kubeflow.org",
+	 .name = "TrainJob",
+	 .class_ = KIND_TRAINING,
+	 .template_paths = PATHS("spec.trainer"),
+	 .has_trainer = true},
 	{.group = "trainer.kubeflow.org",
 	 .name = "TrainingRuntime",
 	 .class_ = KIND_TRAINING,
@@ -176,4 +181,11 @@ const struct kind *kind_table(size_t *ret_n)
 {
 	*ret_n = ARRAY_LEN(kinds);
 	return kinds;
+}
+
+_Static_assert(ARRAY_LEN(kinds) <= KINDS_MAX, "a set of kinds is one uint64_t");
+
+uint64_t kind_bit(const struct kind *self)
+{
+	return (uint64_t)1 << (self - kinds);
 }

@@ -23,14 +23,18 @@ struct kind {
 	/* Where whole objects of other kinds are embedded (List, AppWrapper, Katib). NULL-terminated; NULL: none. */
 	const char *const *object_paths;
 	bool has_argo_templates; /* template_paths lead to Argo templates, which hold containers, no pod template */
+	bool has_trainer;	 /* template_paths lead to what a TrainJob says about container "node" of its runtime */
 };
 
 /** Row for a kind; `group` NULL matches any group (metrics do not export it). NULL when unknown. */
 const struct kind *kind_find(const char *group, const char *name);
 /** The same from an apiVersion ("batch/v1"). */
 const struct kind *kind_find_api_version(const char *api_version, const char *name);
-/** The whole table, for docs and tests. */
+/** The whole table, at most KINDS_MAX rows: a set of kinds is the bits of a uint64_t. */
+#define KINDS_MAX 64
 const struct kind *kind_table(size_t *ret_n);
+/** The row's bit in such a set. */
+uint64_t kind_bit(const struct kind *self);
 
 /** One pod template found in an object. Text is in the arena. */
 struct kind_template {
@@ -42,6 +46,7 @@ struct kind_template {
 	 * Argo template's name; "head", "submitter" (Ray), "leader", "worker" (LeaderWorkerSet) */
 	const char *role;
 	int64_t replicas; /* how many pods it makes at a time, 1 when not said */
+	int64_t ranks;	  /* and all templates of its owner together until they are done; 0: not known */
 	/* Argo only: the pointer of each of spec.containers, as they stand in the object; NULL else. */
 	const char *const *container_pointers;
 	size_t n_container_pointers;
@@ -71,6 +76,11 @@ struct kind_owner {
 int kind_template_owner(const struct kind_template *self, struct arena *arena, struct kind_owner *ret) ATTR_NODISCARD;
 /** Was it made by a controller? */
 bool kind_is_controlled(const struct doc *object);
+/** Is it what somebody submitted: made by no controller, or by one that makes a new one each time (a CronJob)? */
+bool kind_is_submitted(const struct doc *object);
+/** Its annotations, in the arena. @return 0; -EINVAL; -ENOMEM. */
+int kind_annotations(const struct doc *object, struct arena *arena, struct k8s_labels *ret,
+		     struct err *err) ATTR_NODISCARD;
 
 /** A pointer inside a template's pod ("/spec/containers/0/resources") as a pointer inside the object. NULL: no memory.
  */

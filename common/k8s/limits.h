@@ -91,6 +91,26 @@ struct k8s_total k8s_container_total(const struct k8s_container *container, enum
  *  `has` when any container has it. Quotas count the overhead too, LimitRanges do not. */
 struct k8s_total k8s_pod_total(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit,
 			       bool with_overhead);
+/** A container's name in a set of names (a Bloom filter), the same everywhere: one in a hundred is in it by chance. */
+uint64_t k8s_name_bits(const char *name);
+/** k8s_pod_total() without overhead, of the containers whose names are in the set. */
+struct k8s_total k8s_pod_total_of(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, uint64_t names);
+
+/** What pod templates say, summed up over their pods, without overhead (a RuntimeClass adds it to the pods). */
+struct k8s_declared {
+	int64_t pods;
+	int64_t variants; /* 1: all pods alike; 0: not known. Sums of sums add it up, so it is not exact above 1 */
+	int64_t amounts[K8S_QUOTA_FIELDS_][K8S_RESOURCE_COUNT_]; /* bytes, millicores */
+	/* The names of all containers, k8s_name_bits() of each: what others put into the pods is not declared. 0: not
+	 * known. */
+	uint64_t names;
+	/* Containers that do not say it: each gets a LimitRange's default on top. */
+	int64_t lacking[K8S_QUOTA_FIELDS_][K8S_RESOURCE_COUNT_];
+};
+/** Add so many pods of one template, which is not changed. @return 0 or -ENOMEM. */
+int k8s_declared_add(struct k8s_declared *self, const struct k8s_pod *pod, int64_t replicas,
+		     struct arena *arena) ATTR_NODISCARD;
+
 /** Bounds and totals on one scale: bytes or millicores as nano units. */
 __int128 k8s_bound_nano(enum k8s_resource resource, int64_t bound);
 

@@ -2,7 +2,9 @@
 /* limits_rules: copies, and what the API server computes. Amounts are compared as exact quantities. */
 #include "k8s/limits.h"
 
+#include "base/hash.h"
 #include "base/str.h"
+#include "k8s/phases.h"
 
 #include <stdlib.h>
 
@@ -138,28 +140,39 @@ struct k8s_total k8s_container_total(const struct k8s_container *container, enum
 	return (struct k8s_total){.has = amount->text != NULL, .nano = amount->quantity.nano};
 }
 
-struct k8s_total k8s_pod_total(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, bool with_overhead)
+uint64_t k8s_name_bits(const char *name)
+{
+	uint64_t hash = hash_stable(HASH_STABLE_INIT, name, strlen(name));
+
+	return (uint64_t)1 << (hash & 63) | (uint64_t)1 << (hash >> 24 & 63) | (uint64_t)1 << (hash >> 48 & 63);
+}
+
+struct k8s_total k8s_pod_total_of(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, uint64_t names)
 {
 	const struct k8s_amount *pod_level = is_limit ? &pod->resources.limits[resource]
 						      : &pod->resources.requests[resource];
 	struct k8s_total total = {.has = false};
-	__int128 sidecars = 0, init_peak = 0;
+	struct k8s_phases phases = {.together = 0};
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct k8s_container *container = &pod->containers[i];
 		struct k8s_total own = k8s_container_total(container, resource, is_limit);
 
+		if (names != UINT64_MAX && (~names & k8s_name_bits(container->name)))
+			continue;
 		total.has |= own.has;
-		if (container->type != K8S_CONTAINER_MAIN)
-			init_peak = MAX(init_peak, own.nano + sidecars);
-		if (container->type != K8S_CONTAINER_INIT)
-			total.nano += own.nano;
-		if (container->type == K8S_CONTAINER_SIDECAR)
-			sidecars += own.nano;
+		k8s_phases_add(&phases, container->type, own.nano);
 	}
-	total.nano = MAX(total.nano, init_peak);
+	total.nano = k8s_phases_most(&phases);
 	if (pod->has_pod_resources && resource != K8S_EPHEMERAL_STORAGE && pod_level->text)
 		total = (struct k8s_total){.has = true, .nano = pod_level->quantity.nano};
+	return total;
+}
+
+struct k8s_total k8s_pod_total(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, bool with_overhead)
+{
+	struct k8s_total total = k8s_pod_total_of(pod, resource, is_limit, UINT64_MAX);
+
 	if (with_overhead && pod->overhead[resource].text && (total.has || !is_limit)) {
 		total.has = true;
 		total.nano += pod->overhead[resource].quantity.nano;

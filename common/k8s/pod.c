@@ -330,11 +330,14 @@ static int decode_spec(const struct doc *spec, struct arena *arena, struct k8s_p
 
 	ret->priority_class = ret->scheduler_name = ret->restart_policy = "";
 	ret->has_deadline = doc_member(spec, "activeDeadlineSeconds") != NULL;
+	ret->is_host_ipc = false;
 	r = decode_string(spec, "priorityClassName", &ret->priority_class, err);
 	if (!r)
 		r = decode_string(spec, "schedulerName", &ret->scheduler_name, err);
 	if (!r)
 		r = decode_string(spec, "restartPolicy", &ret->restart_policy, err);
+	if (!r)
+		r = decode_bool(spec, "hostIPC", &ret->is_host_ipc, err);
 	if (!r)
 		r = decode_containers(spec, arena, ret, err);
 	if (!r)

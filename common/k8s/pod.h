@@ -101,6 +101,7 @@ struct k8s_pod {
 		required_affinity; /* required nodeAffinity: key In one value, as pairs; others are left out */
 	size_t n_resource_claims, n_scheduling_gates;
 	bool has_deadline;		  /* spec.activeDeadlineSeconds */
+	bool is_host_ipc;		  /* spec.hostIPC: its /dev/shm is the node's */
 	struct k8s_container *containers; /* main ones, then init and sidecars in their order */
 	size_t n_containers, n_main;	  /* all; main ones (the first n_main) */
 	bool has_pod_resources;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "k8s/pod.h"
+#include "k8s/phases.h"
 
 /* What the API server and the scheduler compute from a pod's resources. Sums are taken over exact quantities and
  * rounded once, as Kubernetes does. Sources: pkg/apis/core/v1/defaults.go (SetDefaults_Pod, defaultPodRequests),
@@ -13,27 +13,19 @@ static bool is_pod_level(int resource)
 	return resource == K8S_CPU || resource == K8S_MEMORY;
 }
 
-/* Sum over main and sidecar containers, and over each init container with the sidecars started before it. */
 static __int128 containers_request_nano(const struct k8s_pod *pod, int resource, bool *ret_has_any)
 {
-	__int128 sum = 0, sidecars = 0, init_peak = 0;
+	struct k8s_phases phases = {.together = 0};
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
 		const struct k8s_container *container = &pod->containers[i];
 		const struct k8s_amount *amount = &container->resources.requests[resource];
-		__int128 now;
 
 		if (amount->text && ret_has_any)
 			*ret_has_any = true;
-		now = amount->quantity.nano + sidecars;
-		if (container->type != K8S_CONTAINER_INIT)
-			sum += amount->quantity.nano;
-		if (container->type == K8S_CONTAINER_SIDECAR)
-			sidecars = now;
-		if (container->type != K8S_CONTAINER_MAIN)
-			init_peak = MAX(init_peak, now);
+		k8s_phases_add(&phases, container->type, amount->quantity.nano);
 	}
-	return MAX(sum, init_peak);
+	return k8s_phases_most(&phases);
 }
 
 static int64_t value_of(__int128 nano, int resource)

@@ -27,15 +27,24 @@ void call_free(struct kube_call *call)
 	call->previous->next = call->next;
 	call->next->previous = call->previous;
 	free(call->path);
+	/* they may have been a Secret */
+	if (call->body)
+		explicit_bzero(call->body, call->body_bytes);
 	free(call->body);
-	wipe(&call->answer); /* it may have been a Secret */
+	wipe(&call->answer);
 	free(call);
 }
 
 void call_end(struct kube_call *call, const struct kube_result *result)
 {
+	struct kube_client *client = call->client;
+
 	call->state = CALL_ENDED;
-	if (!call->is_cancelled && call->done)
+	if (call->is_cancelled)
+		return;
+	if (client->observe)
+		client->observe(client->observe_context, call->verb, result->status);
+	if (call->done)
 		call->done(call->context, result);
 }
 
@@ -44,6 +53,16 @@ void call_fail(struct kube_call *call, const struct err *why)
 	struct kube_result result = {.code = why->code, .err = *why};
 
 	call_end(call, &result);
+}
+
+static int on_head(void *context, long status, const char *content_type)
+{
+	struct kube_call *call = context;
+
+	(void)status, (void)content_type;
+	if (call->began && !call->is_cancelled)
+		call->began(call->context);
+	return 0;
 }
 
 static int on_piece(void *context, const char *bytes, size_t n)
@@ -147,6 +166,7 @@ static int submit(struct kube_call *call, const char *authorization, struct err 
 		.n_headers = *authorization ? 2 : 1,
 		.timeout_ms = call->timeout_ms,
 		.stall_timeout_ms = call->stall_timeout_ms,
+		.head = on_head,
 		.body_piece = on_piece,
 		.done = on_done,
 		.context = call,
@@ -198,6 +218,7 @@ static struct kube_call *new_call(struct kube_client *self, const struct kube_re
 	call->stall_timeout_ms = request->stall_timeout_ms;
 	call->give_up_ms = time_monotonic_ms() + total_ms;
 	call->is_tried_once = request->is_tried_once;
+	call->began = request->began;
 	call->piece = request->piece;
 	call->done = request->done;
 	call->context = request->context;

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONCURRENCY	  32
+/* A watch holds a connection for minutes; one of each kind, and of pods in each namespace that has a quota. */
+#define CONCURRENCY	  512
 #define PLUGIN_TIMEOUT_MS (60 * TIME_SECOND_MS)
 #define CALLERS_FDS	  12
 
@@ -81,6 +82,17 @@ void kube_client_freep(struct kube_client **self)
 {
 	kube_client_free(*self);
 	*self = NULL;
+}
+
+void kube_client_interrupt(struct kube_client *self)
+{
+	http_client_interrupt(self->http);
+}
+
+void kube_client_observe(struct kube_client *self, kube_observer_fn *observe, void *context)
+{
+	self->observe = observe;
+	self->observe_context = context;
 }
 
 int64_t kube_client_random(struct kube_client *self, int64_t from, int64_t to)

@@ -44,7 +44,7 @@ extern const char *const kube_condition_names[KUBE_CONDITION_COUNT_];
 
 struct kube_client_config {
 	const char *user_agent;	   /* NULL: memtamer */
-	size_t concurrency;	   /* requests and watches at a time; 0: 32 */
+	size_t concurrency;	   /* requests and watches at a time; 0: 512 */
 	int64_t plugin_timeout_ms; /* of a credential plugin; 0: 60 s */
 	int64_t (*now_ms)(void);   /* wall clock, for expiry and time stamps; NULL: time_now_ms */
 };
@@ -55,7 +55,16 @@ struct kube_resource {
 	const char *version, *plural;
 };
 
-enum kube_verb { KUBE_GET, KUBE_LIST, KUBE_WATCH, KUBE_CREATE, KUBE_UPDATE, KUBE_MERGE_PATCH, KUBE_DELETE };
+enum kube_verb {
+	KUBE_GET,
+	KUBE_LIST,
+	KUBE_WATCH,
+	KUBE_CREATE,
+	KUBE_UPDATE,
+	KUBE_MERGE_PATCH,
+	KUBE_JSON_PATCH, /* body: an array of operations (RFC 6902) */
+	KUBE_DELETE,
+};
 
 /** Borrowed for the callback. */
 struct kube_result {
@@ -70,6 +79,8 @@ struct kube_result {
 typedef void kube_done_fn(void *context, const struct kube_result *result);
 /** A piece of a 2xx body, instead of `object`. Non-zero ends the request with this code. */
 typedef int kube_piece_fn(void *context, const char *bytes, size_t n);
+/** The head of a 2xx answer is here: what comes behind it may take minutes (a watch). */
+typedef void kube_began_fn(void *context);
 
 /** Everything is copied by submit. Updates carry metadata.resourceVersion in their body, and so may patches, which then
  *  conflict instead of overwriting. */
@@ -87,6 +98,7 @@ struct kube_request {
 	int64_t total_timeout_ms; /* no further try after that; 0: 60 s */
 	bool is_tried_once;	  /* no further try at all (but for a 401 of old credentials) */
 	size_t max_answer_bytes;  /* 0: LIMIT_KUBE_OBJECT_BYTES */
+	kube_began_fn *began;	  /* may be NULL */
 	kube_piece_fn *piece;	  /* NULL: the answer is parsed */
 	kube_done_fn *done;	  /* may be NULL */
 	void *context;
@@ -115,6 +127,14 @@ int kube_client_poll(struct kube_client *self, struct pollfd *fds, size_t n_fds,
  *  @return 0; a kube_condition; -errno. Both with err. */
 int kube_client_call(struct kube_client *self, const struct kube_request *request, struct json_object **ret_object,
 		     struct err *err) ATTR_NODISCARD;
+
+/** End everything, now and later: polls and calls return -ECANCELED. Any thread, also from a signal handler. */
+void kube_client_interrupt(struct kube_client *self);
+
+/** The end of a request or watch, for metrics: `status` is HTTP's, 0 when there was no answer. */
+typedef void kube_observer_fn(void *context, enum kube_verb verb, long status);
+/** Runs inside kube_client_poll. NULL: none. */
+void kube_client_observe(struct kube_client *self, kube_observer_fn *observe, void *context);
 
 /** A timer of whoever embeds it (zeroed before the first use). It fires once, from kube_client_poll. */
 struct kube_timer {

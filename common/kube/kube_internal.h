@@ -24,6 +24,7 @@ struct kube_call {
 	unsigned int tries, generation; /* generation of the plugin's credentials that it was sent with */
 	bool is_tried_once, has_new_credentials;
 	bool has_streamed; /* a piece was given away: not to be tried again */
+	kube_began_fn *began;
 	kube_piece_fn *piece;
 	kube_done_fn *done;
 	void *context;
@@ -38,6 +39,8 @@ struct kube_client {
 	int64_t (*now_ms)(void);
 	struct kube_call calls; /* ring */
 	struct kube_timer *timers;
+	kube_observer_fn *observe; /* may be NULL */
+	void *observe_context;
 	uint64_t random_state;
 };
 

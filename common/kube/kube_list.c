@@ -12,15 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_ITEMS	500
-#define PAGE_TIMEOUT_MS (60 * TIME_SECOND_MS)
-#define PAGE_STALL_MS	(30 * TIME_SECOND_MS)
-#define OBJECT_DEPTH	128
+#define PAGE_ITEMS	 500
+#define PAGE_TIMEOUT_MS	 (60 * TIME_SECOND_MS)
+#define WHOLE_TIMEOUT_MS (5 * TIME_MINUTE_MS)
+#define PAGE_STALL_MS	 (30 * TIME_SECOND_MS)
+#define OBJECT_DEPTH	 128
 
 struct kube_list {
 	struct kube_client *client;
 	struct kube_list_request request;
-	struct arena arena; /* the selection's texts */
+	struct arena arena;   /* the selection's texts */
+	struct arena scratch; /* of an item that is wanted as text */
 	struct kube_call *call;
 	struct kube_split split;
 	struct strbuf continue_token;
@@ -28,28 +30,6 @@ struct kube_list {
 	struct err item_err;
 	int item_code;
 };
-
-int kube_object_read(struct json_object *json, struct kube_object *ret, struct err *err)
-{
-	struct json_object *metadata = NULL;
-	struct kube_object object = {.json = json, .namespace = "", .uid = "", .resource_version = ""};
-	const struct {
-		const char *key, **ret;
-	} members[] = {{"name", &object.name},
-		       {"namespace", &object.namespace},
-		       {"uid", &object.uid},
-		       {"resourceVersion", &object.resource_version}};
-	int r = json_get_object(json, "", "metadata", &metadata, err);
-
-	for (size_t i = 0; i < ARRAY_LEN(members) && r >= 0; i++)
-		r = json_get_string(metadata, "metadata", members[i].key, members[i].ret, err);
-	if (r < 0)
-		return r;
-	if (!object.name || !*object.name)
-		return err_set(err, -EINVAL, "an object without a name");
-	*ret = object;
-	return 0;
-}
 
 void kube_selection_query(const struct kube_selection *selection, struct strbuf *query)
 {
@@ -73,13 +53,17 @@ static int take_item(void *context, const char *text, size_t n)
 	struct err err = ERR_INIT;
 	int r;
 
-	if (!text)
+	if (!text) {
 		r = err_set(&err, -E2BIG, "an object of %s is longer than %zu bytes or has too many parts",
 			    self->request.selection.resource.plural, LIMIT_KUBE_OBJECT_BYTES);
-	else
+	} else if (self->request.wants_text) {
+		arena_reset(&self->scratch);
+		r = kube_object_scan(text, n, &self->scratch, &object, &err);
+	} else {
 		r = json_parse(text, n, OBJECT_DEPTH, &json, &err);
-	if (!r)
-		r = kube_object_read(json, &object, &err);
+		if (!r)
+			r = kube_object_read(json, &object, &err);
+	}
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -166,6 +150,8 @@ static void page_done(void *context, const struct kube_result *result)
 		/* pages of an old state are no longer to be had; the state of now is, all at once */
 		self->is_unpaged = true;
 		strbuf_clear(&self->continue_token);
+		if (self->request.restarted)
+			self->request.restarted(self->request.context);
 		r = start_page(self, &err);
 		if (r)
 			fail(self, r, &err);
@@ -200,7 +186,9 @@ static int start_page(struct kube_list *self, struct err *err)
 
 	snprintf(limit, sizeof(limit), "%d", self->request.page_items);
 	kube_selection_query(selection, &query);
-	if (!self->is_unpaged)
+	if (self->request.is_cached)
+		http_form_add(&query, "resourceVersion", "0");
+	else if (!self->is_unpaged)
 		http_form_add(&query, "limit", limit);
 	if (self->continue_token.len)
 		http_form_add(&query, "continue", strbuf_text(&self->continue_token));
@@ -234,11 +222,12 @@ int kube_list_start(struct kube_client *client, const struct kube_list_request *
 	self->client = client;
 	self->request = *request;
 	self->arena = (struct arena)ARENA_INIT(64 * KIB);
+	self->scratch = (struct arena)ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
 	self->continue_token = (struct strbuf)STRBUF_INIT(16 * KIB);
 	if (!self->request.page_items)
 		self->request.page_items = PAGE_ITEMS;
 	if (!self->request.page_timeout_ms)
-		self->request.page_timeout_ms = PAGE_TIMEOUT_MS;
+		self->request.page_timeout_ms = request->is_cached ? WHOLE_TIMEOUT_MS : PAGE_TIMEOUT_MS;
 	kube_split_init(&self->split, take_item, self);
 	r = copy_selection(self);
 	if (r)
@@ -261,6 +250,7 @@ void kube_list_free(struct kube_list *self)
 	kube_split_release(&self->split);
 	strbuf_release(&self->continue_token);
 	arena_release(&self->arena);
+	arena_release(&self->scratch);
 	free(self);
 }
 
@@ -286,6 +276,14 @@ static void all_bad(void *context, const struct err *why)
 		all->request->bad(all->request->context, why);
 }
 
+static void all_restarted(void *context)
+{
+	struct all *all = context;
+
+	if (all->request->restarted)
+		all->request->restarted(all->request->context);
+}
+
 static void all_done(void *context, const struct kube_result *result, const char *resource_version)
 {
 	struct all *all = context;
@@ -305,6 +303,7 @@ int kube_list_all(struct kube_client *client, const struct kube_list_request *re
 
 	own.item = all_item;
 	own.bad = all_bad;
+	own.restarted = all_restarted;
 	own.done = all_done;
 	own.context = &all;
 	r = kube_list_start(client, &own, &list, err);

@@ -15,6 +15,7 @@ static const struct {
 	[KUBE_CREATE] = {"POST", "application/json"},
 	[KUBE_UPDATE] = {"PUT", "application/json"},
 	[KUBE_MERGE_PATCH] = {"PATCH", "application/merge-patch+json"},
+	[KUBE_JSON_PATCH] = {"PATCH", "application/json-patch+json"},
 	[KUBE_DELETE] = {"DELETE", "application/json"},
 };
 
@@ -72,7 +73,8 @@ static int add_resource(const struct kube_request *request, struct strbuf *ret, 
 int request_path(const struct kube_request *request, struct strbuf *ret, struct err *err)
 {
 	bool is_named = request->verb == KUBE_GET || request->verb == KUBE_UPDATE ||
-			request->verb == KUBE_MERGE_PATCH || request->verb == KUBE_DELETE;
+			request->verb == KUBE_MERGE_PATCH || request->verb == KUBE_JSON_PATCH ||
+			request->verb == KUBE_DELETE;
 	int r;
 
 	if (request->raw_path) {

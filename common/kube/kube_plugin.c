@@ -222,7 +222,8 @@ static int spawn_with_pipes(struct kube_plugin *self, char **arguments, char **e
 		return r;
 	}
 	self->pidfd = pidfd_open(self->pid, 0);
-	if (self->pidfd < 0) {
+	/* no such process: it has ended already, and nobody waits for it (kube_plugin_step) */
+	if (self->pidfd < 0 && errno != ESRCH) {
 		r = errno;
 		kill_child(self);
 	}
@@ -338,10 +339,13 @@ int kube_plugin_step(struct kube_plugin *self, int64_t now_ms, struct err *err)
 {
 	siginfo_t info = {.si_pid = 0};
 	int wait_status = 0, r;
+	bool has_ended;
 
 	if (!self->pid)
 		return 0;
-	if (waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid) {
+	/* where whoever started us ignores SIGCHLD, a child is gone when it ends: then its answer says how it went */
+	has_ended = waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) ? errno == ECHILD : info.si_pid;
+	if (!has_ended) {
 		drain_all(self);
 		if (time_monotonic_ms() < self->deadline_ms)
 			return 0;

@@ -35,6 +35,7 @@ struct reflector {
 	struct kube_client *client;
 	struct reflector_config config;
 	struct arena arena;
+	struct arena scratch; /* of an event */
 	struct kube_list *list;
 	struct kube_call *watch;
 	struct kube_timer timer;
@@ -44,6 +45,7 @@ struct reflector {
 	uint32_t mark;
 	unsigned int failures; /* in a row */
 	bool has_expired;      /* since the last progress */
+	bool is_open;	       /* the server has answered the watch */
 	int64_t watch_since_ms;
 	int watch_code; /* why we end the watch ourselves */
 	struct err watch_err;
@@ -84,9 +86,14 @@ static void fail(struct reflector *self, const struct err *why, int64_t at_least
 		self->config.failed(self->config.context, why, delay_ms);
 }
 
+static bool is_version(const char *version)
+{
+	return version && *version && strlen(version) < VERSION_BYTES;
+}
+
 static int note_version(struct reflector *self, const char *version)
 {
-	if (!version || !*version || strlen(version) >= sizeof(self->resource_version))
+	if (!is_version(version))
 		return -EINVAL;
 	snprintf(self->resource_version, sizeof(self->resource_version), "%s", version);
 	return 0;
@@ -111,6 +118,12 @@ static int list_item(void *context, const struct kube_object *object, struct err
 	return take_object(self, object) ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+/* What the pages so far have marked may have gone since. */
+static void list_restarted(void *context)
+{
+	((struct reflector *)context)->mark++;
+}
+
 static void tell_gone(void *context, const struct kube_object *object)
 {
 	struct reflector *self = context;
@@ -123,6 +136,7 @@ static void list_done(void *context, const struct kube_result *result, const cha
 	struct reflector *self = context;
 	struct err err = result->err;
 	int r = result->code;
+	size_t n_gone;
 
 	if (!r && note_version(self, resource_version))
 		r = err_set(&err, -EINVAL, "the list has a resourceVersion that cannot be used");
@@ -132,7 +146,9 @@ static void list_done(void *context, const struct kube_result *result, const cha
 		return;
 	}
 	self->stats.last_contact_ms = time_monotonic_ms();
-	kube_known_sweep(&self->known, self->mark, tell_gone, self);
+	n_gone = kube_known_sweep(&self->known, self->mark, tell_gone, self);
+	if (n_gone && self->config.gone)
+		self->config.gone(self->config.context, n_gone);
 	self->stats.is_synced = true;
 	kube_timer_set(self->client, &self->timer, 0);
 	if (self->config.synced)
@@ -144,8 +160,13 @@ static void start_list(struct reflector *self)
 	const struct kube_list_request request = {
 		.selection = self->config.selection,
 		.page_items = self->config.page_items,
+		/* Later lists are there because the watch cannot go on from what the server has in memory. And what
+		 * comes whole has to come within the minute that the server allows: where it did not, pages may. */
+		.is_cached = !self->stats.is_synced && self->failures % 2 == 0,
+		.wants_text = self->config.wants_text,
 		.item = list_item,
 		.bad = tell_passed_over,
+		.restarted = list_restarted,
 		.done = list_done,
 		.context = self,
 	};
@@ -157,63 +178,82 @@ static void start_list(struct reflector *self)
 		fail(self, &err, 0);
 }
 
-/* A bookmark has a version and no name. */
-static int take_bookmark(struct reflector *self, struct json_object *json, struct err *err)
-{
-	struct json_object *metadata = NULL;
-	const char *version = NULL;
-	int r = json_get_object(json, "", "metadata", &metadata, err);
-
-	if (r >= 0)
-		r = json_get_string(metadata, "metadata", "resourceVersion", &version, err);
-	if (r >= 0 && note_version(self, version))
-		r = err_set(err, -EINVAL, "a bookmark without a resourceVersion");
-	self->stats.bookmarks += r >= 0;
-	return MIN(r, 0);
-}
-
-static int take_change(struct reflector *self, const char *type, struct json_object *json, struct err *err)
-{
-	struct kube_object object;
-	int r = kube_object_read(json, &object, err);
-
-	if (r)
-		return r;
-	if (note_version(self, object.resource_version))
-		return err_set(err, -EINVAL, "an object without a resourceVersion");
-	self->stats.events++;
-	if (!streq(type, "DELETED"))
-		return take_object(self, &object) ? err_set(err, -ENOMEM, "out of memory") : 0;
-	if (kube_known_remove(&self->known, object.namespace, object.name))
-		self->config.deleted(self->config.context, &object);
-	return 0;
-}
-
 static void make_progress(struct reflector *self)
 {
 	self->failures = 0;
 	self->has_expired = false;
 }
 
-static int take_event(struct reflector *self, const char *text, size_t n, struct err *err)
+/* A bookmark has a version and no name. */
+static int take_bookmark(struct reflector *self, const struct kube_object *object, struct err *err)
 {
-	CLEANUP(json_putp) struct json_object *event = NULL;
-	struct json_object *object = NULL;
-	const char *type = NULL;
-	int r = json_parse(text, n, EVENT_DEPTH, &event, err);
+	if (note_version(self, object->resource_version))
+		return err_set(err, -EINVAL, "a bookmark without a resourceVersion");
+	self->stats.bookmarks++;
+	return 0;
+}
+
+static int take_change(struct reflector *self, const char *type, const struct kube_object *object, struct err *err)
+{
+	if (!is_version(object->resource_version))
+		return err_set(err, -EINVAL, "an object without a resourceVersion");
+	if (!streq(type, "DELETED")) {
+		if (take_object(self, object))
+			return err_set(err, -ENOMEM, "out of memory");
+	} else if (kube_known_remove(&self->known, object->namespace, object->name)) {
+		self->config.deleted(self->config.context, object);
+	}
+	self->stats.events++;
+	/* last: what could not be told comes again from here */
+	return note_version(self, object->resource_version);
+}
+
+/* An object with the json that was asked for. */
+static int take_json_change(struct reflector *self, const char *type, const struct kube_object *scanned,
+			    struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *json = NULL;
+	struct kube_object object;
+	int r = json_parse(scanned->text, scanned->n_text, EVENT_DEPTH, &json, err);
 
 	if (!r)
-		r = json_get_string(event, "", "type", &type, err);
-	if (r >= 0)
-		r = json_get_object(event, "", "object", &object, err);
+		r = kube_object_read(json, &object, err);
 	if (r)
-		return r > 0 ? err_set(err, -EINVAL, "an event without an object") : r;
-	if (streq(type, "ERROR"))
-		return kube_status_of_object(object, err);
-	r = streq(type, "BOOKMARK") ? take_bookmark(self, object, err)
-	    : streq(type, "ADDED") || streq(type, "MODIFIED") || streq(type, "DELETED")
-		    ? take_change(self, type, object, err)
-		    : err_set(err, -EINVAL, "an event of type %.40s", type ? type : "(none)");
+		return r;
+	object.text = scanned->text;
+	object.n_text = scanned->n_text;
+	return take_change(self, type, &object, err);
+}
+
+static int take_error(const struct kube_object *scanned, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *json = NULL;
+	int r = json_parse(scanned->text, scanned->n_text, EVENT_DEPTH, &json, err);
+
+	return r ? r : kube_status_of_object(json, err);
+}
+
+static int take_event(struct reflector *self, const char *text, size_t n, struct err *err)
+{
+	struct kube_event event;
+	int r;
+
+	arena_reset(&self->scratch);
+	r = kube_event_scan(text, n, &self->scratch, &event, err);
+	if (r)
+		return r;
+	if (streq(event.type, "ERROR"))
+		return take_error(&event.object, err);
+	if (streq(event.type, "BOOKMARK"))
+		r = take_bookmark(self, &event.object, err);
+	else if (!streq(event.type, "ADDED") && !streq(event.type, "MODIFIED") && !streq(event.type, "DELETED"))
+		r = err_set(err, -EINVAL, "an event of type %.40s", event.type);
+	else if (!event.object.name || !*event.object.name)
+		r = err_set(err, -EINVAL, "an object without a name");
+	else if (self->config.wants_text)
+		r = take_change(self, event.type, &event.object, err);
+	else
+		r = take_json_change(self, event.type, &event.object, err);
 	if (!r)
 		make_progress(self);
 	return r;
@@ -242,6 +282,14 @@ static int end_line(struct reflector *self)
 	return r;
 }
 
+static void watch_began(void *context)
+{
+	struct reflector *self = context;
+
+	self->is_open = true;
+	self->stats.last_contact_ms = time_monotonic_ms();
+}
+
 static int watch_piece(void *context, const char *bytes, size_t n)
 {
 	struct reflector *self = context;
@@ -265,9 +313,10 @@ static int watch_piece(void *context, const char *bytes, size_t n)
 
 static bool leads_to_list(const struct reflector *self, int code)
 {
-	if (code <= 0)
-		return self->failures >= MAX_RESUMES;
-	return code != KUBE_TOO_MANY && code != KUBE_TIMEOUT && code != KUBE_UNAVAILABLE;
+	/* a server that is busy has said nothing of this watch */
+	if (self->failures >= MAX_RESUMES && code != KUBE_TOO_MANY)
+		return true;
+	return code > 0 && code != KUBE_TOO_MANY && code != KUBE_TIMEOUT && code != KUBE_UNAVAILABLE;
 }
 
 static void watch_done(void *context, const struct kube_result *result)
@@ -278,7 +327,7 @@ static void watch_done(void *context, const struct kube_result *result)
 	int code = self->watch_code ? self->watch_code : result->code;
 
 	self->watch = NULL;
-	if (lasted_ms >= STEADY_WATCH_MS)
+	if (self->is_open && lasted_ms >= STEADY_WATCH_MS)
 		make_progress(self);
 	if (!code && lasted_ms < SHORT_WATCH_MS)
 		code = err_set(&err, -EPIPE, "the server ended a watch after %lld ms", (long long)lasted_ms);
@@ -309,6 +358,7 @@ static int submit_watch(struct reflector *self, struct err *err)
 		.timeout_ms = timeout_ms + GRACE_MS,
 		.stall_timeout_ms = self->config.stall_ms,
 		.is_tried_once = true, /* waiting is done here */
+		.began = watch_began,
 		.piece = watch_piece,
 		.done = watch_done,
 		.context = self,
@@ -333,6 +383,7 @@ static void start_watch(struct reflector *self)
 
 	strbuf_clear(&self->line);
 	self->watch_code = 0;
+	self->is_open = false;
 	self->watch_since_ms = time_monotonic_ms();
 	self->stats.watches++;
 	if (submit_watch(self, &err))
@@ -381,8 +432,10 @@ int reflector_start(struct kube_client *client, const struct reflector_config *c
 		return err_set(err, -ENOMEM, "out of memory");
 	self->client = client;
 	self->arena = (struct arena)ARENA_INIT(64 * KIB);
+	self->scratch = (struct arena)ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
 	self->line = (struct strbuf)STRBUF_INIT(LIMIT_KUBE_OBJECT_BYTES);
 	self->timer = (struct kube_timer){.fire = go_on, .context = self};
+	self->known.forgets_names = config->gone != NULL;
 	if (copy_config(self, config)) {
 		reflector_free(self);
 		return err_set(err, -ENOMEM, "out of memory");
@@ -402,12 +455,19 @@ void reflector_free(struct reflector *self)
 	kube_known_release(&self->known);
 	strbuf_release(&self->line);
 	arena_release(&self->arena);
+	arena_release(&self->scratch);
 	free(self);
+}
+
+bool reflector_has(const struct reflector *self, const char *namespace, const char *name)
+{
+	return kube_known_has(&self->known, namespace, name);
 }
 
 void reflector_stats(const struct reflector *self, struct reflector_stats *ret)
 {
 	*ret = self->stats;
 	ret->is_watching = self->watch != NULL;
+	ret->is_in_contact = self->watch && self->is_open;
 	ret->objects = self->known.n;
 }

@@ -58,6 +58,26 @@ static void killed_limit_add(struct history_aggregate *self, const struct run *r
 	}
 }
 
+static bool maximum_raise(int64_t *maximum, struct history_window *window, int64_t value)
+{
+	if (value <= *maximum)
+		return false;
+	*maximum = value;
+	window_confirm(window);
+	return true;
+}
+
+bool history_aggregate_raise(struct history_aggregate *self, const struct run *run)
+{
+	bool has_changed = maximum_raise(&self->killed_limit_bytes, &self->killed_window, run_killed_limit_max(run));
+
+	if (!run->is_whole)
+		return has_changed;
+	has_changed |= maximum_raise(&self->peak_bytes, &self->peak_window, run_need_bytes(run));
+	has_changed |= maximum_raise(&self->ephemeral_peak_bytes, &self->ephemeral_window, run->peak_ephemeral_bytes);
+	return has_changed;
+}
+
 void history_aggregate_add(struct history_aggregate *self, const struct run *run)
 {
 	int64_t need = run_need_bytes(run);

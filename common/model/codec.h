@@ -18,7 +18,7 @@ enum codec_type {
 	CODEC_TIME,	/* int64_t ms as RFC 3339 */
 	CODEC_DURATION, /* int64_t ms as "1h30m" */
 	CODEC_DATE,	/* int32_t days since 1970 as "2026-11-02" */
-	CODEC_TEXT,	/* char[size] */
+	CODEC_TEXT,	/* char[size]; with names: one of them, "" where absent */
 	CODEC_BOOL,	/* bool */
 	CODEC_ENUM,	/* int: index into names; an unknown name is an error */
 	CODEC_ENUM8,	/* the same in a uint8_t */
@@ -34,10 +34,48 @@ struct codec_field {
 	enum codec_type type;
 	size_t offset, size;
 	int64_t absent;
+	int64_t max; /* greatest value of an integer; 0: its type's */
 	const char *const *names;
 	size_t n_names;
 	const char *help; /* for the documentation of the object */
 };
+
+/* All members of an object, for its schema and its documentation: tables of fields, and what is read and written by
+ * hand. Who writes a member by hand lists it here; a test walks encoded objects along the lists. */
+enum codec_part_type {
+	CODEC_PART_FIELDS,   /* the fields of a table */
+	CODEC_PART_TEXT,     /* a string */
+	CODEC_PART_TEXTS,    /* an array of strings */
+	CODEC_PART_INTEGERS, /* an array of integers */
+	CODEC_PART_OBJECT,
+	CODEC_PART_OBJECTS, /* an array of objects */
+};
+
+struct codec_part {
+	enum codec_part_type type;
+	const char *key, *help;		  /* none for CODEC_PART_FIELDS */
+	const struct codec_field *fields; /* n of them for CODEC_PART_FIELDS */
+	const struct codec_part *parts;	  /* n of them for objects */
+	size_t n;
+};
+
+struct codec_parts {
+	const struct codec_part *items;
+	size_t n;
+};
+
+#define CODEC_PARTS_FIELDS(table_)                                                                                     \
+	{                                                                                                              \
+		.type = CODEC_PART_FIELDS, .fields = (table_), .n = ARRAY_LEN(table_)                                  \
+	}
+#define CODEC_PARTS_OBJECT(type_, key_, parts_, help_)                                                                 \
+	{                                                                                                              \
+		.type = (type_), .key = (key_), .help = (help_), .parts = (parts_), .n = ARRAY_LEN(parts_)             \
+	}
+#define CODEC_PARTS_LIST(table_)                                                                                       \
+	{                                                                                                              \
+		.items = (table_), .n = ARRAY_LEN(table_)                                                              \
+	}
 
 #define CODEC_FIELD(struct_, member, key_, type_, help_)                                                               \
 	{                                                                                                              \

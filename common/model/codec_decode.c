@@ -104,7 +104,11 @@ static int codec_parse_text(const struct codec_field *field, const char *text, c
 		return 0;
 	default:
 		value->text = text;
-		return strlen(text) >= field->size ? field_error(err, path, field, "too long:", text) : 0;
+		if (strlen(text) >= field->size)
+			return field_error(err, path, field, "too long:", text);
+		return *text && field->n_names && codec_find_name(field, text) < 0
+			       ? field_error(err, path, field, "unknown value", text)
+			       : 0;
 	}
 }
 
@@ -160,7 +164,7 @@ static int wrong_type(const struct codec_field *field, const struct doc *member,
 static int codec_parse(const struct codec_field *field, const struct doc *member, const char *path,
 		       struct codec_value *value, struct err *err)
 {
-	int64_t most = field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
+	int64_t most = field->max ? field->max : field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
 
 	switch (field->type) {
 	case CODEC_INT64:

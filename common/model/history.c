@@ -4,6 +4,7 @@
 #include "model/history.h"
 
 #include "base/str.h"
+#include "base/timefmt.h"
 #include "model/history_internal.h"
 
 #include <errno.h>
@@ -49,12 +50,91 @@ void history_freep(struct history **self)
 	*self = NULL;
 }
 
+bool history_decision_is_same(const struct history_decision *a, const struct history_decision *b)
+{
+	return streq(a->owner, b->owner) && a->request_from_bytes == b->request_from_bytes &&
+	       a->request_to_bytes == b->request_to_bytes && a->limit_from_bytes == b->limit_from_bytes &&
+	       a->limit_to_bytes == b->limit_to_bytes &&
+	       a->ephemeral_request_to_bytes == b->ephemeral_request_to_bytes &&
+	       a->ephemeral_limit_to_bytes == b->ephemeral_limit_to_bytes;
+}
+
 static void aggregate_again(struct history *self)
 {
 	self->aggregate = self->dropped;
 	for (size_t i = 0; i < self->runs.n; i++)
 		history_aggregate_add(&self->aggregate, &self->runs.items[i]);
 }
+
+/* ---- counters by day: a run that falls out of the list stays counted ---- */
+
+static int32_t day_of(const struct run *run)
+{
+	return (int32_t)(run->start_ms / TIME_DAY_MS);
+}
+
+static size_t day_at(const struct history *self, int32_t day)
+{
+	size_t at = 0;
+
+	while (at < self->days.n && self->days.items[at].day < day)
+		at++;
+	return at;
+}
+
+static struct history_day *day_find(struct history *self, int32_t day)
+{
+	size_t at = day_at(self, day);
+
+	return at < self->days.n && self->days.items[at].day == day ? &self->days.items[at] : NULL;
+}
+
+static void day_remove(struct history *self, size_t at)
+{
+	memmove(&self->days.items[at], &self->days.items[at + 1], (self->days.n - at - 1) * sizeof(*self->days.items));
+	self->days.n--;
+}
+
+static void day_count(struct history_day *self, const struct run *run, int by)
+{
+	bool is_killed = run->n_killed_limits > 0 || run->outcome == OUTCOME_OOM_KILLED;
+	bool is_evicted = run->outcome == OUTCOME_EVICTED_MEMORY || run->outcome == OUTCOME_EVICTED_EPHEMERAL;
+
+	self->runs = MAX(self->runs + by, 0);
+	self->oom_kills = MAX(self->oom_kills + by * is_killed, 0);
+	self->evictions = MAX(self->evictions + by * is_evicted, 0);
+	self->harms = MAX(self->harms + by * (run->harm != 0), 0);
+}
+
+/* There is room for one day more. */
+static void day_add(struct history *self, const struct run *run)
+{
+	size_t at = day_at(self, day_of(run));
+
+	if (!day_find(self, day_of(run))) {
+		memmove(&self->days.items[at + 1], &self->days.items[at],
+			(self->days.n - at) * sizeof(*self->days.items));
+		self->days.items[at] = (struct history_day){.day = day_of(run), .mode = -1};
+		self->days.n++;
+	}
+	day_count(&self->days.items[at], run, 1);
+	while (self->days.n > LIMIT_HISTORY_DAYS)
+		day_remove(self, 0);
+}
+
+/* It is known better now. */
+static void day_take_back(struct history *self, const struct run *run)
+{
+	struct history_day *day = day_find(self, day_of(run));
+
+	if (!day)
+		return;
+	day_count(day, run, -1);
+	if (!day->runs)
+		day_remove(self, (size_t)(day - self->days.items));
+}
+
+/* ---- runs ---- */
 
 static void remove_at(struct history *self, size_t i)
 {
@@ -112,6 +192,24 @@ void history_mark_dropped(struct history *self, const struct run *run)
 	memcpy(self->dropped_uid, run->uid, sizeof(self->dropped_uid));
 }
 
+/* One that ended before all listed runs began had ended when it fell out: it was counted then, and what has decayed
+ * since must not come back. */
+bool history_raise_dropped(struct history *self, const struct run *run)
+{
+	struct history_day *day = day_find(self, day_of(run));
+
+	if (self->runs.n > 0 && run->start_ms + run->duration_ms < self->runs.items[0].start_ms)
+		return false;
+	if (!history_aggregate_raise(&self->dropped, run))
+		return false;
+	if (day) { /* it was counted as one that runs */
+		day_count(day, run, 1);
+		day->runs--;
+	}
+	aggregate_again(self);
+	return true;
+}
+
 static void drop(struct history *self, const struct run *run)
 {
 	history_aggregate_add(&self->dropped, run);
@@ -151,8 +249,13 @@ int history_add_run(struct history *self, const struct run *run)
 		return 0;
 	if (is_new && self->runs.n < LIMIT_HISTORY_RUNS && vec_reserve(&self->runs, self->runs.n + 1))
 		return -ENOMEM;
-	if (!is_new)
+	if (vec_reserve(&self->days, self->days.n + 1))
+		return -ENOMEM;
+	if (!is_new) {
+		day_take_back(self, &self->runs.items[at]);
 		remove_at(self, at);
+	}
+	day_add(self, run);
 	if (self->runs.n < LIMIT_HISTORY_RUNS || make_room(self, run))
 		insert_sorted(self, run);
 	aggregate_again(self);

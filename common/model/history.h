@@ -44,20 +44,34 @@ struct history_aggregate {
 
 /** Add one run, in order of start. Not idempotent: history_add_run calls it for each run exactly once. */
 void history_aggregate_add(struct history_aggregate *self, const struct run *run);
+/** Only the maxima, as far as the run is above them: any number of times. @return whether one was. */
+bool history_aggregate_raise(struct history_aggregate *self, const struct run *run);
 
+/** Runs that began on a UTC day: those of the list and those that fell out of it. */
 struct history_day {
 	int32_t day; /* days since 1970-01-01 */
 	int32_t runs, oom_kills, evictions;
-	int32_t mode; /* enum mode at work that day; -1 unknown */
+	int32_t harms; /* runs with a harm */
+	int32_t mode;  /* enum mode at work that day; -1 unknown */
 };
 
+/** What was set in the pods of one root owner: an entry for each owner and set of values. */
 struct history_decision {
-	int64_t time_ms;
-	int64_t revision;
+	int64_t time_ms;	    /* of the first pod */
+	char owner[RUN_NAME_BYTES]; /* "Job/train-7", cut; "Pod/..." for a bare pod */
+	char pod[RUN_NAME_BYTES];   /* the first one */
+	int32_t pods;		    /* how many were seen with these values */
+	int mode;		    /* enum mode at work */
+	int64_t revision;	    /* of the profile; 0: none */
+	/* 0 in `to`: not set; 0 in `from`: there was none. */
 	int64_t request_from_bytes, request_to_bytes, limit_from_bytes, limit_to_bytes;
-	char rule[48];
-	char cap[48];
+	int64_t ephemeral_request_to_bytes, ephemeral_limit_to_bytes;
+	char rule[48]; /* of the limit, else of the request */
+	char cap[96];  /* what kept it from more or less, in words; "" nothing */
 };
+
+/** Are both of an owner of that name, with the same values? In one run they are one entry. */
+bool history_decision_is_same(const struct history_decision *a, const struct history_decision *b);
 
 struct history {
 	char *namespace_name, *name, *workload, *role, *container; /* heap */
@@ -69,7 +83,7 @@ struct history {
 	int64_t dropped_until_ms;	    /* latest start among those; 0: none */
 	char dropped_uid[RUN_UID_BYTES];    /* greatest uid among those that started then */
 	struct sketch usage;		    /* all runs, time-weighted */
-	VEC(struct history_day) days;
+	VEC(struct history_day) days;	    /* in order, the last LIMIT_HISTORY_DAYS; kept by history_add_run */
 	VEC(struct history_decision) decisions;
 };
 
@@ -83,6 +97,9 @@ void history_freep(struct history **self);
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 /** Is this run, which is not in the list, one of those that fell out of it? By start, then by uid. */
 bool history_has_dropped(const struct history *self, const struct run *run);
+/** Of such a run, what may have been learned only after it fell out while it ran: limits that it was killed at, and the
+ *  peaks of a whole run. The same again changes nothing. @return whether anything changed. */
+bool history_raise_dropped(struct history *self, const struct run *run);
 /** Remember a key; @return 0 (also when already known or the list is full), -ENOMEM. */
 int history_add_alias(struct history *self, const char *key) ATTR_NODISCARD;
 /** @return 0; -EINVAL with the field (over a cap too); -ENOMEM. */
@@ -90,7 +107,8 @@ int history_decode(struct json_object *object, struct history **ret, struct err 
 /** The same from text, as profile_read. */
 int history_read(const char *text, size_t n, struct arena *scratch, struct history **ret,
 		 struct err *err) ATTR_NODISCARD;
-/** Encode as one JSON object; leaves out curves from the oldest, then the oldest runs (their figures go to what is
+/** Encode as one JSON object; leaves out old decisions (the last 8 stay), then curves from the oldest, then further
+ *  decisions, then the oldest runs (their figures go to what is
  *  written as `dropped`), until it fits LIMIT_HISTORY_BYTES. Curves are written for the last LIMIT_HISTORY_CURVES runs
  *  that have one, as thousandths of the run's peak. Sticky status of `buf`. */
 int history_encode(const struct history *self, struct strbuf *buf);

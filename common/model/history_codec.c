@@ -3,27 +3,28 @@
 #include "base/limits.h"
 #include "model/codec.h"
 #include "model/history_internal.h"
+#include "model/schema_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define F(member, key, type) CODEC_FIELD(struct history_aggregate, member, key, type, NULL)
+#define F(member, key, type, help) CODEC_FIELD(struct history_aggregate, member, key, type, help)
 static const struct codec_field aggregate_fields[] = {
-	F(runs, "runs", CODEC_INT64),
-	F(whole_runs, "wholeRuns", CODEC_INT64),
-	F(oom_runs, "oomRuns", CODEC_INT64),
-	F(peak_bytes, "peak", CODEC_BYTES),
-	F(killed_limit_bytes, "killedLimit", CODEC_BYTES),
-	F(ephemeral_peak_bytes, "ephemeralPeak", CODEC_BYTES),
-	F(peak_mean_bytes, "peakMean", CODEC_DOUBLE),
-	F(peak_m2, "peakM2", CODEC_DOUBLE),
-	F(peak_window.max_bytes, "laterPeak", CODEC_BYTES),
-	F(peak_window.runs, "laterPeakRuns", CODEC_INT32),
-	F(killed_window.max_bytes, "laterLimit", CODEC_BYTES),
-	F(killed_window.runs, "laterLimitRuns", CODEC_INT32),
-	F(ephemeral_window.max_bytes, "laterEphemeral", CODEC_BYTES),
-	F(ephemeral_window.runs, "laterEphemeralRuns", CODEC_INT32),
+	F(runs, "runs", CODEC_INT64, "Runs."),
+	F(whole_runs, "wholeRuns", CODEC_INT64, "Those that completed with usage seen from start to end."),
+	F(oom_runs, "oomRuns", CODEC_INT64, "Those that were OOM-killed."),
+	F(peak_bytes, "peak", CODEC_BYTES, "Greatest need of whole runs; decays by evidence."),
+	F(killed_limit_bytes, "killedLimit", CODEC_BYTES, "Greatest limit that was OOM-killed; decays by evidence."),
+	F(ephemeral_peak_bytes, "ephemeralPeak", CODEC_BYTES, "Greatest ephemeral-storage use; decays by evidence."),
+	F(peak_mean_bytes, "peakMean", CODEC_DOUBLE, "Mean of the whole runs' needs, in bytes."),
+	F(peak_m2, "peakM2", CODEC_DOUBLE, "Sum of squared distances from that mean."),
+	F(peak_window.max_bytes, "laterPeak", CODEC_BYTES, "Greatest need of the later runs that stayed far below."),
+	F(peak_window.runs, "laterPeakRuns", CODEC_INT32, "How many those are, in a row."),
+	F(killed_window.max_bytes, "laterLimit", CODEC_BYTES, "Greatest limit of later runs that completed below."),
+	F(killed_window.runs, "laterLimitRuns", CODEC_INT32, "How many those are, in a row."),
+	F(ephemeral_window.max_bytes, "laterEphemeral", CODEC_BYTES, "As laterPeak, for ephemeral storage."),
+	F(ephemeral_window.runs, "laterEphemeralRuns", CODEC_INT32, "How many those are, in a row."),
 };
 #undef F
 
@@ -34,16 +35,23 @@ static const struct codec_field day_fields[] = {
 	CODEC_FIELD(struct history_day, runs, "runs", CODEC_INT32, "Runs that ended."),
 	CODEC_FIELD(struct history_day, oom_kills, "ooms", CODEC_INT32, "Runs that were OOM-killed."),
 	CODEC_FIELD(struct history_day, evictions, "evicted", CODEC_INT32, "Runs that were evicted."),
+	CODEC_FIELD(struct history_day, harms, "harms", CODEC_INT32, "Runs that memtamer's sizes harmed."),
 };
 
 #define F(member, key, type, help) CODEC_FIELD(struct history_decision, member, key, type, help)
 static const struct codec_field decision_fields[] = {
-	F(time_ms, "time", CODEC_TIME, "When."),
+	F(time_ms, "time", CODEC_TIME, "When, of the first pod."),
+	F(owner, "owner", CODEC_TEXT, "Kind and name of the root owner."),
+	F(pod, "pod", CODEC_TEXT, "The first pod."),
+	F(pods, "pods", CODEC_INT32, "Pods that were seen with these values."),
+	CODEC_FIELD_NAMES(struct history_decision, mode, "mode", CODEC_ENUM, -1, history_rung_names, "Mode at work."),
 	F(revision, "revision", CODEC_INT64, "Of the profile."),
 	F(request_from_bytes, "requestFrom", CODEC_BYTES, "Request before."),
 	F(request_to_bytes, "requestTo", CODEC_BYTES, "Request after."),
 	F(limit_from_bytes, "limitFrom", CODEC_BYTES, "Limit before."),
 	F(limit_to_bytes, "limitTo", CODEC_BYTES, "Limit after."),
+	F(ephemeral_request_to_bytes, "ephemeralRequestTo", CODEC_BYTES, "Ephemeral-storage request after."),
+	F(ephemeral_limit_to_bytes, "ephemeralLimitTo", CODEC_BYTES, "Ephemeral-storage limit after."),
 	F(rule, "rule", CODEC_TEXT, "The rule at work."),
 	F(cap, "cap", CODEC_TEXT, "What capped it."),
 };
@@ -55,6 +63,33 @@ static const struct codec_field history_fields[] = {
 	CODEC_FIELD(struct history, dropped_uid, "droppedUid", CODEC_TEXT,
 		    "Greatest uid among the runs that fell out and started then."),
 };
+
+static const struct codec_part aggregate_parts[] = {CODEC_PARTS_FIELDS(aggregate_fields)};
+static const struct codec_part day_parts[] = {CODEC_PARTS_FIELDS(day_fields)};
+static const struct codec_part decision_parts[] = {CODEC_PARTS_FIELDS(decision_fields)};
+static const struct codec_part spec_parts[] = {
+	SCHEMA_WORKLOAD_PARTS,
+	CODEC_PARTS_FIELDS(history_fields),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "dropped", aggregate_parts,
+			   "What is known of the runs that fell out of the list."),
+	{.type = CODEC_PART_TEXT,
+	 .key = "usage",
+	 .help = "Sketch of use over time: zero weight, first bucket, then steps and weights in ms."},
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECTS, "days", day_parts, "Counters by day, the last 90."),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECTS, "decisions", decision_parts,
+			   "What was set in pods, the last 32: one for each run and set of values."),
+	/* Its parts are run_codec.c's. */
+	{.type = CODEC_PART_OBJECTS,
+	 .key = "runs",
+	 .help = "The last runs, oldest first, at most 32.",
+	 .parts = run_parts,
+	 .n = RUN_PARTS},
+};
+static const struct codec_part parts[] = {
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "spec", spec_parts,
+			   "What the recommender remembers; here and not in a status, so that backups keep it."),
+};
+const struct codec_parts history_parts = CODEC_PARTS_LIST(parts);
 
 /* A list of flat objects. */
 struct list_table {
@@ -130,6 +165,7 @@ static int decode_days(const struct doc *spec, struct history *self, struct err 
 {
 	const struct doc *item = NULL;
 
+	self->days.n = 0; /* the listed runs are among those that are counted there */
 	for (size_t i = 0;; i++) {
 		struct history_day day = {0};
 		int r = decode_item(&days_table, spec, i, &item, &day, err);
@@ -285,10 +321,27 @@ static size_t first_with_curve(const struct history *self, size_t n)
 	return i;
 }
 
-/* What is written of the list of runs. */
+/* What is written of the lists. */
 struct history_shown {
-	size_t first_run, curves;
+	size_t first_run, curves, decisions;
 };
+
+/* Takes something away where all does not fit; false: nothing is left to take. What was done long ago is worth less
+ * than a curve, and that less than a run. */
+static bool show_less(const struct history *self, struct history_shown *shown)
+{
+	if (shown->decisions > LIMIT_HISTORY_DECISIONS / 4)
+		shown->decisions--;
+	else if (shown->curves)
+		shown->curves--;
+	else if (shown->decisions > LIMIT_HISTORY_DECISIONS / 8)
+		shown->decisions--;
+	else if (shown->first_run < self->runs.n)
+		shown->first_run++;
+	else
+		return false;
+	return true;
+}
 
 static void encode_runs(const struct history *self, struct history_shown shown, struct strbuf *buf, const char **comma)
 {
@@ -306,11 +359,11 @@ static void encode_runs(const struct history *self, struct history_shown shown, 
 	strbuf_addc(buf, ']');
 }
 
-/* The last items of a list, at most its cap. */
-static void encode_list(const struct list_table *table, const void *items, size_t n, struct strbuf *buf,
+/* The last items of a list. */
+static void encode_list(const struct list_table *table, const void *items, size_t n, size_t max, struct strbuf *buf,
 			const char **comma)
 {
-	size_t first = n > table->max ? n - table->max : 0;
+	size_t first = n > max ? n - max : 0;
 
 	if (!n)
 		return;
@@ -360,8 +413,8 @@ static void encode_spec(const struct history *self, struct history_shown shown, 
 	strbuf_addc(buf, '"');
 	sketch_encode(&self->usage, buf);
 	strbuf_addc(buf, '"');
-	encode_list(&days_table, self->days.items, self->days.n, buf, &comma);
-	encode_list(&decisions_table, self->decisions.items, self->decisions.n, buf, &comma);
+	encode_list(&days_table, self->days.items, self->days.n, LIMIT_HISTORY_DAYS, buf, &comma);
+	encode_list(&decisions_table, self->decisions.items, self->decisions.n, shown.decisions, buf, &comma);
 	encode_runs(self, shown, buf, &comma);
 	strbuf_addc(buf, '}');
 }
@@ -369,7 +422,8 @@ static void encode_spec(const struct history *self, struct history_shown shown, 
 int history_encode(const struct history *self, struct strbuf *buf)
 {
 	CLEANUP(strbuf_release) struct strbuf whole = STRBUF_INIT(LIMIT_HISTORY_BYTES);
-	struct history_shown shown = {.first_run = 0, .curves = LIMIT_HISTORY_CURVES};
+	struct history_shown shown = {
+		.first_run = 0, .curves = LIMIT_HISTORY_CURVES, .decisions = LIMIT_HISTORY_DECISIONS};
 
 	for (;;) {
 		strbuf_clear(&whole);
@@ -377,13 +431,7 @@ int history_encode(const struct history *self, struct strbuf *buf)
 		strbuf_adds(&whole, ",\"spec\":");
 		encode_spec(self, shown, &whole);
 		strbuf_addc(&whole, '}');
-		if (whole.status != -E2BIG)
-			break;
-		if (shown.curves)
-			shown.curves--;
-		else if (shown.first_run < self->runs.n)
-			shown.first_run++;
-		else
+		if (whole.status != -E2BIG || !show_less(self, &shown))
 			break;
 	}
 	if (whole.status) {

@@ -88,10 +88,12 @@ static bool is_recurring(const struct identity_owner *owner)
 
 #define KIND_PREFIX_BYTES 62 /* 60 of the kind, the slash, NUL */
 
-/* "prefix" + name into a key. What does not fit is cut and made distinct again by a hash of all of it. */
+/* "prefix" + name into a key. What does not fit is cut and made distinct again by a hash of all of it. Never inside a
+ * character: the API server would store another text than ours. */
 static void make_text(char *ret, size_t size, const char *prefix, struct str name)
 {
 	size_t n_prefix = strlen(prefix), n_head = MIN(n_prefix, size - 1), n = MIN(name.n, size - 1 - n_head);
+	size_t cut = size - 12;
 	uint64_t hash;
 
 	memcpy(ret, prefix, n_head);
@@ -101,7 +103,9 @@ static void make_text(char *ret, size_t size, const char *prefix, struct str nam
 	if (n_prefix + name.n < size)
 		return;
 	hash = hash_stable(hash_stable(HASH_STABLE_INIT, prefix, n_prefix), name.p, name.n);
-	snprintf(ret + size - 12, 12, "-%010llx", (unsigned long long)(identity_mix(hash) >> 24));
+	while (cut > 0 && (ret[cut] & 0xc0) == 0x80)
+		cut--;
+	snprintf(ret + cut, 12, "-%010llx", (unsigned long long)(identity_mix(hash) >> 24));
 }
 
 /* "Job/"; a kind longer than any is cut. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "model/codec.h"
+#include "model/schema_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +13,24 @@ static const struct codec_field shape_fields[] = {
 	F(resource, "resource", CODEC_TEXT, "Accelerator resource; absent for nodes without."),
 	F(product, "product", CODEC_TEXT, "Accelerator product, as the node label says."),
 	F(instance_type, "instanceType", CODEC_TEXT, "node.kubernetes.io/instance-type."),
-	F(accelerators, "accelerators", CODEC_INT64, "Accelerators of one node."),
+	F(accelerators, "accelerators", CODEC_INT64, "Units of the resource that one node offers."),
+	F(devices, "devices", CODEC_INT64, "Whole accelerators of one node, where these are not the units."),
+	F(parts, "parts", CODEC_INT64,
+	  "Units that all accelerators of one node would make, where it offers fewer: a unit is this part of the "
+	  "node."),
 	F(memory_bytes, "memory", CODEC_BYTES, "Allocatable memory of one node."),
 	F(ephemeral_bytes, "ephemeralStorage", CODEC_BYTES, "Allocatable ephemeral storage of one node."),
 	F(last_seen_ms, "lastSeen", CODEC_TIME, "When a node of this shape was last seen."),
-	F(is_declared, "declared", CODEC_BOOL, "Written by hand: the shapes of this resource are complete."),
+	F(is_declared, "declared", CODEC_BOOL,
+	  "Written by hand: the declared shapes of this resource are all there are."),
 };
 #undef F
+
+static const struct codec_part spec_parts[] = {CODEC_PARTS_FIELDS(shape_fields)};
+static const struct codec_part parts[] = {
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "spec", spec_parts, "What one node of this kind offers to pods."),
+};
+const struct codec_parts node_shape_parts = CODEC_PARTS_LIST(parts);
 
 static int decode_shape(const struct doc *object, struct node_shape *ret, struct err *err)
 {

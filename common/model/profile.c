@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block: reference count, profile, variants, pointer arrays, text. The count lies before the profile so that
+/* One block: reference count, profile, spec, variants, pointer arrays, text. The count lies before the profile so that
  * readers of `struct profile` do not see it. Text that occurs twice in a profile (the workload is its first alias) is
  * stored once. */
 #include "model/profile.h"
@@ -14,6 +14,7 @@ struct profile_block {
 	struct profile profile;
 };
 
+const struct profile_spec profile_spec_none = {.quantile_permille = -1, .buffer_permille = -1};
 const char *const confidence_names[4] = {"none", "low", "medium", "high"};
 
 #define PROFILE_TEXTS (5 + LIMIT_PROFILE_ALIASES + PROFILE_REASONS)
@@ -60,22 +61,38 @@ static void profile_copy_texts(const char *const *texts, size_t n, char *at, con
 	}
 }
 
+/* Its own copy, unless it says nothing. */
+static bool has_spec(const struct profile *draft)
+{
+	const struct profile_spec *a = draft->spec, *b = &profile_spec_none;
+
+	return a && (a->pin_request_bytes != b->pin_request_bytes || a->pin_limit_bytes != b->pin_limit_bytes ||
+		     a->quantile_permille != b->quantile_permille || a->buffer_permille != b->buffer_permille ||
+		     a->floor_bytes != b->floor_bytes || a->ceiling_bytes != b->ceiling_bytes ||
+		     !streq(a->size_class, b->size_class) || !streq(a->mode_cap, b->mode_cap));
+}
+
 struct profile *profile_dup(const struct profile *draft)
 {
 	const char *texts[PROFILE_TEXTS], *copies[PROFILE_TEXTS] = {NULL};
 	size_t n_texts = profile_texts(draft, texts), n_lists = n_texts - 5;
-	size_t n_variants = MIN(draft->n_variants, LIMIT_PROFILE_VARIANTS), text_bytes = 0;
+	size_t n_own = MIN(draft->n_variants, LIMIT_PROFILE_VARIANTS), text_bytes = 0;
+	size_t n_variants = n_own == draft->n_variants ? n_own + draft->n_previous : n_own;
+	size_t n_specs = has_spec(draft), head;
 	struct recommendation *variants;
 	struct profile_block *block;
+	struct profile_spec *spec;
 	const char **lists;
 
 	for (size_t i = 0; i < n_texts; i++)
 		if (profile_text_twin(texts, i) == i)
 			text_bytes += strlen(texts[i]) + 1;
-	block = malloc(sizeof(*block) + n_variants * sizeof(*variants) + n_lists * sizeof(*lists) + text_bytes);
+	head = sizeof(*block) + n_specs * sizeof(*spec) + n_variants * sizeof(*variants) + n_lists * sizeof(*lists);
+	block = malloc(head + text_bytes);
 	if (!block)
 		return NULL;
-	variants = (struct recommendation *)(block + 1);
+	spec = (struct profile_spec *)(block + 1);
+	variants = (struct recommendation *)(spec + n_specs);
 	lists = (const char **)(variants + n_variants);
 	profile_copy_texts(texts, n_texts, (char *)(lists + n_lists), copies);
 	for (size_t i = 0; i < n_lists; i++)
@@ -84,6 +101,9 @@ struct profile *profile_dup(const struct profile *draft)
 		memcpy(variants, draft->variants, n_variants * sizeof(*variants));
 	atomic_init(&block->refs, 1);
 	block->profile = *draft;
+	if (n_specs)
+		*spec = *draft->spec;
+	block->profile.spec = n_specs ? spec : &profile_spec_none;
 	block->profile.namespace_name = copies[0];
 	block->profile.name = copies[1];
 	block->profile.workload = copies[2];
@@ -94,7 +114,8 @@ struct profile *profile_dup(const struct profile *draft)
 	block->profile.reasons = lists + block->profile.n_aliases;
 	block->profile.n_reasons = MIN(draft->n_reasons, PROFILE_REASONS);
 	block->profile.variants = variants;
-	block->profile.n_variants = n_variants;
+	block->profile.n_variants = (uint8_t)n_own;
+	block->profile.n_previous = (uint8_t)(n_variants - n_own);
 	return &block->profile;
 }
 
@@ -124,12 +145,4 @@ void profile_freep(struct profile **self)
 {
 	profile_free(*self);
 	*self = NULL;
-}
-
-const struct recommendation *profile_for_variant(const struct profile *self, const char *variant)
-{
-	for (size_t i = 0; variant && *variant && i < self->n_variants; i++)
-		if (streq(self->variants[i].variant, variant))
-			return &self->variants[i];
-	return &self->parent;
 }

@@ -2,14 +2,16 @@
 /* MemoryProfile as JSON. The tables below are the object's documentation; order is the order of writing. */
 #include "model/profile.h"
 
+#include "k8s/quantity.h"
 #include "model/codec.h"
+#include "model/schema_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-static const char *const flag_names[] = {"cache-bound", "leak", "unstable", "no-lower", "harm"};
-static const char *const size_classes[] = {"", "dense", "standing", "guaranteed"};
-static const char *const mode_caps[] = {"", "off", "observe", "fill", "raise"};
+static const char *const flag_names[] = {"cache-bound", "leak", "unstable", "no-lower", "harm", "no-raise", "no-limit"};
+static const char *const size_classes[] = {"dense", "standing", "guaranteed"};
+static const char *const mode_caps[] = {"off", "observe", "fill", "raise"};
 
 #define F(member, key, type, help)	   CODEC_FIELD(struct recommendation, member, key, type, help)
 #define FN(member, key, type, names, help) CODEC_FIELD_NAMES(struct recommendation, member, key, type, 0, names, help)
@@ -31,46 +33,88 @@ static const struct codec_field recommendation_fields[] = {
 	F(oom_kills, "oomKills", CODEC_INT32, "Runs that were OOM-killed."),
 	F(buffer_permille, "buffer", CODEC_INT32, "Thousandths added to the peak."),
 	F(over_request_permille, "overRequest", CODEC_INT32, "Thousandths of run time with use above the request."),
+	F(min_ranks, "minRanks", CODEC_INT32, "Smallest world size of the whole runs: fewer ranks are never lowered."),
 	FN(confidence, "confidence", CODEC_ENUM8, confidence_names, "How much evidence there is."),
 	FN(flags, "flags", CODEC_FLAGS8, flag_names, "What holds sizing back."),
 };
 #undef F
 #undef FN
 
-#define F(member, key, help)  CODEC_FIELD(struct profile_spec, member, key, CODEC_BYTES, help)
-#define FP(member, key, help) CODEC_FIELD_ABSENT(struct profile_spec, member, key, CODEC_INT32, -1, help)
-#define FT(member, key, help) CODEC_FIELD(struct profile_spec, member, key, CODEC_TEXT, help)
+#define F(member, key, help) CODEC_FIELD(struct profile_spec, member, key, CODEC_BYTES, help)
+#define FP(member_, key_, max_, help_)                                                                                 \
+	{                                                                                                              \
+		.key = (key_), .type = CODEC_INT32, .offset = offsetof(struct profile_spec, member_),                  \
+		.size = sizeof(int32_t), .absent = -1, .max = (max_), .help = (help_)                                  \
+	}
+#define FN(member, key, names, help) CODEC_FIELD_NAMES(struct profile_spec, member, key, CODEC_TEXT, 0, names, help)
 static const struct codec_field spec_fields[] = {
-	F(pin_request_bytes, "pinRequest", "Memory request taken as it is."),
-	F(pin_limit_bytes, "pinLimit", "Memory limit taken as it is."),
-	FP(quantile_permille, "quantile", "Quantile of use for the request, in thousandths."),
-	FP(buffer_permille, "buffer", "Thousandths to add to the peak."),
+	F(pin_request_bytes, "pinRequest", "Memory request taken as it is, whatever runs used."),
+	F(pin_limit_bytes, "pinLimit", "Memory limit taken as it is, whatever runs used."),
+	FP(quantile_permille, "quantile", 1000, "Quantile of use for the request, in thousandths: 500 is the median."),
+	FP(buffer_permille, "buffer", 10000, "Thousandths to add to the peak for the limit: 100 is a tenth."),
 	F(floor_bytes, "floor", "Never size below."),
 	F(ceiling_bytes, "ceiling", "Never size above."),
-	FT(size_class, "class", "dense, standing or guaranteed."),
-	FT(mode_cap, "modeCap",
-	   "off, observe, fill or raise: highest mode of the namespace (memtamer-namespace only)."),
+	FN(size_class, "class", size_classes,
+	   "How the request is chosen: dense by the quantile, standing by the runs' peaks, guaranteed equal to the "
+	   "limit."),
+	FN(mode_cap, "modeCap", mode_caps,
+	   "Highest mode for pods of this workload; in the profile named memtamer-namespace, for the whole namespace. "
+	   "Remove it to lift the cap."),
 };
 #undef F
 #undef FP
-#undef FT
+#undef FN
 
 static const struct codec_field status_fields[] = {
 	CODEC_FIELD(struct profile, revision, "revision", CODEC_INT64, "Counts changes of the recommendation."),
 	CODEC_FIELD(struct profile, updated_ms, "updated", CODEC_TIME, "When the recommendation last changed."),
 };
 
+static const struct codec_part recommendation_parts[] = {
+	{.type = CODEC_PART_TEXT, .key = "variant", .help = "The variant of all runs, where they are of one."},
+	CODEC_PARTS_FIELDS(recommendation_fields),
+};
+static const struct codec_part variant_parts[] = {
+	{.type = CODEC_PART_TEXT, .key = "variant", .help = "Hash of image, arguments and world size."},
+	CODEC_PARTS_FIELDS(recommendation_fields),
+};
+static const struct codec_part spec_parts[] = {CODEC_PARTS_FIELDS(spec_fields)};
+static const struct codec_part summary_parts[] = {
+	{.type = CODEC_PART_TEXT, .key = "median", .help = "recommendation.median, rounded up."},
+	{.type = CODEC_PART_TEXT, .key = "peak", .help = "recommendation.peak, rounded up."},
+};
+static const struct codec_part previous_parts[] = {
+	{.type = CODEC_PART_TEXT, .key = "variant", .help = "Absent in the first: of several variants."},
+	CODEC_PARTS_FIELDS(recommendation_fields),
+};
+static const struct codec_part status_parts[] = {
+	SCHEMA_WORKLOAD_PARTS,
+	CODEC_PARTS_FIELDS(status_fields),
+	{.type = CODEC_PART_TEXTS, .key = "reasons", .help = "Why the sizes are these, most important first."},
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "summary", summary_parts,
+			   "Figures as kubectl shows them: written for people and never read."),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "recommendation", recommendation_parts,
+			   "What runs of all variants used, and the sizes that follow."),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECTS, "variants", variant_parts,
+			   "The same of single variants; a figure that is absent is the workload's."),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECTS, "previous", previous_parts,
+			   "What counts for runs that were submitted before this changed; a figure that is absent is "
+			   "the workload's of now."),
+};
+static const struct codec_part parts[] = {
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "spec", spec_parts, "What people decide; all of it may be absent."),
+	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "status", status_parts, "What the recommender knows."),
+};
+const struct codec_parts profile_parts = CODEC_PARTS_LIST(parts);
+
 #define REC_N  ARRAY_LEN(recommendation_fields)
 #define SPEC_N ARRAY_LEN(spec_fields)
 
 /* ---- decoding ---- */
 
-static int check_word(const char *text, const char *const *words, size_t n, const char *path, struct err *err)
+static const struct profile_spec *spec_of(const struct profile *profile)
 {
-	for (size_t i = 0; i < n; i++)
-		if (streq(text, words[i]))
-			return 0;
-	return err_set_at(err, -EINVAL, path, 0, 0, "unknown value \"%.60s\"", text);
+	return profile->spec ? profile->spec : &profile_spec_none;
 }
 
 static int decode_spec(const struct doc *object, struct profile_spec *spec, struct err *err)
@@ -81,28 +125,32 @@ static int decode_spec(const struct doc *object, struct profile_spec *spec, stru
 	codec_reset(spec_fields, SPEC_N, spec);
 	if (r < 0)
 		return r;
-	r = codec_decode(spec_fields, SPEC_N, member, "spec", spec, err);
-	if (!r)
-		r = check_word(spec->size_class, size_classes, ARRAY_LEN(size_classes), "spec.class", err);
-	if (!r)
-		r = check_word(spec->mode_cap, mode_caps, ARRAY_LEN(mode_caps), "spec.modeCap", err);
-	return r;
+	return codec_decode(spec_fields, SPEC_N, member, "spec", spec, err);
 }
 
-static int decode_variant(const struct doc *item, const char *path, struct recommendation *ret, struct err *err)
+static int decode_figures(const struct doc *object, const char *path, struct recommendation *ret, struct err *err)
 {
 	const char *id;
+	int r = codec_get_text(object, path, "variant", sizeof(ret->variant) - 1, &id, err);
+
+	if (r)
+		return r;
+	snprintf(ret->variant, sizeof(ret->variant), "%s", id);
+	return codec_decode(recommendation_fields, REC_N, object, path, ret, err);
+}
+
+/* A recommendation in a list; the first of the previous ones is a parent, which may be of several variants. */
+static int decode_one(const struct doc *item, const char *path, bool is_variant, struct recommendation *ret,
+		      struct err *err)
+{
 	int r;
 
 	if (item->type != DOC_OBJECT)
 		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	r = codec_get_text(item, path, "variant", sizeof(ret->variant) - 1, &id, err);
-	if (r)
-		return r;
-	if (!*id)
+	r = decode_figures(item, path, ret, err);
+	if (!r && is_variant && !ret->variant[0])
 		return err_set_at(err, -EINVAL, path, 0, 0, "variant: missing");
-	snprintf(ret->variant, sizeof(ret->variant), "%s", id);
-	return codec_decode(recommendation_fields, REC_N, item, path, ret, err);
+	return r;
 }
 
 static int decode_variants(const struct doc *status, const struct recommendation *parent,
@@ -121,7 +169,33 @@ static int decode_variants(const struct doc *status, const struct recommendation
 	for (const struct doc *item = array->first; item; item = item->next, n++) {
 		snprintf(path, sizeof(path), "status.variants[%zu]", n);
 		variants[n] = *parent;
-		r = decode_variant(item, path, &variants[n], err);
+		r = decode_one(item, path, true, &variants[n], err);
+		if (r)
+			return r;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* Of the parent and of variants; figures that are absent are those of the parent of now. */
+static int decode_previous(const struct doc *status, const struct recommendation *parent,
+			   struct recommendation *previous, size_t *ret_n, struct err *err)
+{
+	const struct doc *array;
+	char path[64];
+	size_t n = 0;
+	int r = codec_get_array(status, "status", "previous", &array, err);
+
+	*ret_n = 0;
+	if (r)
+		return r < 0 ? r : 0;
+	if (array->n_items > LIMIT_PROFILE_VARIANTS + 1)
+		return err_set_at(err, -EINVAL, "status.previous", 0, 0, "more than %d items",
+				  LIMIT_PROFILE_VARIANTS + 1);
+	for (const struct doc *item = array->first; item; item = item->next, n++) {
+		snprintf(path, sizeof(path), "status.previous[%zu]", n);
+		previous[n] = *parent;
+		r = decode_one(item, path, n > 0, &previous[n], err);
 		if (r)
 			return r;
 	}
@@ -137,12 +211,13 @@ static int decode_recommendation(const struct doc *status, struct recommendation
 	codec_reset(recommendation_fields, REC_N, ret);
 	if (r < 0)
 		return r;
-	return codec_decode(recommendation_fields, REC_N, member, "status.recommendation", ret, err);
+	return decode_figures(member, "status.recommendation", ret, err);
 }
 
 static int decode_names(const struct doc *status, struct profile_draft *ret, struct err *err)
 {
 	struct profile *profile = &ret->profile;
+	size_t n_aliases = 0, n_reasons = 0;
 	int r = codec_get_text(status, "status", "workload", LIMIT_KEY_BYTES, &profile->workload, err);
 
 	if (!r)
@@ -151,10 +226,12 @@ static int decode_names(const struct doc *status, struct profile_draft *ret, str
 		r = codec_get_text(status, "status", "container", LIMIT_NAMESPACE_BYTES, &profile->container, err);
 	if (!r)
 		r = codec_get_texts(status, "status", "aliases", LIMIT_PROFILE_ALIASES, LIMIT_KEY_BYTES, ret->aliases,
-				    &profile->n_aliases, err);
+				    &n_aliases, err);
 	if (!r)
 		r = codec_get_texts(status, "status", "reasons", PROFILE_REASONS, LIMIT_REASON_BYTES, ret->reasons,
-				    &profile->n_reasons, err);
+				    &n_reasons, err);
+	profile->n_aliases = (uint8_t)n_aliases;
+	profile->n_reasons = (uint8_t)n_reasons;
 	return r;
 }
 
@@ -162,10 +239,11 @@ static int decode_draft(const struct doc *object, struct profile_draft *ret, str
 {
 	struct profile *profile = &ret->profile;
 	const struct doc *status = NULL;
+	size_t n_variants = 0, n_previous = 0;
 	int r = codec_head_decode(object, "MemoryProfile", &profile->namespace_name, &profile->name, err);
 
 	if (!r)
-		r = decode_spec(object, &profile->spec, err);
+		r = decode_spec(object, &ret->spec, err);
 	if (r)
 		return r;
 	r = codec_get_object(object, "", "status", &status, err);
@@ -176,7 +254,11 @@ static int decode_draft(const struct doc *object, struct profile_draft *ret, str
 	if (!r)
 		r = decode_recommendation(status, &profile->parent, err);
 	if (!r)
-		r = decode_variants(status, &profile->parent, ret->variants, &profile->n_variants, err);
+		r = decode_variants(status, &profile->parent, ret->variants, &n_variants, err);
+	if (!r)
+		r = decode_previous(status, &profile->parent, ret->variants + n_variants, &n_previous, err);
+	profile->n_variants = (uint8_t)n_variants;
+	profile->n_previous = (uint8_t)n_previous;
 	return r;
 }
 
@@ -184,7 +266,7 @@ static int decode_draft(const struct doc *object, struct profile_draft *ret, str
 static void draft_init(struct profile_draft *self)
 {
 	self->profile = (struct profile){
-		.aliases = self->aliases, .reasons = self->reasons, .variants = self->variants};
+		.aliases = self->aliases, .reasons = self->reasons, .variants = self->variants, .spec = &self->spec};
 }
 
 int profile_read(const char *text, size_t n, struct arena *scratch, struct profile_draft *ret, struct err *err)
@@ -226,13 +308,23 @@ static bool same_texts(const char *const *a, size_t n_a, const char *const *b, s
 	return n_a == n_b;
 }
 
-static bool same_variants(const struct profile *a, const struct profile *b)
+/* `and_previous`: those behind the variants, too. */
+static bool same_variants(const struct profile *a, const struct profile *b, bool and_previous)
 {
-	for (size_t i = 0; a->n_variants == b->n_variants && i < a->n_variants; i++)
+	size_t n = a->n_variants + (and_previous ? a->n_previous : (size_t)0);
+
+	if (a->n_variants != b->n_variants || (and_previous && a->n_previous != b->n_previous))
+		return false;
+	for (size_t i = 0; i < n; i++)
 		if (!streq(a->variants[i].variant, b->variants[i].variant) ||
 		    !codec_same(recommendation_fields, REC_N, &a->variants[i], &b->variants[i]))
 			return false;
-	return a->n_variants == b->n_variants;
+	return true;
+}
+
+bool profile_same_sizes(const struct profile *a, const struct profile *b)
+{
+	return codec_same(recommendation_fields, REC_N, &a->parent, &b->parent) && same_variants(a, b, false);
 }
 
 bool profile_same(const struct profile *a, const struct profile *b)
@@ -244,8 +336,8 @@ bool profile_same(const struct profile *a, const struct profile *b)
 	       same_texts(a->aliases, a->n_aliases, b->aliases, b->n_aliases) &&
 	       same_texts(a->reasons, a->n_reasons, b->reasons, b->n_reasons) &&
 	       codec_same(status_fields, ARRAY_LEN(status_fields), a, b) &&
-	       codec_same(spec_fields, SPEC_N, &a->spec, &b->spec) &&
-	       codec_same(recommendation_fields, REC_N, &a->parent, &b->parent) && same_variants(a, b);
+	       codec_same(spec_fields, SPEC_N, spec_of(a), spec_of(b)) && streq(a->parent.variant, b->parent.variant) &&
+	       codec_same(recommendation_fields, REC_N, &a->parent, &b->parent) && same_variants(a, b, true);
 }
 
 /* ---- encoding ---- */
@@ -266,9 +358,50 @@ static void encode_variants(const struct profile *self, size_t n, struct strbuf 
 	strbuf_addc(buf, ']');
 }
 
+static void encode_previous(const struct profile *self, size_t n, struct strbuf *buf, const char **comma)
+{
+	const struct recommendation *previous = self->variants + self->n_variants;
+
+	if (!n)
+		return;
+	codec_key(buf, comma, "previous");
+	for (size_t i = 0; i < n; i++) {
+		const char *inner = "";
+
+		strbuf_adds(buf, i ? ",{" : "[{");
+		codec_text(buf, &inner, "variant", previous[i].variant);
+		codec_encode(recommendation_fields, REC_N, &previous[i], &self->parent, buf, &inner);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void encode_human(const char *key, int64_t bytes, struct strbuf *buf, const char **comma)
+{
+	char text[QUANTITY_TEXT_BYTES];
+
+	if (bytes > 0)
+		codec_text(buf, comma, key, quantity_render_human(bytes, text));
+}
+
+/* Columns of `kubectl get` show a figure as it is written, and 89758105Ki says nothing at a glance. */
+static void encode_summary(const struct recommendation *rec, struct strbuf *buf, const char **comma)
+{
+	const char *inner = "";
+
+	if (rec->median_bytes <= 0 && rec->peak_bytes <= 0)
+		return;
+	codec_key(buf, comma, "summary");
+	strbuf_addc(buf, '{');
+	encode_human("median", rec->median_bytes, buf, &inner);
+	encode_human("peak", rec->peak_bytes, buf, &inner);
+	strbuf_addc(buf, '}');
+}
+
 /* How many of each list are written. */
 struct profile_shown {
-	size_t aliases, reasons, variants;
+	size_t aliases, reasons, variants, previous;
+	bool has_summary;
 };
 
 static void encode_body(const struct profile *self, struct profile_shown shown, struct strbuf *buf)
@@ -276,7 +409,7 @@ static void encode_body(const struct profile *self, struct profile_shown shown, 
 	const char *comma = "";
 
 	strbuf_adds(buf, "\"spec\":{");
-	codec_encode(spec_fields, SPEC_N, &self->spec, NULL, buf, &comma);
+	codec_encode(spec_fields, SPEC_N, spec_of(self), NULL, buf, &comma);
 	strbuf_adds(buf, "},\"status\":{");
 	comma = "";
 	codec_text(buf, &comma, "workload", self->workload);
@@ -285,13 +418,17 @@ static void encode_body(const struct profile *self, struct profile_shown shown, 
 	codec_texts(buf, &comma, "aliases", self->aliases, shown.aliases);
 	codec_encode(status_fields, ARRAY_LEN(status_fields), self, NULL, buf, &comma);
 	codec_texts(buf, &comma, "reasons", self->reasons, shown.reasons);
+	if (shown.has_summary)
+		encode_summary(&self->parent, buf, &comma);
 	codec_key(buf, &comma, "recommendation");
 	strbuf_addc(buf, '{');
 	comma = "";
+	codec_text(buf, &comma, "variant", self->parent.variant);
 	codec_encode(recommendation_fields, REC_N, &self->parent, NULL, buf, &comma);
 	strbuf_addc(buf, '}');
 	comma = ",";
 	encode_variants(self, shown.variants, buf, &comma);
+	encode_previous(self, shown.previous, buf, &comma);
 	strbuf_addc(buf, '}');
 }
 
@@ -300,10 +437,16 @@ static bool show_less(struct profile_shown *shown)
 {
 	if (shown->reasons > 1)
 		shown->reasons--;
+	else if (shown->has_summary)
+		shown->has_summary = false;
+	else if (shown->previous > 1)
+		shown->previous--;
 	else if (shown->aliases > 1)
 		shown->aliases--;
 	else if (shown->reasons)
 		shown->reasons--;
+	else if (shown->previous)
+		shown->previous--;
 	else if (shown->variants)
 		shown->variants--;
 	else
@@ -316,7 +459,7 @@ int profile_encode(const struct profile *self, struct strbuf *buf)
 	size_t further = self->n_variants > 1 ? self->n_variants - 1 : 0;
 	CLEANUP(strbuf_release)
 	struct strbuf body = STRBUF_INIT(LIMIT_PROFILE_BYTES + further * LIMIT_PROFILE_VARIANT_BYTES);
-	struct profile_shown shown = {self->n_aliases, self->n_reasons, self->n_variants};
+	struct profile_shown shown = {self->n_aliases, self->n_reasons, self->n_variants, self->n_previous, true};
 
 	encode_body(self, shown, &body);
 	while (body.status == -E2BIG && show_less(&shown)) {

@@ -16,6 +16,11 @@ const char *const outcome_names[OUTCOME_COUNT_] = {
 	[OUTCOME_DELETED] = "deleted",
 };
 
+const char *const harm_names[HARM_COUNT_] = {
+	[HARM_OOM] = "oom",	[HARM_EVICTED] = "evicted", [HARM_PENDING] = "pending",
+	[HARM_QUOTA] = "quota", [HARM_SLOWER] = "slower",
+};
+
 int64_t run_need_bytes(const struct run *run)
 {
 	int64_t uncached;
@@ -26,6 +31,17 @@ int64_t run_need_bytes(const struct run *run)
 	 * shm, which rss does not hold; rss is a floor because the two peaks may belong to different moments. */
 	uncached = MAX(run->peak_rss_bytes, run->peak_bytes - run->peak_active_file_bytes);
 	return MIN(MAX(uncached, 0), run->peak_bytes);
+}
+
+void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit)
+{
+	for (int i = 0; i < *n; i++)
+		if (limits[i] == limit)
+			return;
+	if (*n < RUN_KILLED_LIMITS)
+		limits[(*n)++] = limit;
+	else
+		limits[RUN_KILLED_LIMITS - 1] = MAX(limits[RUN_KILLED_LIMITS - 1], limit);
 }
 
 int64_t run_killed_limit_max(const struct run *run)

@@ -26,6 +26,18 @@ extern const char *const outcome_names[OUTCOME_COUNT_];
 
 enum chosen_by { CHOSEN_BY_USER, CHOSEN_BY_MEMTAMER, CHOSEN_BY_UNKNOWN };
 
+/** A bad outcome at a size that we chose, which would not have come at the workload's own. */
+enum harm {
+	HARM_OOM,     /* killed at a limit that we had set below its own, or where it had none */
+	HARM_EVICTED, /* for memory, above a request that we had set below its own */
+	HARM_PENDING, /* no node had room for a request that we had set above its own */
+	HARM_QUOTA,   /* a quota had no room for pods of the run at our size, and would have had at its own */
+	HARM_SLOWER,  /* took longer, or used its accelerators less, than runs at its own size */
+	HARM_COUNT_,
+};
+/** "oom", "evicted", ... */
+extern const char *const harm_names[HARM_COUNT_];
+
 #define RUN_UID_BYTES	  24
 #define RUN_NAME_BYTES	  96
 #define RUN_KILLED_LIMITS 4
@@ -39,7 +51,12 @@ struct run {
 	int64_t accelerators_milli;	    /* of one pod */
 	int64_t request_bytes, limit_bytes; /* of the last attempt; 0: none set */
 	enum chosen_by chosen_by;
-	int mode;	    /* enum mode of policy.h when chosen by memtamer, else -1 */
+	int mode; /* enum mode of policy.h when chosen by memtamer, else -1 */
+	/* What the pods said before memtamer changed them; 0: nothing. As request_bytes and limit_bytes otherwise. */
+	int64_t own_request_bytes, own_limit_bytes;
+	int64_t revision;   /* of the profile that memtamer chose by; 0: none */
+	int64_t pending_ms; /* from creation to the start of the rank that waited longest; 0: not known */
+	uint8_t harm;	    /* bits of enum harm */
 	int64_t peak_bytes; /* working set, worst rank, all attempts */
 	int64_t peak_rss_bytes, peak_active_file_bytes;
 	int64_t median_bytes, p95_bytes; /* working set, pooled over ranks, last attempt */
@@ -54,7 +71,11 @@ struct run {
 	bool is_cache_bound;	/* working set near the limit is page cache (active_file), not need */
 	bool is_quantile_exact; /* median and p95 within one UTC day; else merged from daily figures */
 	int64_t samples;
-	const char *source; /* static: "query", "remote-read", "pods", "trace" */
+	/* Share of the time in which its accelerators had work, in thousandths: mean of their samples, all ranks and
+	 * attempts; 0..1000, 0 is a real value; -1: not measured. */
+	int32_t activity_permille;
+	const char *source; /* static: "query", "remote-read", "pods", "trace"; "query+pods": use from one, the rest
+			       from both */
 	int n_curve;	    /* 0..LIMIT_CURVE_POINTS; bytes at equal steps of the run's duration */
 	int64_t curve_max[LIMIT_CURVE_POINTS], curve_mean[LIMIT_CURVE_POINTS];
 };
@@ -62,5 +83,7 @@ struct run {
 /** Peak that counts as need: the working set, or for a cache-bound run what is not page cache (peak_rss + what the
  *  working set holds beyond active file). */
 int64_t run_need_bytes(const struct run *run);
+/** Add to a list of distinct limits; of more than RUN_KILLED_LIMITS the greatest are what matters. */
+void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit);
 /** Greatest limit this run was killed at; 0 when none. */
 int64_t run_killed_limit_max(const struct run *run);

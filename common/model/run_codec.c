@@ -5,11 +5,12 @@
 #include "base/limits.h"
 #include "k8s/quantity.h"
 #include "model/codec.h"
+#include "model/schema_internal.h"
 
 #include <errno.h>
 
 static const char *const chosen_by_names[] = {"user", "memtamer", "unknown"};
-static const char *const source_names[] = {"query", "remote-read", "pods", "trace"};
+static const char *const source_names[] = {"query", "remote-read", "pods", "trace", "query+pods", "remote-read+pods"};
 /* The ladder of policy.h, which lies above this layer. */
 const char *const history_rung_names[HISTORY_RUNGS] = {"off", "observe", "fill", "raise", "enforce"};
 
@@ -30,6 +31,11 @@ static const struct codec_field run_fields[] = {
 	F(limit_bytes, "limit", CODEC_BYTES, "Memory limit of the last attempt."),
 	FN(chosen_by, "by", CODEC_ENUM, CHOSEN_BY_UNKNOWN, chosen_by_names, "Who chose request and limit."),
 	FN(mode, "mode", CODEC_ENUM, -1, history_rung_names, "Mode at work when memtamer chose."),
+	F(own_request_bytes, "ownRequest", CODEC_BYTES, "Memory request of its own, where memtamer chose."),
+	F(own_limit_bytes, "ownLimit", CODEC_BYTES, "Memory limit of its own, where memtamer chose."),
+	F(revision, "revision", CODEC_INT64, "Of the profile that memtamer chose by."),
+	F(pending_ms, "pending", CODEC_DURATION, "From creation to start, of the rank that waited longest."),
+	FN(harm, "harm", CODEC_FLAGS8, 0, harm_names, "What went wrong because of sizes that memtamer chose."),
 	F(peak_bytes, "peak", CODEC_BYTES, "Greatest working set of any rank."),
 	F(peak_rss_bytes, "rss", CODEC_BYTES, "Greatest anonymous memory."),
 	F(peak_active_file_bytes, "activeFile", CODEC_BYTES, "Greatest active page cache."),
@@ -41,10 +47,28 @@ static const struct codec_field run_fields[] = {
 	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
 	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),
 	F(samples, "samples", CODEC_INT64, "Samples seen."),
+	{.key = "activity",
+	 .type = CODEC_INT32,
+	 .offset = offsetof(struct run, activity_permille),
+	 .size = sizeof(int32_t),
+	 .absent = -1,
+	 .max = 1000,
+	 .help = "Share of the time in which its accelerators had work, in thousandths; absent where not measured."},
 	FN(source, "source", CODEC_NAME, 0, source_names, "Where the figures come from."),
 };
 #undef F
 #undef FN
+
+const struct codec_part run_parts[RUN_PARTS] = {
+	CODEC_PARTS_FIELDS(run_fields),
+	{.type = CODEC_PART_TEXTS,
+	 .key = "killedAt",
+	 .help = "Limits at which attempts were OOM-killed; none: killed without a limit."},
+	{.type = CODEC_PART_INTEGERS,
+	 .key = "curveMax",
+	 .help = "Greatest use at equal steps of the run, in thousandths of its peak; the last 8 runs have one."},
+	{.type = CODEC_PART_INTEGERS, .key = "curveMean", .help = "Mean use at the same steps."},
+};
 
 #define KILLED_WITHOUT_LIMIT "none"
 

@@ -204,6 +204,49 @@ int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace
 	return r;
 }
 
+int snapshot_builder_keep(struct snapshot_builder *self,
+			  bool (*keeps)(void *context, const char *namespace_name, const char *name), void *context)
+{
+	VEC(struct profile *) gone = VEC_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < SHARDS; i++) {
+		const struct snapshot_table *names = self->shards[i] ? &self->shards[i]->names : NULL;
+
+		for (uint32_t k = 0; names && k < names->capacity && !r; k++)
+			if (names->profiles[k] &&
+			    !keeps(context, names->profiles[k]->namespace_name, names->profiles[k]->name))
+				r = vec_push(&gone, names->profiles[k]);
+	}
+	for (size_t i = 0; i < gone.n && !r; i++)
+		r = snapshot_builder_remove(self, gone.items[i]->namespace_name, gone.items[i]->name);
+	vec_release(&gone);
+	return r;
+}
+
+int snapshot_builder_forget_previous(struct snapshot_builder *self, int64_t now_ms)
+{
+	VEC(const struct profile *) old = VEC_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < SHARDS; i++) {
+		const struct snapshot_table *names = self->shards[i] ? &self->shards[i]->names : NULL;
+
+		for (uint32_t k = 0; names && k < names->capacity && !r; k++)
+			if (names->profiles[k] && names->profiles[k]->n_previous &&
+			    !profile_previous_matters(names->profiles[k], now_ms))
+				r = vec_push(&old, names->profiles[k]);
+	}
+	for (size_t i = 0; i < old.n && !r; i++) {
+		struct profile draft = *old.items[i];
+
+		draft.n_previous = 0;
+		r = snapshot_builder_put_copy(self, &draft);
+	}
+	vec_release(&old);
+	return r;
+}
+
 int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_profile)
 {
 	CLEANUP(profile_freep) struct profile *profile = take_profile;

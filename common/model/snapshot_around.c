@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "k8s/kinds.h"
 
 enum { PARENTS_MAX = 8 }; /* Pod <- Job <- JobSet <- TrainJob is three; a loop must end */
 
@@ -20,6 +21,7 @@ static void shapes_unref(struct shape_list *self)
 void around_release(struct around *self)
 {
 	shapes_unref(self->shapes);
+	fact_table_unref(self->critical_classes);
 	fact_table_unref(self->namespaces);
 	for (size_t i = 0; i < OWNER_SHARDS; i++)
 		fact_table_unref(self->owners[i]);
@@ -31,6 +33,7 @@ void around_share(const struct around *self, struct around *ret)
 	*ret = *self;
 	if (ret->shapes)
 		atomic_fetch_add_explicit(&ret->shapes->refs, 1, memory_order_relaxed);
+	fact_table_ref(ret->critical_classes);
 	fact_table_ref(ret->namespaces);
 	for (size_t i = 0; i < OWNER_SHARDS; i++)
 		fact_table_ref(ret->owners[i]);
@@ -64,22 +67,50 @@ const struct namespace_facts *snapshot_namespace(const struct snapshot *self, co
 	return fact ? &((const struct namespace_entry *)fact)->facts : NULL;
 }
 
+bool snapshot_is_critical_class(const struct snapshot *self, const char *name)
+{
+	return fact_table_get(self->around.critical_classes, name) != NULL;
+}
+
 static size_t owner_shard(const char *uid)
 {
 	return hash_seeded(uid, strlen(uid)) % OWNER_SHARDS;
 }
 
+static const struct owner_facts *owner_of(const struct snapshot *self, const char *uid)
+{
+	const struct fact *fact = fact_table_get(self->around.owners[owner_shard(uid)], uid);
+
+	return fact ? &((const struct owner_entry *)fact)->facts : NULL;
+}
+
 const struct owner_facts *snapshot_root_owner(const struct snapshot *self, const char *uid)
 {
 	for (int i = 0; i < PARENTS_MAX; i++) {
-		const struct fact *fact = fact_table_get(self->around.owners[owner_shard(uid)], uid);
-		const struct owner_facts *facts = fact ? &((const struct owner_entry *)fact)->facts : NULL;
+		const struct owner_facts *facts = owner_of(self, uid);
 
 		if (!facts || !facts->parent_uid)
 			return facts;
 		uid = facts->parent_uid;
 	}
 	return NULL;
+}
+
+bool snapshot_awaits_owner(const struct snapshot *self, const struct k8s_owner *owner)
+{
+	const struct kind *kind = kind_find_api_version(owner->api_version, owner->kind);
+	uint64_t bit = kind ? kind_bit(kind) : 0;
+	const char *uid = owner->uid[0] ? owner->uid : NULL;
+
+	for (int i = 0; i < PARENTS_MAX && uid; i++) {
+		const struct owner_facts *facts = owner_of(self, uid);
+
+		if (!facts || (facts->is_suspended && !facts->parent_uid))
+			return self->around.owner_kinds & bit;
+		bit = facts->parent_kind;
+		uid = facts->parent_uid;
+	}
+	return false;
 }
 
 /* ---- building: shapes ---- */
@@ -123,17 +154,13 @@ int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_
 	return vec_push(&shapes->items, *shape);
 }
 
-int snapshot_builder_remove_shape(struct snapshot_builder *self, const char *name)
+int snapshot_builder_clear_shapes(struct snapshot_builder *self)
 {
 	struct shape_list *shapes = own_shapes(self);
-	size_t kept = 0;
 
 	if (!shapes)
 		return -ENOMEM;
-	for (size_t i = 0; i < shapes->items.n; i++)
-		if (!streq(shapes->items.items[i].name, name))
-			shapes->items.items[kept++] = shapes->items.items[i];
-	shapes->items.n = kept;
+	shapes->items.n = 0;
 	return 0;
 }
 
@@ -158,13 +185,28 @@ static int change_table(struct fact_table **table, bool *is_own, struct fact *ta
 	return take_fact ? fact_table_put(*table, take_fact) : 0;
 }
 
+static bool says_something(const struct fact *fact)
+{
+	const struct namespace_facts *facts = &((const struct namespace_entry *)fact)->facts;
+
+	return facts->mode || facts->is_ignored || facts->n_limit_ranges || facts->n_quotas;
+}
+
+/* An entry that says nothing is none: most namespaces have no label of ours, and clusters make and delete them without
+ * end. */
 static int change_namespace(struct snapshot_builder *self, const char *name, const struct namespace_change *change)
 {
 	const struct fact *old = fact_table_get(self->around.namespaces, name);
 	struct fact *fact = namespace_entry_new(name, old ? &((const struct namespace_entry *)old)->facts : NULL,
 						change);
 
-	return fact ? change_table(&self->around.namespaces, &self->is_own_namespaces, fact, name) : -ENOMEM;
+	if (!fact)
+		return -ENOMEM;
+	if (!says_something(fact)) {
+		fact_unref(fact);
+		fact = NULL;
+	}
+	return change_table(&self->around.namespaces, &self->is_own_namespaces, fact, name);
 }
 
 int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts)
@@ -201,6 +243,18 @@ int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *nam
 	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quota = name});
 }
 
+int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name)
+{
+	struct fact *fact = name_entry_new(name);
+
+	return fact ? change_table(&self->around.critical_classes, &self->is_own_classes, fact, name) : -ENOMEM;
+}
+
+int snapshot_builder_remove_critical_class(struct snapshot_builder *self, const char *name)
+{
+	return change_table(&self->around.critical_classes, &self->is_own_classes, NULL, name);
+}
+
 static int change_owner(struct snapshot_builder *self, const char *uid, struct fact *take_fact)
 {
 	size_t i = owner_shard(uid);
@@ -218,4 +272,9 @@ int snapshot_builder_put_owner(struct snapshot_builder *self, const struct owner
 int snapshot_builder_remove_owner(struct snapshot_builder *self, const char *uid)
 {
 	return change_owner(self, uid, NULL);
+}
+
+void snapshot_builder_set_owner_kinds(struct snapshot_builder *self, uint64_t kinds)
+{
+	self->around.owner_kinds = kinds;
 }

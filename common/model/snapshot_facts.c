@@ -72,6 +72,26 @@ struct fact_table *fact_table_copy(const struct fact_table *from, const char *wi
 	return self;
 }
 
+/* ---- names ---- */
+
+static void name_entry_free(struct fact *fact)
+{
+	free(fact);
+}
+
+struct fact *name_entry_new(const char *name)
+{
+	size_t size = strlen(name) + 1;
+	struct fact *self = malloc(sizeof(*self) + size);
+
+	if (!self)
+		return NULL;
+	atomic_init(&self->refs, 1);
+	self->key = memcpy(self + 1, name, size);
+	self->free = name_entry_free;
+	return self;
+}
+
 /* ---- owners ---- */
 
 static void owner_entry_free(struct fact *fact)
@@ -79,22 +99,48 @@ static void owner_entry_free(struct fact *fact)
 	free(fact);
 }
 
+static size_t bases_bytes(const struct owner_facts *facts)
+{
+	size_t bytes = facts->n_bases * sizeof(*facts->bases);
+
+	for (size_t i = 0; i < facts->n_bases; i++)
+		bytes += strlen(facts->bases[i].name) + 1;
+	return bytes;
+}
+
+static char *copy_text(char **at, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	char *copy = memcpy(*at, text, size);
+
+	*at += size;
+	return copy;
+}
+
+/* One block: the entry, the bases, text. */
 struct fact *owner_entry_new(const struct owner_facts *facts)
 {
-	size_t uid_size = strlen(facts->uid) + 1, parent_size = facts->parent_uid ? strlen(facts->parent_uid) + 1 : 0;
-	struct owner_entry *self = malloc(sizeof(*self) + uid_size + parent_size);
+	size_t texts = strlen(facts->uid) + 1 + (facts->parent_uid ? strlen(facts->parent_uid) + 1 : 0);
+	struct owner_entry *self = malloc(sizeof(*self) + bases_bytes(facts) + texts);
+	struct quota_base *bases;
 	char *text;
 
 	if (!self)
 		return NULL;
-	text = (char *)(self + 1);
+	bases = (struct quota_base *)(self + 1);
+	text = (char *)(bases + facts->n_bases);
 	atomic_init(&self->fact.refs, 1);
-	self->fact.key = memcpy(text, facts->uid, uid_size);
-	self->fact.free = owner_entry_free;
 	self->facts = *facts;
+	self->facts.bases = facts->n_bases ? bases : NULL;
+	for (size_t i = 0; i < facts->n_bases; i++) {
+		bases[i] = facts->bases[i];
+		bases[i].name = copy_text(&text, facts->bases[i].name);
+	}
+	self->fact.key = copy_text(&text, facts->uid);
+	self->fact.free = owner_entry_free;
 	self->facts.uid = self->fact.key;
 	if (facts->parent_uid)
-		self->facts.parent_uid = memcpy(text + uid_size, facts->parent_uid, parent_size);
+		self->facts.parent_uid = copy_text(&text, facts->parent_uid);
 	return &self->fact;
 }
 

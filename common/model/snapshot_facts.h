@@ -49,4 +49,5 @@ struct namespace_change {
 /** A new entry: `old` (NULL: nothing known) with the change. NULL when memory is out. */
 struct fact *namespace_entry_new(const char *name, const struct namespace_facts *old,
 				 const struct namespace_change *change) ATTR_NODISCARD;
+struct fact *name_entry_new(const char *name) ATTR_NODISCARD;
 struct fact *owner_entry_new(const struct owner_facts *facts) ATTR_NODISCARD;

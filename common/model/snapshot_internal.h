@@ -22,7 +22,9 @@ struct shape_list {
 /* Everything around the pods: each set is refcounted, shared until a builder writes to it; NULL: empty. */
 struct around {
 	struct shape_list *shapes;
+	struct fact_table *critical_classes;
 	struct fact_table *namespaces, *owners[OWNER_SHARDS];
+	uint64_t owner_kinds; /* kind_bit() of each */
 };
 
 void around_release(struct around *self);
@@ -41,7 +43,7 @@ struct snapshot_builder {
 	struct shard *shards[SHARDS];
 	bool is_own_shard[SHARDS];
 	struct around around;
-	bool is_own_shapes, is_own_namespaces, is_own_owners[OWNER_SHARDS];
+	bool is_own_shapes, is_own_classes, is_own_namespaces, is_own_owners[OWNER_SHARDS];
 	size_t n_profiles;
 	const struct snapshot *old; /* whose profiles may be shared; NULL: none */
 };

@@ -236,7 +236,7 @@ int snapshot_table_copy(const struct snapshot_table *from, uint32_t room, struct
 int snapshot_table_add(struct snapshot_table *self, const struct snapshot_probe *probe, struct profile *profile,
 		       unsigned int which)
 {
-	if ((self->n + 1) * 3 > self->capacity * 2 && table_resize(self, capacity_for(self->n * 2 + 8)))
+	if ((self->n + 1) * 3 > self->capacity * 2 && table_resize(self, capacity_for(self->n + self->n / 2 + 8)))
 		return -ENOMEM;
 	place(self, probe, profile_ref(profile), tag_of(probe->hash, which));
 	return 0;

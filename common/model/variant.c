@@ -99,28 +99,49 @@ static uint64_t hash_arguments(uint64_t hash, const char *const *arguments, size
 	return hash_stable(hash, "", 1);
 }
 
-/* Repository and tag; a digest counts only where there is no tag. */
-static struct str image_name(const char *image)
+static bool has_tag(struct str name)
 {
-	struct str text = str_c(image ? image : "");
-	const char *digest = text.n ? memchr(text.p, '@', text.n) : NULL;
-	size_t n = digest ? (size_t)(digest - text.p) : text.n;
+	for (size_t i = name.n; i > 0 && name.p[i - 1] != '/'; i--)
+		if (name.p[i - 1] == ':')
+			return true;
+	return false;
+}
 
-	for (size_t i = n; digest && i > 0 && text.p[i - 1] != '/'; i--)
-		if (text.p[i - 1] == ':')
-			return (struct str){text.p, n};
-	return text;
+static void drop_prefix(struct str *name, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	if (name->n > n && !memcmp(name->p, prefix, n))
+		*name = (struct str){name->p + n, name->n - n};
+}
+
+/* Repository and tag; a digest counts only where there is no tag. A runtime writes "docker.io/library/python:latest" of
+ * what the pod calls "python" (github.com/distribution/reference, normalize.go), and metrics tell what it writes. */
+static uint64_t hash_image(uint64_t hash, const char *image)
+{
+	struct str text = str_c(image ? image : ""), name = text;
+	const char *digest = text.n ? memchr(text.p, '@', text.n) : NULL;
+
+	if (digest)
+		name.n = (size_t)(digest - text.p);
+	if (digest && !has_tag(name))
+		name = text;
+	drop_prefix(&name, "index.docker.io/");
+	drop_prefix(&name, "docker.io/");
+	drop_prefix(&name, "library/");
+	hash = hash_stable(hash, name.p, name.n);
+	if (name.n && !digest && !has_tag(name))
+		hash = hash_stable(hash, ":latest", strlen(":latest"));
+	return hash_stable(hash, "", 1);
 }
 
 void identity_variant(const char *image, const char *const *command, size_t n_command, const char *const *args,
 		      size_t n_args, int64_t world_size, char ret[11])
 {
-	struct str name = image_name(image);
-	uint64_t hash = hash_stable(HASH_STABLE_INIT, name.p, name.n);
+	uint64_t hash = hash_image(HASH_STABLE_INIT, image);
 	char world[24];
 
 	snprintf(world, sizeof(world), "%lld", (long long)world_size);
-	hash = hash_stable(hash, "", 1);
 	hash = hash_arguments(hash, command, n_command);
 	hash = hash_arguments(hash, args, n_args);
 	hash = hash_stable(hash, world, strlen(world));

@@ -16,6 +16,7 @@ static int decide_all(struct deciding *self)
 		self->ret->skip = "mode-off";
 		return 0;
 	}
+	self->ret->awaits_owner = decide_awaits_owner(self);
 	r = size_fit(self);
 	return r ? r : decide_checks(self);
 }

@@ -26,6 +26,8 @@ struct finding {
 	const char *text;    /* "no memory limit; set to 96Gi (peak 85.6Gi of 14 runs + 12%)", ASCII, no prefix */
 };
 
+#define DECISION_CAP_CHARS 95
+
 enum size_field { SIZE_REQUEST, SIZE_LIMIT };
 
 /** One value to set. Applied in order; at most one per container, resource and field. */
@@ -36,9 +38,11 @@ struct size_change {
 	bool has_from;
 	int64_t from_bytes, to_bytes;
 	/* Static id: "median", "peak+buffer", "oom", "pin", "no-history", "gpu-share", "guaranteed"; "default": a
-	 * request as defaulting makes it, written because a lone limit would change it. */
+	 * request as defaulting makes it, of or beside a limit: see size_fit_pod.c. */
 	const char *rule;
 	const char *reason; /* words */
+	/* What kept it from more or less, in at most DECISION_CAP_CHARS of ASCII; NULL: nothing. */
+	const char *cap;
 };
 
 struct decision {
@@ -56,6 +60,9 @@ struct decision {
 	struct size_change *sizes;
 	size_t n_sizes;
 	bool is_denied; /* workload kinds only */
+	/* A pod whose sizes hang on an owner that is not known yet, though its news is on its way: a moment later the
+	 * answer may be another one. */
+	bool awaits_owner;
 };
 
 struct decide_input {
@@ -66,9 +73,14 @@ struct decide_input {
 	const char *root_group, *root_name, *role;
 	const struct k8s_labels *root_labels; /* of that object (queue marks); NULL: none or not known */
 	int64_t replicas;		      /* 1 for pods */
-	const struct snapshot *snapshot;      /* never NULL */
+	int64_t ranks;			      /* of a template: kind_template.ranks; 0: not known */
+	struct k8s_declared declared; /* of a template: of all that make their pods together (workload_declare) */
+	/* A template that is patched itself, before a queue or an operator has read it: their marks do not hold back.
+	 */
+	bool is_template_patched;
+	const struct snapshot *snapshot; /* never NULL */
 	const struct policy *policy;
-	int64_t now_ms;
+	int64_t now_ms; /* when it is asked; what counts of a changed profile depends on it */
 };
 
 /** @return 0; -ENOMEM (arena cap too). */

@@ -87,6 +87,34 @@ int check_oom_history(struct deciding *self)
 	return r;
 }
 
+/* Nothing in the pod: Always. */
+static bool restarts_in_place(const struct k8s_pod *pod)
+{
+	return !streq(pod->restart_policy, "Never");
+}
+
+/* A template that says nothing is judged when its pods are made: kinds as PyTorchJob say it beside the template, and
+ * controllers as Argo's decide themselves. Always is of pods whose API wants nothing else, most of the time. */
+int check_oom_not_retriable(struct deciding *self)
+{
+	const struct sized *item = &self->items[0];
+	bool has_limit = item->after->resources.limits[K8S_MEMORY].text != NULL;
+	bool is_always = !self->pod.restart_policy[0] || streq(self->pod.restart_policy, "Always");
+
+	if (self->input->subject == SUBJECT_TEMPLATE && !self->pod.restart_policy[0])
+		return 0;
+	if (item->rec.oom_kills <= 0 || !has_limit || !restarts_in_place(&self->pod) ||
+	    resize_mode_of(self->policy->resize, &self->pod.annotations) != RESIZE_OFF)
+		return 0;
+	return finding_add(
+		self, CHECK_OOM_NOT_RETRIABLE, false, NULL,
+		self->pod.restart_policy[0] ? "/spec/restartPolicy" : "/spec",
+		arena_printf(self->arena,
+			     "restartPolicy %s: a container that is OOM-killed restarts with the same limit; %s",
+			     is_always ? "Always" : self->pod.restart_policy,
+			     is_always ? "only a new pod gets more" : "use Never"));
+}
+
 static int unschedulable(struct deciding *self, enum sized_resource resource, int64_t largest)
 {
 	enum k8s_resource r = sized_resource_of(resource);
@@ -173,7 +201,8 @@ int check_shm_small(struct deciding *self)
 {
 	const struct sized *item = &self->items[0];
 
-	if (self->ret->ask.milli < SHM_ACCELERATORS_MILLI || has_shm_mount(item->container))
+	if (self->ret->ask.milli < SHM_ACCELERATORS_MILLI || self->is_trainer || self->pod.is_host_ipc ||
+	    has_shm_mount(item->container))
 		return 0;
 	return finding_add(
 		self, CHECK_SHM_SMALL, false, item->container,
@@ -233,9 +262,8 @@ int check_critical(struct deciding *self)
 	return finding_add(self, CHECK_CRITICAL_NOT_GUARANTEED, is_patched, NULL, "/spec",
 			   arena_printf(self->arena, "critical pod (%s) is %s, not Guaranteed%s%s", why,
 					k8s_qos_names[self->qos], self->critical_why ? "; " : "",
-					self->critical_why ? self->critical_why
-					: !is_patched	   ? ""
-					: self->input->subject == SUBJECT_TEMPLATE
-						? "; memory request will be set to the limit"
-						: "; memory request set to the limit"));
+					self->critical_why   ? self->critical_why
+					: !is_patched	     ? ""
+					: is_set_later(self) ? "; memory request will be set to the limit"
+							     : "; memory request set to the limit"));
 }

@@ -36,6 +36,9 @@ static const char *proof(const struct deciding *self, const struct sized *item, 
 	bool is_killed = rec->proven_bytes > 0 && limit <= rec->proven_bytes && limit >= rec->peak_bytes;
 	const char *runs;
 
+	if (!size_is_below_proof(item, limit))
+		return arena_printf(self->arena, "%s the pin %s", field->cap_why ? "," : " is below",
+				    EXACT(rec->limit_bytes));
 	/* The words for a rule of the namespace are long, as is the annotation that a bare pod needs; the line is not.
 	 */
 	if (field->cap_why)
@@ -55,7 +58,7 @@ static const char *why_raised(const struct deciding *self, const struct sized *i
 {
 	const struct recommendation *rec = &item->rec;
 
-	if (item->profile->spec.pin_limit_bytes > 0)
+	if (size_is_limit_by_pin(item))
 		return "pinned";
 	if (item->fields[SIZED_MEMORY][SIZE_LIMIT].proposal.to_bytes < rec->limit_bytes)
 		return "size of the node";
@@ -76,7 +79,7 @@ int check_limit_below_peak(struct deciding *self)
 		const char *said;
 
 		if ((!limit->has && !is_pod_level) || limit->is_invalid || !item->profile ||
-		    !size_is_below_proof(item, bytes))
+		    (!size_is_below_proof(item, bytes) && !size_is_below_pin(item, bytes)))
 			continue;
 		said = proof(self, item, bytes);
 		if (!said)
@@ -94,7 +97,7 @@ int check_besteffort(struct deciding *self)
 	const struct sized *item = &self->items[0];
 	const struct proposal *proposal = &item->fields[SIZED_MEMORY][SIZE_REQUEST].proposal;
 	bool is_patched = k8s_pod_qos(&self->after) != K8S_QOS_BEST_EFFORT;
-	const char *words = self->input->subject == SUBJECT_TEMPLATE ? "will be set to" : "set to";
+	const char *words = is_set_later(self) ? "will be set to" : "set to";
 
 	if (self->qos != K8S_QOS_BEST_EFFORT)
 		return 0;
@@ -172,6 +175,16 @@ int check_ephemeral_missing(struct deciding *self)
 	return r;
 }
 
+static const char *request_below_words(const struct deciding *self, const struct sized *item)
+{
+	const struct field *request = &item->fields[SIZED_MEMORY][SIZE_REQUEST];
+	bool is_pinned = size_is_request_pinned(item);
+
+	return arena_printf(self->arena, "memory request %s%s %s %s", EXACT(request->now_bytes),
+			    request->cap_why ? "," : " is below the", is_pinned ? "pin" : "median",
+			    is_pinned ? EXACT(item->rec.request_bytes) : HUMAN(item->rec.median_bytes));
+}
+
 int check_request_below_median(struct deciding *self)
 {
 	int r = 0;
@@ -179,18 +192,17 @@ int check_request_below_median(struct deciding *self)
 	for (size_t i = 0; i < self->n_items && !r; i++) {
 		const struct sized *item = &self->items[i];
 		const struct field *request = &item->fields[SIZED_MEMORY][SIZE_REQUEST];
-		const char *runs;
+		bool is_pinned = size_is_request_pinned(item), is_backed = item->is_usable && item->rec.whole_runs;
+		const char *words, *why;
 
-		if (!item->is_usable || !item->rec.whole_runs || !size_is_below_median(self, item))
+		if ((!is_backed && !is_pinned) || !size_is_below_median(self, item))
 			continue;
-		runs = text_runs(self, item->rec.whole_runs);
-		if (!runs)
+		words = request_below_words(self, item);
+		why = is_pinned ? "pinned" : text_runs(self, item->rec.whole_runs);
+		if (!words || !why)
 			return -ENOMEM;
-		r = finding_add_field(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, item, SIZED_MEMORY, SIZE_REQUEST,
-				      arena_printf(self->arena, "memory request %s%s median %s",
-						   EXACT(request->now_bytes), request->cap_why ? "," : " is below the",
-						   HUMAN(item->rec.median_bytes)),
-				      request->proposal.to_bytes < item->rec.request_bytes ? "its limit" : runs);
+		r = finding_add_field(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, item, SIZED_MEMORY, SIZE_REQUEST, words,
+				      request->proposal.to_bytes < item->rec.request_bytes ? "its limit" : why);
 	}
 	return r;
 }
@@ -229,7 +241,9 @@ int check_over_provisioned(struct deciding *self)
 		const struct sized *item = &self->items[i];
 		const struct field *fields = item->fields[SIZED_MEMORY];
 		bool is_limit = size_is_over(self, fields[SIZE_LIMIT].now_bytes, item->rec.limit_bytes);
-		bool is_request = size_is_over(self, fields[SIZE_REQUEST].now_bytes, item->rec.request_bytes);
+		/* That of a Guaranteed pod follows its limit, up too. */
+		bool is_request = size_is_over(self, fields[SIZE_REQUEST].now_bytes, item->rec.request_bytes) &&
+				  fields[SIZE_REQUEST].proposal.to_bytes <= fields[SIZE_REQUEST].now_bytes;
 		int f = is_limit ? SIZE_LIMIT : SIZE_REQUEST;
 
 		if (!item->is_usable || !item->rec.whole_runs || (!is_limit && !is_request))

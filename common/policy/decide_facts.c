@@ -70,7 +70,9 @@ bool decide_is_critical(const struct deciding *self, const char **ret_why)
 	if (streq(k8s_label_get(&self->pod.labels, "memtamer.io/critical"), "true"))
 		return true;
 	*ret_why = "priority class";
-	return self->pod.priority_class[0] && is_in(self->policy->critical_priority_classes, self->pod.priority_class);
+	return self->pod.priority_class[0] &&
+	       (is_in(self->policy->critical_priority_classes, self->pod.priority_class) ||
+		snapshot_is_critical_class(self->input->snapshot, self->pod.priority_class));
 }
 
 static struct k8s_container *copy_containers(const struct deciding *self)
@@ -172,46 +174,6 @@ static void read_fields(const struct deciding *self, struct sized *item)
 	}
 }
 
-/* The two sides know different parts of a variant (metrics have no arguments): the fullest that is known counts. */
-static const struct recommendation *own_variant(const struct deciding *self, const struct profile *profile,
-						const struct k8s_container *c)
-{
-	const int64_t worlds[2] = {self->input->replicas, 0};
-	char variant[11];
-
-	if (!profile->n_variants)
-		return NULL;
-	for (int with_args = 1; with_args >= 0; with_args--) {
-		for (size_t w = 0; w < ARRAY_LEN(worlds); w++) {
-			const struct recommendation *rec;
-
-			identity_variant(c->image, (const char *const *)c->command, with_args ? c->n_command : 0,
-					 (const char *const *)c->args, with_args ? c->n_args : 0, worlds[w], variant);
-			rec = profile_for_variant(profile, variant);
-			if (rec != &profile->parent)
-				return rec;
-		}
-	}
-	return NULL;
-}
-
-/* A variant that is hardly known leans on all runs of its workload, but never below what it was seen to use. */
-static void choose_recommendation(const struct deciding *self, struct sized *item)
-{
-	const struct recommendation *own = own_variant(self, item->profile, item->container);
-
-	item->is_variant_known = own || !item->profile->n_variants;
-	item->rec = item->profile->parent;
-	if (own && own->confidence >= CONFIDENCE_MEDIUM) {
-		item->rec = *own;
-	} else if (own) {
-		item->rec.limit_bytes = MAX(item->rec.limit_bytes, own->limit_bytes);
-		item->rec.peak_bytes = MAX(item->rec.peak_bytes, own->peak_bytes);
-		item->rec.flags |= REC_NO_LOWER;
-	}
-	item->is_usable = item->rec.confidence >= CONFIDENCE_MEDIUM && item->rec.limit_bytes > 0;
-}
-
 static const struct profile *find_profile(const struct deciding *self, const struct k8s_container *container)
 {
 	const struct identity *identity = &self->ret->identity;
@@ -232,7 +194,7 @@ static void add_item(struct deciding *self, size_t index, bool is_main)
 	item->is_main = is_main;
 	item->profile = find_profile(self, item->container);
 	if (item->profile)
-		choose_recommendation(self, item);
+		decide_recommendation(self, item);
 	read_fields(self, item);
 }
 
@@ -254,6 +216,17 @@ static int gather_items(struct deciding *self)
 	return 0;
 }
 
+/* A TrainJob makes a JobSet of its own name, which is all that its pods and their metrics tell of it. */
+static void add_owner_between(const struct deciding *self, struct identity_facts *facts)
+{
+	if (!self->is_trainer || facts->n_owners != 1)
+		return;
+	facts->owners[1] = facts->owners[0];
+	facts->owners[0].group = "jobset.x-k8s.io";
+	facts->owners[0].kind = "JobSet";
+	facts->n_owners = 2;
+}
+
 static void identify(struct deciding *self)
 {
 	struct identity *identity = &self->ret->identity;
@@ -262,6 +235,7 @@ static void identify(struct deciding *self)
 
 	identity_facts_of_pod(&self->pod, self->pod.containers[main_index].name, &facts);
 	facts.namespace_name = self->pod.namespace_name;
+	add_owner_between(self, &facts);
 	workload_identify(&facts, identity);
 	if (!identity->role[0] && self->input->role)
 		strncat(identity->role, self->input->role, sizeof(identity->role) - 1);
@@ -298,26 +272,45 @@ static bool is_slice_of(const char *asked, const char *offered)
 	return strstarts(asked, "nvidia.com/mig-") && streq(offered, "nvidia.com/gpu");
 }
 
+static int64_t devices_milli(const struct node_shape *shape)
+{
+	return MIN(node_shape_devices(shape), INT64_MAX / 1000) * 1000;
+}
+
+/* The pod's part of the devices of such a node, in thousandths of a device; 0: not known. */
+static int64_t part_milli(const struct accelerator_ask *ask, const struct node_shape *shape)
+{
+	if (streq(ask->resource, shape->resource) && ask->count > 0)
+		return size_share(devices_milli(shape), ask->count, node_shape_all_units(shape));
+	return ask->milli;
+}
+
 static int64_t share_of(const struct accelerator_ask *ask, const struct node_shape *shape, int64_t bytes)
 {
 	if (streq(ask->resource, shape->resource) && ask->count > 0)
-		return size_share(bytes, ask->count, shape->accelerators);
-	return size_share(bytes, ask->milli, shape->accelerators * 1000);
+		return size_share(bytes, ask->count, node_shape_all_units(shape));
+	return size_share(bytes, ask->milli, devices_milli(shape));
 }
 
-static bool is_candidate(const struct deciding *self, const struct node_shape *shape, const char *product,
-			 const char *instance_type)
+/* What a node must be to be one that the pod may land on. */
+struct demand {
+	const char *product, *instance_type; /* NULL: any */
+	bool takes_slices; /* nodes listed by whole devices may have the slices that the pod asks for */
+};
+
+static bool is_candidate(const struct deciding *self, const struct node_shape *shape, const struct demand *demand)
 {
 	const struct accelerator_ask *ask = &self->ret->ask;
 	bool is_same = streq(ask->resource, shape->resource);
+	const char *type = demand->instance_type;
 
-	if (!is_same && !is_slice_of(ask->resource, shape->resource))
+	if (!is_same && !(demand->takes_slices && is_slice_of(ask->resource, shape->resource)))
 		return false;
 	if (ask->resource[0] && (shape->accelerators <= 0 || (is_same && ask->count > shape->accelerators)))
 		return false;
-	if (product && shape->product[0] && !streq(product, shape->product))
+	if (demand->product && shape->product[0] && !streq(demand->product, shape->product))
 		return false;
-	return !instance_type || !shape->instance_type[0] || streq(instance_type, shape->instance_type);
+	return !type || !shape->instance_type[0] || streq(type, shape->instance_type);
 }
 
 static void view_shape(struct deciding *self, const struct node_shape *shape)
@@ -326,9 +319,10 @@ static void view_shape(struct deciding *self, const struct node_shape *shape)
 	struct node_view *view = &self->nodes;
 	int64_t share = ask->resource[0] ? share_of(ask, shape, shape->memory_bytes) : 0;
 
-	if (share > view->share_memory_bytes) {
+	if (share > view->share_memory_bytes || !view->devices) {
 		view->share_memory_bytes = share;
-		view->accelerators = shape->accelerators;
+		view->devices = node_shape_devices(shape);
+		view->part_milli = part_milli(ask, shape);
 	}
 	if (ask->resource[0])
 		view->share_ephemeral_bytes = MAX(view->share_ephemeral_bytes,
@@ -340,6 +334,14 @@ static void view_shape(struct deciding *self, const struct node_shape *shape)
 		view->smallest_ephemeral_bytes = shape->ephemeral_bytes;
 }
 
+static bool is_offered(const char *resource, const struct node_shape *shapes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(resource, shapes[i].resource))
+			return true;
+	return false;
+}
+
 /* A size of which not every candidate's amount is known caps nothing: 0 makes it unknown. */
 static void gather_nodes(struct deciding *self)
 {
@@ -347,7 +349,8 @@ static void gather_nodes(struct deciding *self)
 						   "cloud.google.com/gke-accelerator", NULL};
 	static const char *const type_keys[] = {"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type",
 						NULL};
-	const char *product = node_demand(&self->pod, product_keys), *type = node_demand(&self->pod, type_keys);
+	struct demand demand = {.product = node_demand(&self->pod, product_keys),
+				.instance_type = node_demand(&self->pod, type_keys)};
 	bool is_pinned = false, is_memory_known = true, is_ephemeral_known = true;
 	const struct node_shape *shapes;
 	size_t n;
@@ -355,19 +358,29 @@ static void gather_nodes(struct deciding *self)
 	if (self->ret->ask.by_claim && !self->ret->ask.resource[0])
 		return;
 	shapes = snapshot_node_shapes(self->input->snapshot, &n);
+	demand.takes_slices = !is_offered(self->ret->ask.resource, shapes, n);
 	for (size_t i = 0; i < n; i++) {
-		if (!is_candidate(self, &shapes[i], product, type))
+		if (!is_candidate(self, &shapes[i], &demand))
 			continue;
 		view_shape(self, &shapes[i]);
 		is_memory_known &= shapes[i].memory_bytes > 0;
 		is_ephemeral_known &= shapes[i].ephemeral_bytes > 0;
-		is_pinned |= type && streq(type, shapes[i].instance_type);
+		is_pinned |= demand.instance_type && streq(demand.instance_type, shapes[i].instance_type);
 	}
 	self->nodes.is_complete = is_pinned || snapshot_shapes_complete(self->input->snapshot, self->ret->ask.resource);
 	if (!is_memory_known)
 		self->nodes.largest_memory_bytes = 0;
 	if (!is_ephemeral_known)
 		self->nodes.largest_ephemeral_bytes = 0;
+}
+
+static const struct owner_facts *root_owner(const struct deciding *self)
+{
+	const struct k8s_owner *controller = k8s_pod_controller(&self->pod);
+
+	if (self->input->subject == SUBJECT_TEMPLATE || !controller || !controller->uid[0])
+		return NULL;
+	return snapshot_root_owner(self->input->snapshot, controller->uid);
 }
 
 int decide_gather(struct deciding *self)
@@ -379,9 +392,12 @@ int decide_gather(struct deciding *self)
 	if (input->namespace_name && input->namespace_name[0])
 		self->pod.namespace_name = input->namespace_name;
 	self->facts = snapshot_namespace(input->snapshot, self->pod.namespace_name);
+	self->owner = root_owner(self);
 	r = add_owner_to_come(self);
 	if (r)
 		return r;
+	self->is_trainer = input->subject == SUBJECT_TEMPLATE && streq(input->root_kind, "TrainJob") &&
+			   streq(input->root_group, "trainer.kubeflow.org");
 	self->is_bare = input->subject == SUBJECT_POD && !k8s_pod_controller(&self->pod);
 	self->ret->pod_class = pod_classify(&self->pod, &self->ret->class_why);
 	self->ret->skip = decide_skip_reason(self);

@@ -29,6 +29,7 @@ struct proposal {
 	enum mode needs;
 	int64_t to_bytes;
 	const char *rule; /* static, see struct size_change */
+	const char *cap;  /* short words: what kept it from more or less; NULL: nothing. cap_why below comes first */
 };
 
 struct field {
@@ -53,9 +54,9 @@ struct sized {
 
 /** The nodes that this pod may land on. Zeros: not known. */
 struct node_view {
-	bool is_complete; /* no other nodes exist for it: sizes may be capped */
-	int64_t accelerators;
+	bool is_complete;				   /* no other nodes exist for it: sizes may be capped */
 	int64_t share_memory_bytes, share_ephemeral_bytes; /* of the roomiest, by the pod's part of its accelerators */
+	int64_t devices, part_milli; /* whole accelerators of the one with the largest share of memory, and that part */
 	int64_t largest_memory_bytes, largest_ephemeral_bytes, smallest_ephemeral_bytes;
 };
 
@@ -65,6 +66,7 @@ struct deciding {
 	struct arena *arena;
 	struct decision *ret;
 	const struct namespace_facts *facts; /* NULL: nothing known of the namespace */
+	const struct owner_facts *owner;     /* the root owner of a pod; NULL: none, or not known */
 	struct k8s_pod pod;   /* the input's as it will be without us: the request's namespace, the owner to come (of a
 				 template), defaults */
 	struct k8s_pod after; /* the same with the sizes carried out */
@@ -75,6 +77,7 @@ struct deciding {
 	enum mode asked_mode; /* before the kind of the pod capped it */
 	const char *kind_why; /* short words for that cap; NULL: none */
 	bool is_queued, is_settled, has_pod_memory;
+	bool is_trainer; /* the part of a TrainJob: the volumes of its pods are its runtime's and not known */
 	struct node_view nodes;
 	struct sized *items; /* main container first */
 	size_t n_items, findings_capacity;
@@ -84,6 +87,15 @@ struct deciding {
 int decide_gather(struct deciding *self) ATTR_NODISCARD;
 bool decide_is_critical(const struct deciding *self, const char **ret_why);
 
+/** decide_effect.c: what counts of the item's profile: rec and what goes with it. */
+void decide_recommendation(const struct deciding *self, struct sized *item);
+/** Fewer ranks than any run had that the recommendation knows: each may need more than theirs did. False where either
+ *  is not known. */
+bool decide_is_small_world(const struct deciding *self, const struct sized *item);
+
+/** The news of the pod's owner is on its way, and what is set may hang on it. */
+bool decide_awaits_owner(const struct deciding *self);
+
 /** decide_mode.c: mode, mode_why, queue and settled marks. */
 void decide_mode(struct deciding *self);
 
@@ -92,6 +104,13 @@ int size_fit(struct deciding *self) ATTR_NODISCARD;
 /** The value that stands after the decision; 0 when there is none. */
 int64_t field_final(const struct field *field);
 bool size_is_over(const struct deciding *self, int64_t now_bytes, int64_t want_bytes);
+/** A person's word: a spec.pinLimit or spec.pinRequest. */
+bool size_is_limit_pinned(const struct sized *item);
+bool size_is_request_pinned(const struct sized *item);
+/** The limit recommended is pinned, or makes room for a pinned request. */
+bool size_is_limit_by_pin(const struct sized *item);
+bool size_is_below_pin(const struct sized *item, int64_t limit_bytes);
+/** A request that is there and far under the median, or under what is pinned. */
 bool size_is_below_median(const struct deciding *self, const struct sized *item);
 bool size_is_below_proof(const struct sized *item, int64_t limit_bytes);
 
@@ -99,6 +118,8 @@ bool size_is_below_proof(const struct sized *item, int64_t limit_bytes);
 #define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 /** Bytes as short as they can be said exactly. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES]);
+/** Of a template that stays as it is: sizes are set when its pods are created. */
+bool is_set_later(const struct deciding *self);
 #define EXACT(bytes) text_exact((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 const char *text_why_limit(const struct deciding *self, const struct sized *item);
 const char *text_why_request(const struct deciding *self, const struct sized *item);

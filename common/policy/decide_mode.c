@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide_mode: the ladder. config -> namespace label -> modeCap of profile memtamer-namespace -> the pod's annotation,
- * which can only go down, except that a bare pod may ask for raise or enforce for itself (never above the cap, which
- * stands for counted harm). Then what the kind of pod allows. */
+/* decide_mode: the ladder. config -> namespace label -> the pod's annotation, which can only go down, except that a
+ * bare pod may ask for raise or enforce for itself -> modeCap of profile memtamer-namespace and of the workload's own
+ * profiles, which nothing goes above: they stand for counted harm and for a person's undo. Then what the kind of pod
+ * allows. */
 #include "policy/decide_internal.h"
 
 #include "base/str.h"
+#include "policy/annotation.h"
 #include "policy/render.h"
 
 static void lower_to(struct decision *ret, enum mode mode, const char *why)
@@ -25,13 +27,22 @@ static void by_namespace(struct deciding *self)
 	self->ret->mode_why = "namespace label memtamer.io/mode";
 }
 
-static enum mode namespace_cap(const struct deciding *self)
+static void lower_to_cap(struct decision *ret, const struct profile *profile, const char *why)
 {
-	const struct profile *profile = snapshot_profile_by_name(self->input->snapshot, self->pod.namespace_name,
-								 "memtamer-namespace");
-	int cap = profile && profile->spec.mode_cap[0] ? mode_parse(profile->spec.mode_cap) : -1;
+	int cap = profile && profile->spec->mode_cap[0] ? mode_parse(profile->spec->mode_cap) : -1;
 
-	return cap < 0 ? MODE_ENFORCE : (enum mode)cap;
+	if (cap >= 0)
+		lower_to(ret, (enum mode)cap, why);
+}
+
+/* The mode is the pod's: where its containers have profiles of their own, the lowest cap counts for all. */
+static void by_caps(struct deciding *self)
+{
+	lower_to_cap(self->ret,
+		     snapshot_profile_by_name(self->input->snapshot, self->pod.namespace_name, PROFILE_OF_NAMESPACE),
+		     "modeCap of profile memtamer-namespace");
+	for (size_t i = 0; i < self->n_items; i++)
+		lower_to_cap(self->ret, self->items[i].profile, "modeCap of the workload's profile");
 }
 
 static void by_pod(struct deciding *self)
@@ -137,10 +148,31 @@ static void by_kind(struct deciding *self)
 		cap_by_kind(self, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
 	if (is_sized_by_platform(self))
 		cap_by_kind(self, "Autopilot or Fargate makes its node from the pod", "its platform sizes it");
-	if (is_ray(self))
+	if (is_ray(self) && !self->input->is_template_patched)
 		cap_by_kind(self, "Ray took the memory limit into its command line", "Ray was started with it");
 	if (self->is_bare && !self->is_bare_granted)
 		lower_to(self->ret, MODE_FILL, "bare pod: what its manifest says is not changed");
+}
+
+/* A bare pod that was made again from its own YAML carries the decision about the one before it, and no owner tells
+ * the two apart. What runs have proved since then counts; within one admission nothing is proved. */
+static bool is_outgrown(const struct deciding *self)
+{
+	const char *text = k8s_label_get(&self->input->pod->annotations, ANNOTATION_DECISION);
+	const struct profile *profile = self->ret->profile;
+	struct annotation annotation;
+
+	if (!self->is_bare || !profile || !annotation_read(text, "", &annotation, NULL) ||
+	    annotation.revision >= profile->revision)
+		return false;
+	for (size_t i = 0; i < self->n_items; i++) {
+		const struct field *limit = &self->items[i].fields[SIZED_MEMORY][SIZE_LIMIT];
+
+		if (limit->has && !limit->is_invalid && self->items[i].is_usable &&
+		    size_is_below_proof(&self->items[i], limit->now_bytes))
+			return true;
+	}
+	return false;
 }
 
 void decide_mode(struct deciding *self)
@@ -149,8 +181,9 @@ void decide_mode(struct deciding *self)
 	self->ret->mode_why = "config";
 	by_namespace(self);
 	by_pod(self);
-	lower_to(self->ret, namespace_cap(self), "modeCap of profile memtamer-namespace");
+	by_caps(self);
 	by_kind(self);
-	self->is_queued = is_queued(self);
-	self->is_settled = self->input->subject == SUBJECT_POD && decision_is_settled(self->input->pod);
+	self->is_queued = is_queued(self) && !self->input->is_template_patched;
+	self->is_settled = self->input->subject == SUBJECT_POD && decision_is_settled(self->input->pod) &&
+			   !is_outgrown(self);
 }

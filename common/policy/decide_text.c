@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "policy/size.h"
+#include "policy/size_fit.h"
 #include "policy/size_math.h"
 
 #include <stdio.h>
@@ -22,6 +23,11 @@ const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 	if ((__int128)bytes * 10 % unit == 0 || strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)
 		quantity_render_human(bytes, buf);
 	return buf;
+}
+
+bool is_set_later(const struct deciding *self)
+{
+	return self->input->subject == SUBJECT_TEMPLATE && !self->input->is_template_patched;
 }
 
 static bool is_printable(char c)
@@ -52,20 +58,20 @@ const char *text_runs(const struct deciding *self, int64_t n)
 	return arena_printf(self->arena, "%lld run%s", (long long)n, n == 1 ? "" : "s");
 }
 
-/* "nvidia.com/gpu" is what people call GPUs; everything else keeps its name's last part. */
+/* "nvidia.com/gpu" is what people call GPUs, and slices and shares are parts of them; everything else keeps its name's
+ * last part. */
 const char *text_part(const struct deciding *self)
 {
 	const struct accelerator_ask *ask = &self->ret->ask;
 	const char *slash = strrchr(ask->resource, '/'), *name = slash ? slash + 1 : ask->resource;
-	bool is_gpu = streq(name, "gpu") || strstarts(name, "mig-");
-	int64_t milli = ask->count > 0 && !strstarts(name, "mig-") ? ask->count * 1000 : ask->milli;
+	bool is_gpu = streq(name, "gpu") || streq(name, "gpu.shared") || strstarts(name, "mig-");
+	int64_t milli = self->nodes.part_milli, devices = self->nodes.devices;
 
 	if (milli % 1000 == 0)
-		return arena_printf(self->arena, "%lld of %lld %s", (long long)(milli / 1000),
-				    (long long)self->nodes.accelerators,
+		return arena_printf(self->arena, "%lld of %lld %s", (long long)(milli / 1000), (long long)devices,
 				    is_gpu ? "GPUs" : text_clean(self->arena, name, 16));
 	return arena_printf(self->arena, "%lld.%02lld of %lld GPUs", (long long)(milli / 1000),
-			    (long long)(milli % 1000 / 10), (long long)self->nodes.accelerators);
+			    (long long)(milli % 1000 / 10), (long long)devices);
 }
 
 /* What moved the limit away from the recommendation. */
@@ -89,7 +95,7 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 
 	if (!runs)
 		return NULL;
-	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
+	if (size_is_limit_by_pin(item))
 		return arena_printf(self->arena, "pinned");
 	if (rec->limit_bytes > by_peak && rec->proven_bytes > 0)
 		return arena_printf(self->arena, "OOM-killed at %s", EXACT(rec->proven_bytes));
@@ -111,7 +117,7 @@ const char *text_why_request(const struct deciding *self, const struct sized *it
 
 	if (!runs)
 		return NULL;
-	if (item->profile && item->profile->spec.pin_request_bytes > 0)
+	if (size_is_request_pinned(item))
 		return arena_printf(self->arena, "pinned");
 	if (rec->request_bytes == rec->limit_bytes ||
 	    streq(item->fields[SIZED_MEMORY][SIZE_REQUEST].proposal.rule, "guaranteed"))
@@ -129,6 +135,8 @@ static const char *text_no_lower_reason(const struct deciding *self, const struc
 {
 	const struct recommendation *rec = &item->rec;
 
+	if (size_is_below_proof(item, rec->limit_bytes))
+		return "the ceiling is below what runs used";
 	if (rec->flags & REC_HARM)
 		return "a lower size did harm";
 	if (rec->flags & REC_CACHE_BOUND)
@@ -139,9 +147,24 @@ static const char *text_no_lower_reason(const struct deciding *self, const struc
 		return "peaks vary";
 	if (!item->is_variant_known)
 		return "new variant";
+	if (decide_is_small_world(self, item))
+		return arena_printf(self->arena, "fewer ranks than the %d of any run", (int)rec->min_ranks);
 	if (rec->whole_runs < self->policy->sizing.lower_min_runs)
 		return "too few runs";
 	return "recent OOM or new variant";
+}
+
+static const char *evidence_words(const struct deciding *self, const struct sized *item, const struct field *field)
+{
+	if (!field->has && fit_is_held(item, REC_NO_LIMIT))
+		return "; not set: killed at the limit that memtamer had set";
+	if (!field->has && streq(field->proposal.rule, "gpu-share"))
+		return "; not set: the share of the node is not above what runs used";
+	if (!field->has)
+		return "; not set: the ceiling is below what runs used";
+	if (field->proposal.to_bytes > field->now_bytes)
+		return "; not raised: found no room at the raised size";
+	return arena_printf(self->arena, "; not lowered: %s", text_no_lower_reason(self, item));
 }
 
 static const char *outcome_open(const struct deciding *self, const struct field *field, const char *to, const char *why)
@@ -150,10 +173,9 @@ static const char *outcome_open(const struct deciding *self, const struct field 
 
 	/* What a rule of the namespace took away comes first: the line ends at 120 characters. */
 	if (field->cap_why)
-		return arena_printf(self->arena, "; %s %s%s%s",
-				    self->input->subject == SUBJECT_TEMPLATE ? "will be" : "set to", to, why,
+		return arena_printf(self->arena, "; %s %s%s%s", is_set_later(self) ? "will be" : "set to", to, why,
 				    is_replaced ? ", next apply fails" : "");
-	if (self->input->subject == SUBJECT_TEMPLATE)
+	if (is_set_later(self))
 		return arena_printf(self->arena, "; will be set to %s when pods are created%s", to, why);
 	if (is_replaced)
 		return arena_printf(self->arena, "; set to %s, next apply fails%s", to, why);
@@ -189,7 +211,7 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	case GATE_QUEUE:
 		return arena_printf(self->arena, "; %s would fit, but a queue counted it%s", to, why);
 	case GATE_EVIDENCE:
-		return arena_printf(self->arena, "; not lowered: %s", text_no_lower_reason(self, item));
+		return evidence_words(self, item, field);
 	case GATE_NODE:
 		return arena_printf(self->arena, "; %s does not fit a node of %s", to,
 				    HUMAN(self->nodes.largest_memory_bytes));

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "k8s/pod.h"
 
 const char *const mode_names[MODE_COUNT_] = {
 	[MODE_OFF] = "off",	[MODE_OBSERVE] = "observe", [MODE_FILL] = "fill",
@@ -16,6 +17,12 @@ const char *const size_class_names[3] = {
 	[CLASS_GUARANTEED] = "guaranteed",
 };
 
+const char *const resize_mode_names[RESIZE_MODE_COUNT_] = {
+	[RESIZE_OFF] = "off",
+	[RESIZE_ON_OOM] = "onOOM",
+	[RESIZE_BEFORE_OOM] = "beforeOOM",
+};
+
 static const char *const no_names[] = {NULL};
 static const char *const critical_classes[] = {"system-cluster-critical", "system-node-critical", NULL};
 
@@ -25,6 +32,19 @@ int mode_parse(const char *name)
 		if (streq(name, mode_names[i]))
 			return i;
 	return -1;
+}
+
+enum resize_mode resize_mode_of(enum resize_mode configured, const struct k8s_labels *annotations)
+{
+	const char *text = k8s_label_get(annotations, ANNOTATION_RESIZE);
+	enum resize_mode said = RESIZE_OFF; /* by a word that is none of these, too */
+
+	if (!text)
+		return configured;
+	for (size_t i = 0; i < ARRAY_LEN(resize_mode_names); i++)
+		if (streq(text, resize_mode_names[i]))
+			said = (enum resize_mode)i;
+	return MIN(said, configured);
 }
 
 void policy_default(struct policy *ret)

@@ -40,8 +40,27 @@ struct sizing_policy {
 	int32_t over_share_permille;		    /* 1000: warn above one share */
 };
 
+/** Objects that make pods: are their templates only spoken about, or sized when the object is created? */
+enum template_action { TEMPLATES_WARN, TEMPLATES_PATCH };
+
+/** May the memory of a pod that runs be raised in place (recommender.resize)? Each rung does what those below do. */
+enum resize_mode {
+	RESIZE_OFF,	   /* only new pods are sized (default) */
+	RESIZE_ON_OOM,	   /* also a container that was OOM-killed and restarts in its pod */
+	RESIZE_BEFORE_OOM, /* also one that will soon reach its limit */
+	RESIZE_MODE_COUNT_
+};
+extern const char *const resize_mode_names[RESIZE_MODE_COUNT_];
+/** What a pod may say for itself, in the words of recommender.resize; it can only narrow that. */
+#define ANNOTATION_RESIZE "memtamer.io/resize"
+/** The rung for a pod with these annotations; a word that is none means `off`. */
+struct k8s_labels;
+enum resize_mode resize_mode_of(enum resize_mode configured, const struct k8s_labels *annotations);
+
 struct policy {
 	enum mode mode;
+	enum template_action templates;
+	enum resize_mode resize;
 	enum check_action actions[CHECK_COUNT_];
 	struct sizing_policy sizing;
 	/* NULL-terminated lists, owned by the config. */

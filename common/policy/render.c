@@ -16,21 +16,37 @@ static void op_open(struct strbuf *buf, bool is_replace)
 	strbuf_adds(buf, is_replace ? "{\"op\":\"replace\",\"path\":\"" : "{\"op\":\"add\",\"path\":\"");
 }
 
-static void add_container_path(const struct k8s_container *container, struct strbuf *buf)
+/* The pointer of a container's resources, as it stands in a JSON string. */
+static void add_container_path(const struct render_place *place, const struct k8s_container *container,
+			       struct strbuf *buf)
 {
-	strbuf_addf(buf, "/spec/%s/%zu/resources", k8s_container_array(container), container->index);
+	const char *pointer;
+
+	if (!place) {
+		strbuf_addf(buf, "/spec/%s/%zu/resources", k8s_container_array(container), container->index);
+		return;
+	}
+	pointer = arena_printf(place->arena, "/spec/%s/%zu/resources", k8s_container_array(container),
+			       container->index);
+	pointer = pointer ? kind_template_pointer(place->template_, pointer, place->arena) : NULL;
+	if (!pointer)
+		buf->status = -ENOMEM;
+	else
+		strbuf_add_json_text(buf, pointer);
 }
 
-static void add_parent(const struct k8s_container *container, const char *child, struct strbuf *buf)
+static void add_parent(const struct render_place *place, const struct k8s_container *container, const char *child,
+		       struct strbuf *buf)
 {
 	op_open(buf, false);
-	add_container_path(container, buf);
+	add_container_path(place, container, buf);
 	strbuf_adds(buf, child);
 	strbuf_adds(buf, "\",\"value\":{}}");
 }
 
 /* The maps that do not exist yet, once a container. */
-static void add_parents(const struct decision *decision, size_t index, struct strbuf *buf)
+static void add_parents(const struct render_place *place, const struct decision *decision, size_t index,
+			struct strbuf *buf)
 {
 	const struct size_change *size = &decision->sizes[index];
 	const struct k8s_container *container = size->container;
@@ -43,14 +59,14 @@ static void add_parents(const struct decision *decision, size_t index, struct st
 		is_first_of_field &= decision->sizes[i].field != size->field;
 	}
 	if (is_first && !container->resources.is_present)
-		add_parent(container, "", buf);
+		add_parent(place, container, "", buf);
 	if (is_first_of_field && size->field == SIZE_REQUEST && !container->resources.has_requests)
-		add_parent(container, "/requests", buf);
+		add_parent(place, container, "/requests", buf);
 	if (is_first_of_field && size->field == SIZE_LIMIT && !container->resources.has_limits)
-		add_parent(container, "/limits", buf);
+		add_parent(place, container, "/limits", buf);
 }
 
-static void add_sizes(const struct decision *decision, struct strbuf *buf)
+void render_sizes(const struct render_place *place, const struct decision *decision, struct strbuf *buf)
 {
 	char text[QUANTITY_TEXT_BYTES];
 
@@ -58,11 +74,11 @@ static void add_sizes(const struct decision *decision, struct strbuf *buf)
 		const struct size_change *size = &decision->sizes[i];
 		const struct k8s_resources *resources = &size->container->resources;
 
-		add_parents(decision, i, buf);
+		add_parents(place, decision, i, buf);
 		/* A value that only the defaulting made is not there to be replaced. */
 		op_open(buf,
 			(size->field == SIZE_LIMIT ? resources->limits : resources->requests)[size->resource].text);
-		add_container_path(size->container, buf);
+		add_container_path(place, size->container, buf);
 		strbuf_adds(buf, size->field == SIZE_LIMIT ? "/limits/" : "/requests/");
 		strbuf_adds(buf, k8s_resource_names[size->resource]);
 		strbuf_adds(buf, "\",\"value\":\"");
@@ -72,8 +88,8 @@ static void add_sizes(const struct decision *decision, struct strbuf *buf)
 }
 
 /* Key of a metadata map, with its parent when that is absent. */
-static void add_metadata(const struct k8s_labels *labels, const char *map, const char *key, const char *value,
-			 struct strbuf *buf)
+void render_metadata(const struct k8s_labels *labels, const char *map, const char *key, const char *value,
+		     struct strbuf *buf)
 {
 	if (!labels->is_present) {
 		op_open(buf, false);
@@ -111,13 +127,13 @@ static int add_marks(const struct decide_input *input, const struct decision *de
 
 	if (decision->workload_id[0] &&
 	    !streq(k8s_label_get(&pod->labels, IDENTITY_LABEL_WORKLOAD_ID), decision->workload_id))
-		add_metadata(&pod->labels, "labels", IDENTITY_LABEL_WORKLOAD_ID, decision->workload_id, buf);
+		render_metadata(&pod->labels, "labels", IDENTITY_LABEL_WORKLOAD_ID, decision->workload_id, buf);
 	if (!wants_annotation(pod, decision))
 		return 0;
-	render_annotation(decision, &text);
+	render_annotation(decision, pod, &text);
 	if (text.status)
 		return text.status;
-	add_metadata(&pod->annotations, "annotations", ANNOTATION_DECISION, strbuf_text(&text), buf);
+	render_metadata(&pod->annotations, "annotations", ANNOTATION_DECISION, strbuf_text(&text), buf);
 	return 0;
 }
 
@@ -130,7 +146,7 @@ int render_patch(const struct decide_input *input, const struct decision *decisi
 	strbuf_clear(buf);
 	if (decision->skip || decision->mode < MODE_OBSERVE)
 		return 0;
-	add_sizes(decision, buf);
+	render_sizes(NULL, decision, buf);
 	/* A template's marks would be drift in its manifest; its pods get them. */
 	if (input->subject == SUBJECT_POD)
 		r = add_marks(input, decision, buf);

@@ -22,3 +22,5 @@ int render_warnings(const struct decide_input *input, const struct decision *dec
 		    const char *const **ret_items, size_t *ret_n) ATTR_NODISCARD;
 /** Did another replica (or we, in an earlier round) already decide for exactly these values? */
 bool decision_is_settled(const struct k8s_pod *pod);
+/** Is the request that this container has one that a decision of ours set? */
+bool decision_set_request(const struct k8s_pod *pod, const char *container, enum k8s_resource resource);

@@ -16,6 +16,9 @@ struct size_reasons {
 	size_t n;
 };
 
+/** After a harm (struct run) so many runs go at the workload's own values where these are kinder. */
+#define SIZE_HARM_RUNS 10
+
 /** Buffer in permille for n distinct whole runs: min + spread * sqrt(3 / n), more for n = 1, 2. */
 int32_t size_buffer_permille(const struct sizing_policy *sizing, int64_t n);
 

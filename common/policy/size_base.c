@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "k8s/quantity.h"
+#include "model/slower.h"
 #include "policy/size_evidence.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ enum { HIGH_CONFIDENCE_RUNS = 10, STANDING_PERMILLE = 950 };
 struct basing {
 	const struct sizing_policy *sizing;
 	const struct profile_spec *spec; /* never NULL here */
+	const struct history *history;
 	struct arena *arena;
 	struct size_reasons *reasons;
 	struct size_evidence evidence;
@@ -98,7 +100,55 @@ static void fill_flags(struct basing *self)
 	if (evidence->n_whole < self->sizing->lower_min_runs || evidence->is_new_variant || evidence->is_recent_oom ||
 	    evidence->is_unstable || evidence->is_cache_bound)
 		flags |= REC_NO_LOWER;
+	if (evidence->harm)
+		flags |= REC_HARM | REC_NO_LOWER;
+	if (evidence->harm & (1U << HARM_PENDING | 1U << HARM_QUOTA))
+		flags |= REC_NO_RAISE;
+	if (evidence->is_harmed_by_fill)
+		flags |= REC_NO_LIMIT;
 	self->ret->flags = flags;
+}
+
+/* The words for the gravest harm of the last harmed run. */
+static const char *harm_words(const struct basing *self, const struct run *run)
+{
+	int64_t killed = run_killed_limit_max(run);
+	char slower[SLOWER_TEXT_BYTES];
+
+	if (run->harm & 1U << HARM_OOM && killed > 0 && run->own_limit_bytes > killed)
+		return arena_printf(self->arena, "OOM-killed at %s, its own limit is %s", HUMAN(killed),
+				    HUMAN(run->own_limit_bytes));
+	if (run->harm & 1U << HARM_OOM)
+		return arena_printf(self->arena, "OOM-killed at %s, it had no limit of its own", HUMAN(MAX(killed, 0)));
+	if (run->harm & 1U << HARM_EVICTED)
+		return arena_printf(self->arena, "evicted above the request %s, its own is %s",
+				    HUMAN(run->request_bytes), HUMAN(run->own_request_bytes));
+	if (run->harm & 1U << HARM_PENDING)
+		return arena_printf(self->arena, "no node had room for the request %s", HUMAN(run->request_bytes));
+	if (run->harm & 1U << HARM_QUOTA)
+		return arena_printf(self->arena, "a quota had no room for its pods at our size");
+	slower_tell(self->history, run, slower);
+	return arena_printf(self->arena, "slower%s%s", *slower ? ": " : " at a lowered size", slower);
+}
+
+/* First, because it is what stopped everything else. Cut to LIMIT_REASON_BYTES. */
+static int tell_harm(struct basing *self)
+{
+	const struct run *run = self->evidence.harmed;
+	struct size_reasons *reasons = self->reasons;
+	const char *words = run ? harm_words(self, run) : NULL, *text;
+
+	if (!run)
+		return 0;
+	text = words ? arena_printf(self->arena, "harm: %.77s (run %.44s); not lowered for %d runs", words, run->name,
+				    SIZE_HARM_RUNS)
+		     : NULL;
+	if (!text)
+		return -ENOMEM;
+	reasons->n = MIN(reasons->n + 1, ARRAY_LEN(reasons->items));
+	memmove(reasons->items + 1, reasons->items, (reasons->n - 1) * sizeof(*reasons->items));
+	reasons->items[0] = text;
+	return 0;
 }
 
 static const char *plural(int64_t n)
@@ -274,22 +324,25 @@ static int apply_pins(struct basing *self)
 	return r;
 }
 
-/* While a run is active its pods must stay alike: what was in use stands, except what a kill proves. */
+/* While a run is active what was in use stands, except what is proven too small: by a kill, or by a run that used more.
+ * (Pods of the run that is active stay alike all the same: model/profile_effect.c.) */
 static int keep_previous(struct basing *self, const struct recommendation *previous)
 {
 	const struct size_evidence *evidence = &self->evidence;
 	struct recommendation *ret = self->ret, now = *ret;
-	bool is_raise = evidence->step_bytes > 0 || evidence->suspected_bytes > 0;
+	bool is_proven = evidence->step_bytes > 0 || evidence->suspected_bytes > 0, is_raise;
 
 	if (!evidence->is_active || !previous || previous->confidence <= CONFIDENCE_LOW || !previous->limit_bytes)
 		return 0;
-	is_raise &= now.limit_bytes > previous->limit_bytes;
+	is_proven |= now.peak_bytes > previous->limit_bytes;
+	is_raise = is_proven && now.limit_bytes > previous->limit_bytes;
 	*ret = *previous;
+	ret->peak_bytes = MAX(now.peak_bytes, previous->peak_bytes);
 	ret->runs = now.runs;
 	ret->oom_kills = now.oom_kills;
 	ret->last_oom_ms = now.last_oom_ms;
 	ret->proven_bytes = MAX(now.proven_bytes, previous->proven_bytes);
-	ret->flags |= now.flags & REC_NO_LOWER;
+	ret->flags |= now.flags & (REC_NO_LOWER | REC_UNSTABLE | REC_LEAK | REC_HARM | REC_NO_RAISE | REC_NO_LIMIT);
 	self->reasons->n = is_raise ? self->reasons->n : 0;
 	if (!is_raise)
 		return because(self, "unchanged while a run is active");
@@ -318,7 +371,9 @@ static int size_all(struct basing *self, const char *variant, const struct recom
 		r = apply_floors(self);
 	if (!r)
 		r = apply_ceiling(self);
-	return r ? r : apply_pins(self);
+	if (!r)
+		r = apply_pins(self);
+	return r ? r : tell_harm(self);
 }
 
 int size_base(const struct history *history, const char *variant, const struct sizing_policy *sizing,
@@ -328,8 +383,12 @@ int size_base(const struct history *history, const char *variant, const struct s
 	static const struct profile_spec no_spec = {.quantile_permille = -1, .buffer_permille = -1};
 	struct recommendation result = {0};
 	struct size_reasons reasons = {.n = 0};
-	struct basing self = {
-		.sizing = sizing, .spec = spec ? spec : &no_spec, .arena = arena, .reasons = &reasons, .ret = &result};
+	struct basing self = {.sizing = sizing,
+			      .spec = spec ? spec : &no_spec,
+			      .history = history,
+			      .arena = arena,
+			      .reasons = &reasons,
+			      .ret = &result};
 	int r = size_evidence_gather(history, variant, sizing, arena, &self.evidence);
 
 	if (!r)

@@ -141,7 +141,10 @@ static void gather_kills(struct size_evidence *ret)
 
 		if (run->n_killed_limits > 0 || run->outcome == OUTCOME_OOM_KILLED) {
 			ret->oom_runs++;
-			ret->last_oom_ms = MAX(ret->last_oom_ms, run->start_ms + run->duration_ms);
+			/* A run that goes on grows longer by the hour: its start stands, or every look would be news.
+			 */
+			ret->last_oom_ms = MAX(ret->last_oom_ms,
+					       run->start_ms + (is_ended(run) ? run->duration_ms : 0));
 			ret->is_recent_oom |= i + RECENT_RUNS >= ret->n;
 		}
 		if (killed > 0)
@@ -221,6 +224,22 @@ static void gather_variant(const struct sizing_policy *sizing, struct size_evide
 	ret->is_new_variant = same < sizing->lower_min_runs;
 }
 
+/* What was tried and did harm is not tried again for a while, whichever variant it was. */
+static void gather_harm(const struct history *history, struct size_evidence *ret)
+{
+	size_t n = history->runs.n;
+
+	for (size_t i = n > SIZE_HARM_RUNS ? n - SIZE_HARM_RUNS : 0; i < n; i++) {
+		const struct run *run = &history->runs.items[i];
+
+		if (!run->harm)
+			continue;
+		ret->harm |= run->harm;
+		ret->harmed = run;
+		ret->is_harmed_by_fill |= run->harm & 1U << HARM_OOM && !run->own_limit_bytes;
+	}
+}
+
 int size_evidence_gather(const struct history *history, const char *variant, const struct sizing_policy *sizing,
 			 struct arena *arena, struct size_evidence *ret)
 {
@@ -240,6 +259,7 @@ int size_evidence_gather(const struct history *history, const char *variant, con
 	if (!variant)
 		gather_aggregate(history, ret);
 	gather_variant(sizing, ret);
+	gather_harm(history, ret);
 	/* The sketch holds working sets of all runs: no use for one variant, nor where that is mostly page cache. */
 	if (!variant && !ret->is_cache_bound && history->usage.total_weight > 0)
 		ret->usage = &history->usage;

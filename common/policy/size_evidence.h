@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "model/history.h"
 #include "policy/policy.h"
+#include "policy/size.h"
 #include "policy/size_math.h"
 
 struct size_evidence {
@@ -25,6 +26,10 @@ struct size_evidence {
 	int64_t last_request_bytes, last_limit_bytes; /* of the last whole run; 0: it had none */
 	int64_t oom_runs, last_oom_ms;
 	bool is_active, is_cache_bound, is_leak, is_unstable, is_recent_oom, is_new_variant;
+	/* Of the last SIZE_HARM_RUNS runs of the workload, whatever their variant. */
+	uint8_t harm;		    /* bits of enum harm */
+	const struct run *harmed;   /* the last such run; NULL: none */
+	bool is_harmed_by_fill;	    /* killed at a limit where it had none */
 	const struct sketch *usage; /* NULL: none that fits */
 };
 

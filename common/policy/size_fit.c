@@ -6,6 +6,7 @@
 #include "policy/size_fit.h"
 
 #include "base/str.h"
+#include "k8s/quantity.h"
 #include "policy/size.h"
 #include "policy/size_math.h"
 
@@ -29,11 +30,34 @@ bool size_is_over(const struct deciding *self, int64_t now_bytes, int64_t want_b
 	       now_bytes > size_scale_permille(want_bytes, 1000 + self->policy->sizing.change_min_permille);
 }
 
-/* "Far under": by more than what is left as it is. A smaller quantile than the median is the user's own choice. */
+bool size_is_limit_pinned(const struct sized *item)
+{
+	return item->profile && item->profile->spec->pin_limit_bytes > 0;
+}
+
+bool size_is_request_pinned(const struct sized *item)
+{
+	return item->profile && item->profile->spec->pin_request_bytes > 0;
+}
+
+bool size_is_limit_by_pin(const struct sized *item)
+{
+	return size_is_limit_pinned(item) ||
+	       (size_is_request_pinned(item) && item->rec.limit_bytes == item->rec.request_bytes);
+}
+
+bool size_is_below_pin(const struct sized *item, int64_t limit_bytes)
+{
+	return size_is_limit_by_pin(item) && limit_bytes < item->rec.limit_bytes;
+}
+
+/* "Far under": by more than what is left as it is. A smaller quantile than the median is the user's own choice,
+ * and so is a pin of any size. */
 bool size_is_below_median(const struct deciding *self, const struct sized *item)
 {
 	const struct field *request = &item->fields[SIZED_MEMORY][REQUEST];
-	int64_t want = MIN(item->rec.median_bytes, item->rec.request_bytes);
+	int64_t want = size_is_request_pinned(item) ? item->rec.request_bytes
+						    : MIN(item->rec.median_bytes, item->rec.request_bytes);
 
 	return request->has && !request->is_invalid &&
 	       (__int128)request->now_bytes * 1000 < (__int128)want * (1000 - self->policy->sizing.change_min_permille);
@@ -71,7 +95,7 @@ static enum gate queue_gate(const struct deciding *self, const struct sized *ite
 
 void fit_propose(struct field *field, enum gate gate, enum mode needs, int64_t to_bytes, const char *rule)
 {
-	field->proposal = (struct proposal){gate, needs, to_bytes, rule};
+	field->proposal = (struct proposal){gate, needs, to_bytes, rule, NULL};
 }
 
 int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_resource resource)
@@ -80,14 +104,15 @@ int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_res
 	struct k8s_amount *own = &item->after->resources.requests[r], saved = *own;
 	int64_t largest = resource == SIZED_MEMORY ? self->nodes.largest_memory_bytes
 						   : self->nodes.largest_ephemeral_bytes;
-	int64_t others;
+	int64_t over;
 
 	if (!self->nodes.is_complete || largest <= 0)
 		return INT64_MAX;
-	*own = (struct k8s_amount){.text = NULL};
-	others = k8s_pod_effective_request(&self->after, r);
+	/* With all of the node for itself: what the pod is too large by is what runs beside it. */
+	*own = (struct k8s_amount){.text = "", .quantity = quantity_from_bytes(largest), .value = largest};
+	over = k8s_pod_effective_request(&self->after, r) - largest;
 	*own = saved;
-	return size_round_down_mi(MAX(largest - others, 0));
+	return size_round_down_mi(MAX(largest - MAX(over, 0), 0));
 }
 
 static int64_t cap_limit(const struct deciding *self, int64_t bytes)
@@ -97,11 +122,44 @@ static int64_t cap_limit(const struct deciding *self, int64_t bytes)
 	return MIN(bytes, size_round_down_mi(self->nodes.largest_memory_bytes));
 }
 
+/* ---- what kept a size from more or less ---- */
+
+static const char *node_words(const struct deciding *self)
+{
+	return arena_printf(self->arena, "largest node %s", HUMAN(self->nodes.largest_memory_bytes));
+}
+
+static const char *limit_cap(const struct deciding *self, const struct sized *item, int64_t want, int64_t to)
+{
+	int64_t ceiling = self->policy->sizing.ceiling_bytes,
+		own = item->profile ? item->profile->spec->ceiling_bytes : 0;
+
+	if (to < want)
+		return node_words(self);
+	if (own > 0 && (ceiling <= 0 || own < ceiling))
+		ceiling = own;
+	return ceiling > 0 && to == ceiling ? "ceiling" : NULL;
+}
+
+static const char *lowered_cap(const struct deciding *self, int64_t want, int64_t to)
+{
+	if (to <= want)
+		return NULL;
+	return arena_printf(self->arena, "at most %d%% a run", self->policy->sizing.lower_max_permille / 10);
+}
+
+static const char *request_cap(const struct deciding *self, int64_t want, int64_t room, int64_t to)
+{
+	if (to >= want)
+		return NULL;
+	return to == room ? node_words(self) : "its limit";
+}
+
 static const char *limit_rule(const struct sized *item)
 {
 	const struct recommendation *rec = &item->rec;
 
-	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
+	if (size_is_limit_by_pin(item))
 		return "pin";
 	if (rec->proven_bytes > 0 &&
 	    rec->limit_bytes > size_round_up(size_scale_permille(rec->peak_bytes, 1000 + rec->buffer_permille)))
@@ -111,9 +169,16 @@ static const char *limit_rule(const struct sized *item)
 
 static const char *request_rule(const struct sized *item)
 {
-	if (item->profile && item->profile->spec.pin_request_bytes > 0)
+	if (size_is_request_pinned(item))
 		return "pin";
 	return item->rec.request_bytes == item->rec.limit_bytes ? "guaranteed" : "median";
+}
+
+bool fit_is_held(const struct sized *item, enum recommendation_flag by)
+{
+	const struct profile_spec *spec = item->profile ? item->profile->spec : &profile_spec_none;
+
+	return item->rec.flags & by && !spec->pin_limit_bytes && !spec->pin_request_bytes;
 }
 
 /* Rule 9. A pin is a person's word and needs no runs. */
@@ -121,17 +186,17 @@ static bool is_lowering_backed(const struct deciding *self, const struct sized *
 {
 	const uint8_t forbidden = REC_NO_LOWER | REC_UNSTABLE | REC_LEAK | REC_HARM | REC_CACHE_BOUND;
 
-	if (item->profile && item->profile->spec.pin_limit_bytes > 0)
+	if (size_is_limit_pinned(item))
 		return true;
-	return item->is_variant_known && !(item->rec.flags & forbidden) &&
+	return item->is_variant_known && !(item->rec.flags & forbidden) && !decide_is_small_world(self, item) &&
 	       item->rec.whole_runs >= self->policy->sizing.lower_min_runs;
 }
 
-/* One step down a run. A manifest is submitted with the same value again and again, so the step is taken from what the
- * last whole run completed with, where that was less. */
+/* One step down a run, however often its template and pods are looked at, and though a manifest is submitted with the
+ * same value again and again: the step is taken from what the last whole run completed with. */
 static int64_t lowered(const struct deciding *self, int64_t now_bytes, int64_t last_bytes, int64_t want_bytes)
 {
-	int64_t from = last_bytes > 0 ? MIN(now_bytes, last_bytes) : now_bytes;
+	int64_t from = last_bytes > 0 ? last_bytes : now_bytes;
 	int64_t least = size_scale_permille(from, 1000 - self->policy->sizing.lower_max_permille);
 
 	return MAX(want_bytes, size_round_up(least));
@@ -151,6 +216,18 @@ static enum gate lower_gate(const struct deciding *self, const struct sized *ite
 	return gate;
 }
 
+/* A ceiling or a share of the node may be less than runs were seen to use, and a single run has proved that: nobody is
+ * to be killed by it. A pin is a person's word. */
+static bool is_deadly(const struct sized *item, int64_t limit_bytes)
+{
+	return !size_is_limit_pinned(item) && size_is_below_proof(item, limit_bytes);
+}
+
+static enum gate lower_limit_gate(const struct deciding *self, const struct sized *item, int64_t to_bytes)
+{
+	return is_deadly(item, to_bytes) ? GATE_EVIDENCE : lower_gate(self, item, LIMIT);
+}
+
 static void lower_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST];
@@ -160,16 +237,21 @@ static void lower_request(const struct deciding *self, struct sized *item)
 	if (to < request->now_bytes)
 		fit_propose(request, self->is_queued && gate == GATE_OPEN ? GATE_QUEUE : gate, MODE_ENFORCE, to,
 			    request_rule(item));
+	request->proposal.cap = lowered_cap(self, item->rec.request_bytes, to);
 }
 
 static void lower_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	int64_t to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
+	enum gate gate = lower_limit_gate(self, item, to);
 
-	to = MAX(to, field_final(&item->fields[SIZED_MEMORY][REQUEST]));
+	/* What is not lowered says why, even where a request that is not lowered either stands in the way. */
+	if (gate != GATE_EVIDENCE)
+		to = MAX(to, field_final(&item->fields[SIZED_MEMORY][REQUEST]));
 	if (to < limit->now_bytes)
-		fit_propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
+		fit_propose(limit, gate, MODE_ENFORCE, to, limit_rule(item));
+	limit->proposal.cap = lowered_cap(self, item->rec.limit_bytes, to);
 }
 
 static void raise_limit(const struct deciding *self, struct sized *item)
@@ -185,10 +267,11 @@ static void raise_limit(const struct deciding *self, struct sized *item)
 	if (to <= limit->now_bytes)
 		gate = GATE_NODE;
 	fit_propose(limit, gate, needs, gate == GATE_NODE ? want : to, limit_rule(item));
+	limit->proposal.cap = limit_cap(self, item, want, to);
 }
 
-/* Without history only the policy `share` sets a limit: the part of the roomiest node that goes with its accelerators.
- */
+/* Without enough history only the policy `share` sets a limit: the part of the roomiest node that goes with its
+ * accelerators. */
 static void add_limit(const struct deciding *self, struct sized *item)
 {
 	struct field *limit = &item->fields[SIZED_MEMORY][LIMIT];
@@ -207,7 +290,10 @@ static void add_limit(const struct deciding *self, struct sized *item)
 	to = MAX(cap_limit(self, want), request);
 	if (cap_limit(self, to) < to)
 		gate = GATE_NODE;
+	if (gate == GATE_OPEN && (fit_is_held(item, REC_NO_LIMIT) || is_deadly(item, to)))
+		gate = GATE_EVIDENCE;
 	fit_propose(limit, gate, MODE_FILL, to, rule);
+	limit->proposal.cap = limit_cap(self, item, want, to);
 }
 
 static void fit_limit(const struct deciding *self, struct sized *item)
@@ -218,7 +304,7 @@ static void fit_limit(const struct deciding *self, struct sized *item)
 		add_limit(self, item);
 	else if (!item->is_usable)
 		return;
-	else if (size_is_below_proof(item, limit->now_bytes))
+	else if (size_is_below_proof(item, limit->now_bytes) || size_is_below_pin(item, limit->now_bytes))
 		raise_limit(self, item);
 	else if (size_is_over(self, limit->now_bytes, item->rec.limit_bytes))
 		lower_limit(self, item);
@@ -231,7 +317,8 @@ static int64_t missing_request(const struct deciding *self, const struct sized *
 	bool has_new_limit = item->fields[SIZED_MEMORY][LIMIT].proposal.gate == GATE_OPEN;
 
 	*ret_rule = request_rule(item);
-	if (item->is_usable && item->rec.request_bytes > 0)
+	if ((item->is_usable || size_is_request_pinned(item)) && item->rec.request_bytes > 0 &&
+	    !fit_is_held(item, REC_NO_RAISE))
 		return item->rec.request_bytes;
 	*ret_rule = "no-history";
 	if (has_new_limit ||
@@ -244,18 +331,19 @@ static void add_request(const struct deciding *self, struct sized *item)
 {
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	enum gate gate = fit_gate(self, CHECK_MEMORY_REQUEST_MISSING, MODE_FILL);
-	int64_t room = fit_room(self, item, SIZED_MEMORY), to;
-	const char *rule;
+	int64_t room = fit_room(self, item, SIZED_MEMORY), want, to;
+	const char *rule, *cap;
 
 	if (gate == GATE_ACTION && self->qos == K8S_QOS_BEST_EFFORT)
 		gate = fit_gate(self, CHECK_BESTEFFORT_QOS, MODE_FILL);
 	gate = queue_gate(self, item, REQUEST, gate);
-	to = missing_request(self, item, &rule);
-	if (!to)
+	want = missing_request(self, item, &rule);
+	if (!want)
 		return;
-	to = MIN(to, room);
+	to = MIN(want, room);
 	if (field_has_final(limit))
 		to = MIN(to, field_final(limit));
+	cap = request_cap(self, want, room, to);
 	if (to > 0 && limit->proposal.gate == GATE_OPEN)
 		gate = GATE_OPEN;
 	if (to <= 0)
@@ -264,6 +352,7 @@ static void add_request(const struct deciding *self, struct sized *item)
 	if (to <= 0 && limit->proposal.gate == GATE_OPEN)
 		limit->proposal.gate = GATE_NODE;
 	fit_propose(request, gate, MODE_FILL, to, rule);
+	request->proposal.cap = cap;
 }
 
 void fit_request_anew(const struct deciding *self, struct sized *item)
@@ -281,20 +370,26 @@ static void raise_request(const struct deciding *self, struct sized *item)
 	struct field *request = &item->fields[SIZED_MEMORY][REQUEST], *limit = &item->fields[SIZED_MEMORY][LIMIT];
 	enum mode needs = request->is_default ? MODE_FILL : MODE_RAISE;
 	enum gate gate = queue_gate(self, item, REQUEST, fit_gate(self, CHECK_MEMORY_REQUEST_BELOW_MEDIAN, needs));
-	int64_t to = MIN(item->rec.request_bytes, fit_room(self, item, SIZED_MEMORY));
+	int64_t room = fit_room(self, item, SIZED_MEMORY), to = MIN(item->rec.request_bytes, room);
 
 	if (item->rec.request_bytes <= request->now_bytes)
 		return;
+	if (fit_is_held(item, REC_NO_RAISE) && gate == GATE_OPEN)
+		gate = GATE_EVIDENCE;
 	/* Where the gate is shut, the sentence says what both would be. */
 	if (gate != GATE_OPEN && limit->proposal.gate != GATE_NONE)
 		to = MIN(to, MAX(limit->proposal.to_bytes, limit->now_bytes));
 	else if (field_has_final(limit))
 		to = MIN(to, field_final(limit));
+	/* A pin above a limit that nothing is known of: the request stands at it already. */
+	if (to <= request->now_bytes && room > request->now_bytes && size_is_request_pinned(item))
+		return;
 	if (to <= request->now_bytes) {
 		to = item->rec.request_bytes;
 		gate = GATE_NODE;
 	}
 	fit_propose(request, gate, needs, to, request_rule(item));
+	request->proposal.cap = request_cap(self, item->rec.request_bytes, room, to);
 }
 
 static void fit_request(const struct deciding *self, struct sized *item)
@@ -303,7 +398,7 @@ static void fit_request(const struct deciding *self, struct sized *item)
 
 	if (!request->has)
 		add_request(self, item);
-	else if (item->is_usable && size_is_below_median(self, item))
+	else if ((item->is_usable || size_is_request_pinned(item)) && size_is_below_median(self, item))
 		raise_request(self, item);
 }
 
@@ -316,16 +411,18 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 
 	if (!item->is_usable)
 		return;
-	if (size_is_below_proof(item, limit->now_bytes))
+	if (size_is_below_proof(item, limit->now_bytes) || size_is_below_pin(item, limit->now_bytes))
 		raise_limit(self, item);
 	else if (size_is_over(self, limit->now_bytes, item->rec.limit_bytes))
 		to = lowered(self, limit->now_bytes, item->rec.last_limit_bytes, item->rec.limit_bytes);
 	if (to && to < limit->now_bytes)
-		fit_propose(limit, lower_gate(self, item, LIMIT), MODE_ENFORCE, to, limit_rule(item));
+		fit_propose(limit, lower_limit_gate(self, item, to), MODE_ENFORCE, to, limit_rule(item));
 	if (proposal->gate == GATE_NONE)
 		return;
 	if (proposal->gate == GATE_OPEN && self->is_queued)
 		proposal->gate = GATE_QUEUE;
+	if (proposal->gate == GATE_OPEN && !to && fit_is_held(item, REC_NO_RAISE))
+		proposal->gate = GATE_EVIDENCE;
 	if (proposal->gate == GATE_OPEN && !to && room < proposal->to_bytes) {
 		proposal->gate = room > limit->now_bytes ? GATE_OPEN : GATE_NODE;
 		proposal->to_bytes = room > limit->now_bytes ? room : proposal->to_bytes;

@@ -9,7 +9,10 @@ enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
 /** May this check change this field in this pod, and in which mode? */
 enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode needs);
 void fit_propose(struct field *field, enum gate gate, enum mode needs, int64_t to_bytes, const char *rule);
-/** What nodes leave for the request of one container: all of the largest, less what the rest of the pod asks for. */
+/** Does harm that was done before forbid it? Not where a person has pinned a size. */
+bool fit_is_held(const struct sized *item, enum recommendation_flag by);
+/** What nodes leave for the request of one container: all of the largest, less what the pod asks for beside it. Init
+ *  containers run before the main ones, not beside them. */
 int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_resource resource);
 /** Request above limit: the API server refuses such a container, and a patch must not be blamed for it. */
 bool fit_is_contradictory(const struct field *fields);

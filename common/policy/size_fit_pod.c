@@ -3,6 +3,7 @@
 #include "policy/size_limits.h"
 
 #include "base/str.h"
+#include "policy/render.h"
 #include "policy/size_math.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ static bool may_guarantee(const struct deciding *self)
 	for (size_t i = 0; i < self->n_items; i++)
 		if (!has_equal_cpu(self->items[i].after) ||
 		    field_final(&self->items[i].fields[SIZED_MEMORY][LIMIT]) <= 0 ||
+		    fit_is_held(&self->items[i], REC_NO_RAISE) ||
 		    self->items[i].fields[SIZED_MEMORY][REQUEST].is_invalid ||
 		    fit_is_contradictory(self->items[i].fields[SIZED_MEMORY]))
 			return false;
@@ -144,7 +146,7 @@ static void guarantee(const struct deciding *self, enum mode needs)
 
 		if (field_final(&fields[REQUEST]) == limit && field_has_final(&fields[REQUEST]))
 			continue;
-		fields[REQUEST].proposal = (struct proposal){GATE_OPEN, needs, limit, "guaranteed"};
+		fields[REQUEST].proposal = (struct proposal){GATE_OPEN, needs, limit, "guaranteed", NULL};
 		fields[REQUEST].cap_why = NULL;
 		if (fields[REQUEST].has && fields[REQUEST].now_bytes == limit)
 			fields[REQUEST].proposal.gate = GATE_NONE;
@@ -192,7 +194,7 @@ static const char *base_reason(const struct deciding *self, const struct sized *
 {
 	const struct proposal *proposal = &item->fields[resource][f].proposal;
 
-	if (resource == SIZED_EPHEMERAL)
+	if (resource == SIZED_EPHEMERAL && !streq(proposal->rule, "default"))
 		return streq(proposal->rule, "no-history") ? "no disk use measured" : "measured disk use of past runs";
 	if (streq(proposal->rule, "no-history"))
 		return "no past runs";
@@ -200,6 +202,8 @@ static const char *base_reason(const struct deciding *self, const struct sized *
 		return "share of the node by its accelerators";
 	if (streq(proposal->rule, "guaranteed"))
 		return "kept equal to the limit";
+	if (streq(proposal->rule, "default"))
+		return "the limit that another webhook has set since";
 	return f == LIMIT ? text_why_limit(self, item) : text_why_request(self, item);
 }
 
@@ -210,6 +214,14 @@ static const char *size_reason(const struct deciding *self, const struct sized *
 	return cap && reason ? arena_printf(self->arena, "%s, %s", reason, cap) : reason;
 }
 
+/* What the namespace took away comes first: it came last. */
+static const char *size_cap(const struct deciding *self, const struct field *field)
+{
+	const char *cap = field->cap_why ? field->cap_why : field->proposal.cap;
+
+	return cap ? text_clean(self->arena, cap, DECISION_CAP_CHARS) : NULL;
+}
+
 /* A request that is written nowhere but made by default. Beside a new limit the API server would make the limit of it.
  */
 static bool must_be_written(const struct sized *item, int resource)
@@ -218,6 +230,14 @@ static bool must_be_written(const struct sized *item, int resource)
 
 	return fields[LIMIT].proposal.gate == GATE_OPEN && fields[REQUEST].has && !fields[REQUEST].is_invalid &&
 	       !item->container->resources.requests[sized_resource_of((enum sized_resource)resource)].text;
+}
+
+/* Does the value stand in the input? What defaulting made of another is nothing that was there before. */
+static bool is_written(const struct size_change *size)
+{
+	const struct k8s_resources *resources = &size->container->resources;
+
+	return (size->field == SIZE_LIMIT ? resources->limits : resources->requests)[size->resource].text != NULL;
 }
 
 static int list_size(const struct deciding *self, const struct sized *item, int resource, int f)
@@ -231,12 +251,13 @@ static int list_size(const struct deciding *self, const struct sized *item, int 
 	*size = (struct size_change){.container = item->container,
 				     .resource = sized_resource_of((enum sized_resource)resource),
 				     .field = (enum size_field)f,
-				     .has_from = is_open && field->has,
-				     .from_bytes = is_open ? field->now_bytes : 0,
 				     .to_bytes = is_open ? field->proposal.to_bytes : field->now_bytes,
 				     .rule = is_open ? field->proposal.rule : "default",
 				     .reason = is_open ? size_reason(self, item, resource, f)
 						       : "the default, written beside a new limit"};
+	size->has_from = is_open && is_written(size);
+	size->from_bytes = size->has_from ? field->now_bytes : 0;
+	size->cap = is_open ? size_cap(self, field) : NULL;
 	self->ret->n_sizes++;
 	return size->reason ? 0 : -ENOMEM;
 }
@@ -254,11 +275,29 @@ static int list_sizes(const struct deciding *self)
 	return r;
 }
 
+/* Another webhook, after our first round, has set a limit below the request that we had set: the API server would
+ * refuse the pod, and without us that request would be what it makes of the limit. So ours gives way; raising their
+ * limit would not do, as they may be asked again, after us. */
+static void give_way(const struct deciding *self, struct sized *item)
+{
+	if (self->ret->mode < MODE_FILL || self->input->subject != SUBJECT_POD)
+		return;
+	for (int i = 0; i < SIZED_COUNT_; i++) {
+		struct field *fields = item->fields[i];
+
+		if (!fields[REQUEST].is_invalid && !fields[LIMIT].is_invalid && fit_is_contradictory(fields) &&
+		    decision_set_request(self->input->pod, item->container->name,
+					 sized_resource_of((enum sized_resource)i)))
+			fit_propose(&fields[REQUEST], GATE_OPEN, MODE_FILL, fields[LIMIT].now_bytes, "default");
+	}
+}
+
 int size_fit(struct deciding *self)
 {
 	int r;
 
 	for (size_t i = 0; i < self->n_items; i++) {
+		give_way(self, &self->items[i]);
 		fit_memory(self, &self->items[i]);
 		fit_ephemeral(self, &self->items[i]);
 		carry_out(&self->items[i]);

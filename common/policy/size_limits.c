@@ -148,21 +148,26 @@ static bool item_breach(const struct deciding *self, const struct k8s_limit_rang
 
 /* ---- ResourceQuota ---- */
 
-/* How many pods the root owner has; 0: not known. */
-static int64_t pods_of_owner(const struct deciding *self, const struct owner_facts *owner)
+/* What the pods of the root owner are made with; NULL: not known. */
+static const struct k8s_declared *declared_of(const struct deciding *self)
 {
-	if (self->input->subject == SUBJECT_TEMPLATE)
-		return MAX(self->input->replicas, 1);
-	if (!k8s_pod_controller(&self->pod))
-		return 1;
-	return owner ? owner->pods : 0;
+	const struct k8s_declared *declared = self->input->subject == SUBJECT_TEMPLATE ? &self->input->declared
+					      : self->owner			       ? &self->owner->declared
+										       : NULL;
+
+	return declared && declared->variants ? declared : NULL;
 }
 
-static const struct owner_facts *root_owner(const struct deciding *self)
+/* How many pods the root owner has; 0: not known. */
+static int64_t pods_of_owner(const struct deciding *self)
 {
-	const struct k8s_owner *controller = k8s_pod_controller(&self->pod);
+	const struct k8s_declared *declared = declared_of(self);
 
-	return controller && controller->uid[0] ? snapshot_root_owner(self->input->snapshot, controller->uid) : NULL;
+	if (self->input->subject == SUBJECT_TEMPLATE)
+		return MAX(declared ? declared->pods : self->input->replicas, 1);
+	if (!k8s_pod_controller(&self->pod))
+		return 1;
+	return self->owner ? self->owner->pods : 0;
 }
 
 /* A container that does not say an amount that the quota counts. */
@@ -181,14 +186,95 @@ static const char *quota_words(const struct deciding *self, const struct k8s_quo
 	return name && words ? arena_printf(self->arena, "quota %s: %s", name, words) : NULL;
 }
 
-/* What the pod may hold of one amount of a quota: never more than is left; where it was accepted without us, also no
- * more than leaves room for its siblings at the same size. */
-static int64_t allowance(const struct deciding *self, const struct k8s_quota *quota,
-			 const struct k8s_quota_amount *amount, int64_t held, bool is_refused, const char **ret_why)
+static const struct quota_base *base_of(const struct deciding *self, const struct k8s_quota *quota)
 {
-	int64_t left = MAX(amount->hard - amount->used, 0), n = pods_of_owner(self, root_owner(self)), each;
-	__int128 together = (__int128)left + held;
+	for (size_t i = 0; self->owner && i < self->owner->n_bases; i++)
+		if (streq(self->owner->bases[i].name, quota->name))
+			return &self->owner->bases[i];
+	return NULL;
+}
+
+/* What LimitRanges give a container that does not say an amount. */
+static __int128 default_of(const struct deciding *self, enum k8s_resource resource, int field)
+{
+	struct k8s_container container = {.name = ""};
+	struct k8s_pod pod = {.containers = &container, .n_containers = 1, .n_main = 1};
+
+	for (size_t i = 0; self->facts && i < self->facts->n_limit_ranges; i++)
+		k8s_limit_range_default(self->facts->limit_ranges[i], &pod);
+	return k8s_container_total(&container, resource, field == LIMIT).nano;
+}
+
+/* What the n pods of the owner have without us, where they are not all alike. The overhead is each as this pod's. */
+static bool own_of_all(const struct deciding *self, enum k8s_resource resource, int field, int64_t n, __int128 *ret)
+{
+	const struct k8s_declared *declared = declared_of(self);
+
+	if (!declared || declared->variants == 1)
+		return false;
+	*ret = k8s_bound_nano(resource, declared->amounts[field == LIMIT][resource]) +
+	       declared->lacking[field == LIMIT][resource] * default_of(self, resource, field) +
+	       n * self->pod.overhead[resource].quantity.nano;
+	return true;
+}
+
+/* What one of n pods may have of what they have together: an even share. Where they are not alike each has its own
+ * value, and an even share of what is left above all of these. */
+static int64_t share_of(const struct deciding *self, __int128 together, enum k8s_resource resource, int field,
+			int64_t n)
+{
+	__int128 unit = k8s_bound_nano(resource, 1), all, own, share = together / n;
+
+	if (own_of_all(self, resource, field, n, &all)) {
+		uint64_t names = declared_of(self)->names;
+
+		own = k8s_pod_total_of(&self->pod, resource, field == LIMIT, names ? names : UINT64_MAX).nano +
+		      self->pod.overhead[resource].quantity.nano;
+		share = (own + MAX((together * unit - all) / n, 0)) / unit;
+	}
+	return (int64_t)MIN(share, (__int128)INT64_MAX);
+}
+
+/* What all pods of the owner have together. While they come it is what was left before the first of them, so that all
+ * get the same; unless more has gone since than the others can have taken: then somebody else has. */
+static __int128 together_of(const struct deciding *self, const struct k8s_quota *quota,
+			    const struct k8s_quota_amount *amount, enum k8s_resource resource, int field, int64_t n)
+{
+	const struct quota_base *base = base_of(self, quota);
+	const struct k8s_quota_amount *then = base ? &base->amounts[field == LIMIT][resource] : NULL;
+	int64_t left = MAX(amount->hard - amount->used, 0);
+
+	if (then && then->hard != K8S_NO_BOUND) {
+		int64_t all = MAX(MIN(then->hard, amount->hard) - then->used, 0);
+
+		if (amount->used - then->used <= all - share_of(self, all, resource, field, n))
+			return all;
+	}
+	return (__int128)left + (self->owner ? self->owner->held[field == LIMIT][resource] : 0);
+}
+
+static const char *share_words(const struct deciding *self, __int128 together, enum k8s_resource resource, int field,
+			       int64_t n)
+{
+	const char *text = amount_text(self, K8S_MEMORY, (int64_t)MIN(together, (__int128)INT64_MAX));
+	const char *of_all;
+	__int128 all;
+
+	if (!own_of_all(self, resource, field, n, &all))
+		return arena_printf(self->arena, "%s left for %lld pods", text, (long long)n);
+	of_all = amount_text(self, K8S_MEMORY, (int64_t)MIN(all / k8s_bound_nano(resource, 1), (__int128)INT64_MAX));
+	return arena_printf(self->arena, "%s left for %lld pods with %s of their own", text, (long long)n, of_all);
+}
+
+/* What the pod may hold of one amount of a quota: never more than is left; where it was accepted without us, also no
+ * more than leaves room for its siblings' own values and as much on top. */
+static int64_t allowance(const struct deciding *self, const struct k8s_quota *quota,
+			 const struct k8s_quota_amount *amount, enum k8s_resource resource, int field, bool is_refused,
+			 const char **ret_why)
+{
+	int64_t left = MAX(amount->hard - amount->used, 0), n = pods_of_owner(self), each;
 	const char *text = amount_text(self, K8S_MEMORY, left);
+	__int128 together;
 
 	*ret_why = quota_words(self, quota, arena_printf(self->arena, "%s left", text));
 	if (!n && is_refused)
@@ -197,11 +283,11 @@ static int64_t allowance(const struct deciding *self, const struct k8s_quota *qu
 		*ret_why = quota_words(self, quota, "number of pods unknown");
 		return 0;
 	}
-	each = (int64_t)MIN(together / n, (__int128)INT64_MAX);
+	together = together_of(self, quota, amount, resource, field, n);
+	each = share_of(self, together, resource, field, n);
 	if (each >= left)
 		return left;
-	text = amount_text(self, K8S_MEMORY, (int64_t)MIN(together, (__int128)INT64_MAX));
-	*ret_why = quota_words(self, quota, arena_printf(self->arena, "%s left for %lld pods", text, (long long)n));
+	*ret_why = quota_words(self, quota, share_words(self, together, resource, field, n));
 	return each;
 }
 
@@ -211,7 +297,6 @@ static bool amount_breach(const struct deciding *self, const struct k8s_quota *q
 	const struct k8s_quota_amount *amount = &quota->amounts[field == LIMIT][resource];
 	bool demands = k8s_quota_demands(quota, (enum k8s_quota_field)(field == LIMIT), resource);
 	bool was_refused = was_counted && demands && lacks(&self->pod, resource, field);
-	const struct owner_facts *owner = root_owner(self);
 	__int128 now = k8s_pod_total(&self->after, resource, field == LIMIT, true).nano;
 	__int128 was = was_counted ? k8s_pod_total(&self->pod, resource, field == LIMIT, true).nano : 0;
 	int64_t most;
@@ -227,8 +312,7 @@ static bool amount_breach(const struct deciding *self, const struct k8s_quota *q
 	}
 	if (now <= was)
 		return false;
-	most = allowance(self, quota, amount, owner ? owner->held[field == LIMIT][resource] : 0, was_refused,
-			 &ret->why);
+	most = allowance(self, quota, amount, resource, field, was_refused, &ret->why);
 	if (now <= k8s_bound_nano(resource, most))
 		return false;
 	ret->kind = resource == K8S_CPU ? BREACH_COUNTED : BREACH_TOO_MUCH;
@@ -239,10 +323,15 @@ static bool amount_breach(const struct deciding *self, const struct k8s_quota *q
 /* The pod leaves BestEffort and is counted by a quota that did not count it: is there room for it and its siblings? */
 static bool count_breach(const struct deciding *self, const struct k8s_quota *quota, struct breach *ret)
 {
-	const struct owner_facts *owner = root_owner(self);
-	int64_t n = pods_of_owner(self, owner), left = quota->pods.hard - quota->pods.used;
+	const struct quota_base *base = base_of(self, quota);
+	int64_t n = pods_of_owner(self), left = quota->pods.hard - quota->pods.used;
 
-	if (quota->pods.hard == K8S_NO_BOUND || (n && left >= MAX(n - (owner ? owner->held_pods : 0), 1)))
+	if (quota->pods.hard == K8S_NO_BOUND)
+		return false;
+	/* while its pods come: what was left for them */
+	if (base && base->pods.hard != K8S_NO_BOUND && n && left > 0 && base->pods.hard - base->pods.used >= n)
+		return false;
+	if (n && left >= MAX(n - (self->owner ? self->owner->held_pods : 0), 1))
 		return false;
 	*ret = (struct breach){.kind = BREACH_COUNTED,
 			       .resource = K8S_MEMORY,

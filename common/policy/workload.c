@@ -20,6 +20,7 @@ int workload_template_read(const struct kind_template *from, const char *default
 		return r;
 	if (kind_template_owner(from, arena, &ret->owner))
 		return err_set(err, -ENOMEM, "out of memory");
+	ret->from = from;
 	ret->input = (struct decide_input){
 		.pod = &ret->pod,
 		.subject = is_pod ? SUBJECT_POD : SUBJECT_TEMPLATE,
@@ -30,7 +31,52 @@ int workload_template_read(const struct kind_template *from, const char *default
 		.root_labels = is_pod ? NULL : &ret->owner.labels,
 		.role = from->role,
 		.replicas = is_pod ? 1 : from->replicas,
+		.ranks = is_pod ? 0 : from->ranks,
 	};
+	return 0;
+}
+
+/* Parts of one object make their pods together (an AppWrapper lets go all of its components), items of a List do not.
+ */
+static bool is_together(const struct kind_template *a, const struct kind_template *b)
+{
+	const struct doc *kind = doc_member(a->root, "kind");
+	bool is_list = kind && kind->type == DOC_STRING && streq(kind->text, "List");
+
+	return a->root == b->root && (!is_list || a->owner == b->owner);
+}
+
+static int declare_one(struct workload_template *self, struct workload_template *const *items, size_t n,
+		       struct arena *arena)
+{
+	struct k8s_declared sum = {.pods = 0};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct kind_template *from = items[i]->from;
+
+		if (!is_together(self->from, from))
+			continue;
+		if (from->owner_kind->has_trainer || from->owner_kind->has_argo_templates)
+			return 0;
+		if (k8s_declared_add(&sum, &items[i]->pod, from->replicas, arena))
+			return -ENOMEM;
+	}
+	self->input.declared = sum;
+	return 0;
+}
+
+int workload_declare(struct workload_template *const *items, size_t n, struct arena *arena)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t first = 0;
+
+		while (!is_together(items[first]->from, items[i]->from))
+			first++;
+		if (first < i)
+			items[i]->input.declared = items[first]->input.declared;
+		else if (declare_one(items[i], items, n, arena))
+			return -ENOMEM;
+	}
 	return 0;
 }
 

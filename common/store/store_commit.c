@@ -25,8 +25,10 @@ struct entry {
 };
 
 struct commit {
-	struct store *store;
+	struct file_store *store;
 	const struct store_change *change;
+	struct store_names removed; /* value: is it kept all the same? */
+	struct arena scratch;
 	int old_fd;
 	VEC(struct entry) entries;
 };
@@ -38,6 +40,8 @@ static void commit_release(struct commit *self)
 		free(self->entries.items[i].name);
 	}
 	vec_release(&self->entries);
+	store_names_release(&self->removed);
+	arena_release(&self->scratch);
 	closep(&self->old_fd);
 }
 
@@ -76,10 +80,9 @@ static char *plain_member(const char **at, const char *end, const char *key)
 	return strndup(start, (size_t)(stop - start));
 }
 
-/* Names of an item in our own spelling (the head that codec_head writes), without parsing the rest; else by json-c.
- * `ret_namespace` and `ret_name` are heap strings. */
-static int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
-			    struct err *err)
+/* In our own spelling (the head that codec_head writes) without parsing the rest; else by json-c. */
+int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
+		     struct err *err)
 {
 	const char *at = memmem(item->text, MIN(item->n, (size_t)128), "\"metadata\":{", 12),
 		   *end = item->text + item->n;
@@ -106,11 +109,33 @@ static int store_item_names(const struct store_item *item, const char *path, cha
 	return r;
 }
 
+/* Note that a profile that was to be removed stays, with its history. */
+static int look_at_removed(struct commit *self, const struct store_item *item, const struct entry *entry,
+			   struct err *err)
+{
+	struct profile_draft draft;
+	int r;
+
+	if (item->kind != ITEM_PROFILE || !store_names_has(&self->removed, entry->namespace_name, entry->name))
+		return 0;
+	arena_reset(&self->scratch);
+	r = profile_read(item->text, item->n, &self->scratch, &draft, err);
+	if (r == -ENOMEM)
+		return r;
+	/* one that cannot be read stays too: who knows what it says */
+	if (r || !store_may_remove(&draft.profile))
+		store_names_keep(&self->removed, entry->namespace_name, entry->name);
+	return 0;
+}
+
 static int add_old(void *context, const struct store_item *item, struct err *err)
 {
 	struct commit *self = context;
 	struct entry entry = {.kind = item->kind, .offset = item->offset, .n = item->n};
-	int r = store_item_names(item, self->store->path, &entry.namespace_name, &entry.name, err);
+	int r = store_item_names(item, self->store->base.place, &entry.namespace_name, &entry.name, err);
+
+	if (!r)
+		r = look_at_removed(self, item, &entry, err);
 
 	if (!r && vec_push(&self->entries, entry))
 		r = err_set(err, -ENOMEM, "out of memory");
@@ -169,6 +194,22 @@ static int compare(const void *a, const void *b)
 	return x->offset < 0 ? (x->n < y->n) - (x->n > y->n) : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+static bool is_removed(const struct commit *self, const struct entry *entry)
+{
+	return entry->offset >= 0 && entry->kind != ITEM_SHAPE &&
+	       store_names_has(&self->removed, entry->namespace_name, entry->name) &&
+	       !store_names_is_kept(&self->removed, entry->namespace_name, entry->name);
+}
+
+static size_t count_removed(const struct commit *self)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->entries.n; i++)
+		n += self->entries.items[i].kind == ITEM_PROFILE && is_removed(self, &self->entries.items[i]);
+	return n;
+}
+
 static int copy_old(const struct commit *self, const struct entry *entry, FILE *out)
 {
 	int64_t offset = entry->offset;
@@ -217,7 +258,7 @@ static int write_list(const void *context, FILE *out)
 	for (size_t i = 0; !r && i < self->entries.n; i++) {
 		const struct entry *entry = &self->entries.items[i];
 
-		if (last && same_object(last, entry) == 0)
+		if ((last && same_object(last, entry) == 0) || is_removed(self, entry))
 			continue;
 		fputs(last ? ",\n" : "\n", out);
 		r = write_entry(self, entry, &buf, out);
@@ -254,15 +295,13 @@ static int fill_and_sync(FILE *out, int (*fill)(const void *context, FILE *out),
 	return r;
 }
 
-int store_write_atomic(struct store *self, const char *path, int (*fill)(const void *context, FILE *out),
-		       const void *context, struct err *err)
+int store_write_atomic(const char *path, int (*fill)(const void *context, FILE *out), const void *context,
+		       struct err *err)
 {
 	char temporary[PATH_MAX];
 	FILE *out;
 	int r;
 
-	if (self->lock_fd < 0)
-		return err_set_at(err, -EACCES, path, 0, 0, "the store was opened for reading");
 	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
 		return err_set_at(err, -ENAMETOOLONG, path, 0, 0, "path too long");
 	out = open_temporary(temporary);
@@ -278,22 +317,32 @@ int store_write_atomic(struct store *self, const char *path, int (*fill)(const v
 	return r ? err_set_at(err, r, path, 0, 0, "cannot write: %s", strerror(-r)) : 0;
 }
 
-int store_commit(struct store *self, const struct store_change *change, struct err *err)
+int store_file_rewrite(struct file_store *self, const struct store_change *change, const struct store_name *removed,
+		       size_t n_removed, size_t *ret_n, struct err *err)
 {
-	CLEANUP(commit_release) struct commit commit = {.store = self, .change = change, .old_fd = -1};
+	CLEANUP(commit_release)
+	struct commit commit = {.store = self,
+				.change = change,
+				.removed = {.map = STRMAP_INIT},
+				.scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES),
+				.old_fd = -1};
 	struct store_scan scan = {.wants = {true, true, true}, .context = &commit, .item = add_old};
-	int r;
+	int r = store_names_put_all(&commit.removed, removed, n_removed);
 
-	if (self->lock_fd < 0)
-		return err_set_at(err, -EACCES, self->path, 0, 0, "the store was opened for reading");
+	if (r)
+		return err_set(err, r, "out of memory");
 	r = store_open_data(self, &commit.old_fd, err);
 	if (!r && commit.old_fd >= 0)
-		r = store_scan(commit.old_fd, self->path, &scan, err);
+		r = store_scan(commit.old_fd, self->base.place, &scan, err);
 	if (!r)
 		r = add_changes(&commit, err);
 	if (r)
 		return r;
 	if (commit.entries.n)
 		qsort(commit.entries.items, commit.entries.n, sizeof(*commit.entries.items), compare);
-	return store_write_atomic(self, self->path, write_list, &commit, err);
+	if (n_removed)
+		*ret_n = count_removed(&commit);
+	if (n_removed && !*ret_n)
+		return 0;
+	return store_write_atomic(self->base.place, write_list, &commit, err);
 }

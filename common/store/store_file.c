@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_internal.h"
 
+#include "base/timefmt.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/limits.h"
@@ -17,11 +18,16 @@
 
 #define STATE_HEAD "memtamer-state v1"
 
-static int store_lock(struct store *self, struct err *err)
+static struct file_store *of(struct store *base)
+{
+	return (struct file_store *)base; /* the head stands first */
+}
+
+static int store_lock(struct file_store *self, struct err *err)
 {
 	CLEANUP(freep) char *path = NULL;
 
-	if (asprintf(&path, "%s.lock", self->path) < 0)
+	if (asprintf(&path, "%s.lock", self->base.place) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	self->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (self->lock_fd < 0)
@@ -32,59 +38,35 @@ static int store_lock(struct store *self, struct err *err)
 	return 0;
 }
 
-int store_open_file(const char *path, bool is_writer, struct store **ret, struct err *err)
+static void file_close(struct store *base)
 {
-	CLEANUP(store_closep) struct store *self = calloc(1, sizeof(*self));
-	int r;
+	struct file_store *self = of(base);
 
-	if (!self)
-		return err_set(err, -ENOMEM, "out of memory");
-	self->lock_fd = self->watch_fd = -1;
-	self->path = strdup(path);
-	if (!self->path)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = is_writer ? store_lock(self, err) : 0;
-	if (r)
-		return r;
-	*ret = TAKE_PTR(self);
-	return 0;
-}
-
-void store_close(struct store *self)
-{
-	if (!self)
-		return;
 	closep(&self->lock_fd);
 	closep(&self->watch_fd);
-	free(self->path);
+	store_release(base);
 	free(self);
 }
 
-void store_closep(struct store **self)
+int store_open_data(struct file_store *self, int *ret_fd, struct err *err)
 {
-	store_close(*self);
-	*self = NULL;
-}
-
-int store_open_data(struct store *self, int *ret_fd, struct err *err)
-{
-	int fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(self->base.place, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	self->seen = (struct stat){.st_ino = 0};
 	*ret_fd = -1;
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
-		return err_set_at(err, -errno, self->path, 0, 0, "cannot open: %s", strerror(errno));
+		return err_set_at(err, -errno, self->base.place, 0, 0, "cannot open: %s", strerror(errno));
 	if (fstat(fd, &self->seen)) {
 		int r = -errno;
 
 		close(fd);
-		return err_set_at(err, r, self->path, 0, 0, "cannot stat: %s", strerror(-r));
+		return err_set_at(err, r, self->base.place, 0, 0, "cannot stat: %s", strerror(-r));
 	}
 	if (!S_ISREG(self->seen.st_mode)) {
 		close(fd);
-		return err_set_at(err, -EINVAL, self->path, 0, 0, "not a regular file");
+		return err_set_at(err, -EINVAL, self->base.place, 0, 0, "not a regular file");
 	}
 	*ret_fd = fd;
 	return 0;
@@ -92,8 +74,9 @@ int store_open_data(struct store *self, int *ret_fd, struct err *err)
 
 struct visiting {
 	const struct store_visitor *visitor;
-	struct store *store;
+	struct file_store *store;
 	struct snapshot_builder *builder; /* for admission: takes profiles instead of the visitor */
+	const struct strmap *names;	  /* "namespace/name" of the only ones that are wanted; NULL: all */
 	struct arena scratch;		  /* of the item at hand */
 };
 
@@ -115,6 +98,8 @@ static int visit_profile(struct visiting *self, const struct store_item *item, s
 		return r;
 	if (self->builder) {
 		draft.profile.n_reasons = 0; /* nobody there reads them */
+		if (!profile_previous_matters(&draft.profile, time_now_ms()))
+			draft.profile.n_previous = 0;
 		r = snapshot_builder_put_copy(self->builder, &draft.profile);
 		return r ? err_set(err, r, "out of memory") : 0;
 	}
@@ -132,6 +117,20 @@ static int visit_history(struct visiting *self, const struct store_item *item, s
 	return r ? r : self->visitor->history(self->visitor->context, history, err);
 }
 
+/* @return 0 wanted; 1 not; -errno. */
+static int is_unwanted(const struct visiting *self, const struct store_item *item, struct err *err)
+{
+	CLEANUP(freep) char *namespace_name = NULL;
+	CLEANUP(freep) char *name = NULL;
+	char key[STORE_KEY_BYTES];
+	int r;
+
+	if (!self->names)
+		return 0;
+	r = store_item_names(item, self->store->base.place, &namespace_name, &name, err);
+	return r ? r : !strmap_has(self->names, store_key(key, namespace_name, name));
+}
+
 static int visit_item(void *context, const struct store_item *item, struct err *err)
 {
 	static int (*const visits[ITEM_KIND_COUNT_])(struct visiting *, const struct store_item *,
@@ -141,19 +140,22 @@ static int visit_item(void *context, const struct store_item *item, struct err *
 
 	if (!item->text)
 		return 0;
+	r = is_unwanted(self, item, err);
+	if (r)
+		return r < 0 ? r : 0;
 	arena_reset(&self->scratch);
 	r = visits[item->kind](self, item, err);
 	if (r)
-		err_wrap(err, "%s: byte %lld: %s", self->store->path, (long long)item->offset,
+		err_wrap(err, "%s: byte %lld: %s", self->store->base.place, (long long)item->offset,
 			 store_item_kinds[item->kind]);
 	return r;
 }
 
-static int visit(struct store *self, const struct store_visitor *visitor, struct snapshot_builder *builder,
-		 struct err *err)
+static int visit(struct file_store *self, const struct store_visitor *visitor, struct snapshot_builder *builder,
+		 const struct strmap *names, struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self, builder, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
+	struct visiting visiting = {visitor, self, builder, names, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
 		.wants = {visitor->shape != NULL, visitor->profile || builder, visitor->history != NULL},
 		.may_repeat = builder != NULL, /* it takes an object twice */
@@ -163,14 +165,28 @@ static int visit(struct store *self, const struct store_visitor *visitor, struct
 	int r = store_open_data(self, &fd, err);
 
 	if (!r && fd >= 0)
-		r = store_scan(fd, self->path, &scan, err);
+		r = store_scan(fd, self->base.place, &scan, err);
+	/* what is wrong with the text stays; anything else may pass, though the file does not change */
+	if (r < 0 && r != -EINVAL && r != -E2BIG && !visiting.scratch.is_full)
+		self->seen = (struct stat){.st_ino = 0};
 	arena_release(&visiting.scratch);
 	return r;
 }
 
-int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
+static int file_visit(struct store *base, const struct store_visitor *visitor, struct err *err)
 {
-	return visit(self, visitor, NULL, err);
+	return visit(of(base), visitor, NULL, NULL, err);
+}
+
+static int file_visit_named(struct store *base, const struct store_visitor *visitor, const struct store_name *names,
+			    size_t n, struct err *err)
+{
+	CLEANUP(store_names_release) struct store_names wanted = {.map = STRMAP_INIT};
+	struct store_visitor without_shapes = *visitor;
+	int r = store_names_put_all(&wanted, names, n);
+
+	without_shapes.shape = NULL;
+	return r ? err_set(err, r, "out of memory") : visit(of(base), &without_shapes, NULL, &wanted.map, err);
 }
 
 static int read_shape(void *context, const struct node_shape *shape, struct err *err)
@@ -180,11 +196,23 @@ static int read_shape(void *context, const struct node_shape *shape, struct err 
 	return r ? err_set(err, r, "out of memory") : 0;
 }
 
-int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err)
+static int file_read_profiles(struct store *base, struct snapshot_builder *builder, struct err *err)
 {
 	struct store_visitor visitor = {.context = builder, .shape = read_shape};
 
-	return visit(self, &visitor, builder, err);
+	return visit(of(base), &visitor, builder, NULL, err);
+}
+
+static int file_commit(struct store *base, const struct store_change *change, struct err *err)
+{
+	return store_file_rewrite(of(base), change, NULL, 0, NULL, err);
+}
+
+static int file_remove(struct store *base, const struct store_name *names, size_t n, size_t *ret_n, struct err *err)
+{
+	static const struct store_change nothing = {.n_profiles = 0};
+
+	return store_file_rewrite(of(base), &nothing, names, n, ret_n, err);
 }
 
 /* The collector's state has a head that tells whether the rest is whole: length and hash. */
@@ -193,17 +221,15 @@ static uint64_t state_hash(const char *text, size_t n)
 	return hash_stable(HASH_STABLE_INIT, text, n);
 }
 
-int store_state_load(struct store *self, struct strbuf *ret_text, struct err *err)
+static int file_state_load(struct store *base, struct strbuf *ret_text, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf file = STRBUF_INIT(LIMIT_STORE_BYTES);
-	CLEANUP(freep) char *path = NULL;
+	const char *path = base->state_place;
 	char head[80];
 	const char *text;
 	size_t n;
 	int r;
 
-	if (asprintf(&path, "%s.state", self->path) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
 	r = io_read_file(path, &file, err);
 	if (r == -ENOENT)
 		return 1;
@@ -232,24 +258,22 @@ static int write_state(const void *context, FILE *out)
 	return 0; /* the caller asks ferror */
 }
 
-int store_state_save(struct store *self, const char *text, size_t n, struct err *err)
+static int file_state_save(struct store *base, const char *text, size_t n, struct err *err)
 {
-	CLEANUP(freep) char *path = NULL;
 	struct state state = {text, n};
 
-	if (asprintf(&path, "%s.state", self->path) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return store_write_atomic(self, path, write_state, &state, err);
+	return store_write_atomic(base->state_place, write_state, &state, err);
 }
 
-int store_watch_fd(struct store *self, struct err *err)
+static int file_watch_fd(struct store *base, struct err *err)
 {
+	struct file_store *self = of(base);
 	char folder[PATH_MAX];
 
 	if (self->watch_fd >= 0)
 		return self->watch_fd;
-	if ((size_t)snprintf(folder, sizeof(folder), "%s", self->path) >= sizeof(folder))
-		return err_set_at(err, -ENAMETOOLONG, self->path, 0, 0, "path too long");
+	if ((size_t)snprintf(folder, sizeof(folder), "%s", self->base.place) >= sizeof(folder))
+		return err_set_at(err, -ENAMETOOLONG, self->base.place, 0, 0, "path too long");
 	self->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (self->watch_fd < 0)
 		return err_set(err, -errno, "inotify: %s", strerror(errno));
@@ -263,16 +287,55 @@ int store_watch_fd(struct store *self, struct err *err)
 	return self->watch_fd;
 }
 
-bool store_watch_changed(struct store *self)
+static bool file_watch_changed(struct store *base)
 {
+	struct file_store *self = of(base);
 	char events[4096];
 	struct stat now;
 
 	while (self->watch_fd >= 0 && read(self->watch_fd, events, sizeof(events)) > 0)
 		;
-	if (stat(self->path, &now))
+	if (stat(self->base.place, &now))
 		now = (struct stat){.st_ino = 0};
 	return now.st_ino != self->seen.st_ino || now.st_dev != self->seen.st_dev ||
 	       now.st_size != self->seen.st_size || now.st_mtim.tv_sec != self->seen.st_mtim.tv_sec ||
 	       now.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec;
+}
+
+static const struct store_ops file_ops = {
+	.close = file_close,
+	.read_profiles = file_read_profiles,
+	.visit = file_visit,
+	.visit_named = file_visit_named,
+	.commit = file_commit,
+	.remove = file_remove,
+	.state_load = file_state_load,
+	.state_save = file_state_save,
+	.set_mode_cap = store_file_set_mode_cap,
+	.status_load = store_file_status_load,
+	.status_save = store_file_status_save,
+	.status_place = store_file_status_place,
+	.watch_fd = file_watch_fd,
+	.watch_changed = file_watch_changed,
+};
+
+int store_open_file(const char *path, bool is_writer, struct store **ret, struct err *err)
+{
+	struct file_store *self = calloc(1, sizeof(*self));
+	CLEANUP(store_closep) struct store *base = (struct store *)self;
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "out of memory");
+	*self = (struct file_store){.base = {.ops = &file_ops, .is_writer = is_writer}, .lock_fd = -1, .watch_fd = -1};
+	base->place = strdup(path);
+	if (!base->place || asprintf(&base->state_place, "%s.state", path) < 0) {
+		base->state_place = NULL;
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	r = is_writer ? store_lock(self, err) : 0;
+	if (r)
+		return r;
+	*ret = TAKE_PTR(base);
+	return 0;
 }

@@ -2,6 +2,7 @@
 #include "engine/collect.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
@@ -15,9 +16,10 @@ void collect_release(struct collect *self)
 	for (size_t i = 0; i < self->runs.n; i++) {
 		free(self->runs.items[i].namespace_name);
 		free(self->runs.items[i].container);
-		sketch_release(&self->runs.items[i].summary.usage);
+		run_summary_release(&self->runs.items[i].summary);
 	}
 	vec_release(&self->runs);
+	evidence_batch_release(&self->watched);
 	collector_state_release(&self->state);
 }
 
@@ -34,15 +36,18 @@ static int keep_summary(struct collect *self, struct run_summary *summary)
 		free(found.container);
 		return r;
 	}
-	summary->usage = (struct sketch)SKETCH_INIT; /* moved */
+	summary->usage = (struct sketch)SKETCH_INIT; /* moved, and so are */
+	summary->decisions.items = NULL;
+	summary->decisions.n = summary->decisions.capacity = 0;
 	return 0;
 }
 
 /* Summaries of the time up to `now_ms`. Of a closed day only runs that are over are kept: the others come again. */
 static int fold_table(struct collect *self, struct pod_table *table, int64_t now_ms, bool is_closed, struct err *err)
 {
-	const struct fold_options options = {
-		.now_ms = now_ms, .history_from_ms = self->state.history_from_ms, .source = self->reader->source};
+	const struct fold_options options = {.now_ms = now_ms,
+					     .history_from_ms = self->state.history_from_ms,
+					     .source = self->reader ? self->reader->source : "pods"};
 	struct fold fold = {.is_open = NULL};
 	int r = fold_runs(table, &options, &fold, err);
 
@@ -53,6 +58,11 @@ static int fold_table(struct collect *self, struct pod_table *table, int64_t now
 		r = pod_table_filter(table, fold.is_open);
 	fold_release(&fold);
 	return r == -ENOMEM ? err_set(err, r, "no memory left for runs") : r;
+}
+
+int collect_fold(struct collect *self, struct pod_table *table, int64_t now_ms, struct err *err)
+{
+	return fold_table(self, table, now_ms, false, err);
 }
 
 /* What is being read: a window for some namespaces, and where it goes. */
@@ -97,7 +107,10 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 	int r;
 
 	evidence_batch_init(&batch, window);
-	r = collect->reader->read(collect->reader, namespaces, n, &batch, err);
+	r = evidence_join(&batch, &collect->watched, namespaces, n);
+	if (r)
+		err_set(err, r, "no memory left for watched pods");
+	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
 	if (!r) {
 		r = pod_table_merge(self->table, &batch, err);
 		self->is_partial |= batch.is_partial;
@@ -107,6 +120,8 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 		collect->done.n_samples += batch.n_samples;
 	}
 	evidence_batch_release(&batch);
+	if (collect->between)
+		collect->between(collect->between_context);
 	return r == EVIDENCE_TOO_HEAVY ? read_halves(self, window, namespaces, n, err) : r;
 }
 
@@ -160,6 +175,31 @@ static int read_day(struct collect *self, int64_t start_ms, struct err *err)
 	return 0;
 }
 
+/* The pods that are watched, as they are at `end_ms`. @return 0, also when they are not known; -ENOMEM. */
+static int watch_pods(struct collect *self, int64_t end_ms, struct evidence_batch *ret, struct err *err)
+{
+	const struct evidence_window window = {.start_ms = self->state.watermark_ms, .end_ms = end_ms, .is_open = true};
+	int r;
+
+	evidence_batch_init(ret, &window);
+	r = self->pods ? self->pods(self->pods_context, false, ret) : 1;
+	self->has_told_pods = r == 0;
+	return r < 0 ? err_set(err, -ENOMEM, "no memory left for watched pods") : 0;
+}
+
+/* Reading may have taken minutes, and quick cycles have told of what happened since: what pods are now comes last. */
+static int merge_watched(struct collect *self, struct pod_table *table, struct err *err)
+{
+	struct evidence_batch batch;
+	int r = watch_pods(self, self->now_ms, &batch, err);
+
+	self->has_told_all = self->has_told_pods && !batch.is_partial;
+	batch.is_partial = false; /* runs that are not told yet, not figures */
+	r = r ? r : pod_table_merge(table, &batch, err);
+	evidence_batch_release(&batch);
+	return r;
+}
+
 static int read_open(struct collect *self, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
@@ -176,6 +216,8 @@ static int read_open(struct collect *self, struct err *err)
 	r = read_part(&reading, &window, NULL, 0, err);
 	self->is_partial |= reading.is_partial;
 	if (!r)
+		r = merge_watched(self, &self->state.table, err);
+	if (!r)
 		r = fold_table(self, &self->state.table, window.end_ms, false, err);
 	return decode_state(self, &before, &ignored) ? -ENOMEM : r;
 }
@@ -191,14 +233,24 @@ static int keep_open_runs(struct collect *self, int status, struct err *err)
 		       : status;
 }
 
+/* It was set by a clock that was ahead, which closed days that were not over: they would never be read. */
+static bool is_ahead(const struct collect *self)
+{
+	if (self->state.watermark_ms <= self->now_ms + TIME_MINUTE_MS)
+		return false;
+	log_event(LOG_WARN, "days were read before they had begun: the clock was ahead; they are read again", NULL);
+	return true;
+}
+
 static void begin(struct collect *self)
 {
 	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
 
 	from_ms -= from_ms % TIME_DAY_MS;
 	/* Also when the collector stood still for longer than it looks back. */
-	if (!self->state.watermark_ms || self->state.watermark_ms < from_ms) {
-		collector_state_release(&self->state);
+	if (!self->state.watermark_ms || self->state.watermark_ms < from_ms || is_ahead(self)) {
+		pod_table_release(&self->state.table);
+		self->state.table = (struct pod_table)POD_TABLE_INIT;
 		self->state.watermark_ms = self->state.history_from_ms = from_ms;
 	}
 	if (self->step_ms) {
@@ -213,6 +265,8 @@ int collect_run(struct collect *self, struct err *err)
 	int r = 0;
 
 	begin(self);
+	r = watch_pods(self, self->now_ms, &self->watched, err);
+	self->has_told_pods = false;
 	closed_ms -= closed_ms % TIME_DAY_MS;
 	self->done.days_total = (size_t)MAX((closed_ms - self->state.watermark_ms) / TIME_DAY_MS, 0) + 1;
 	while (self->state.watermark_ms < closed_ms && !r) {

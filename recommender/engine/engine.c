@@ -3,56 +3,45 @@
 
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "engine/engine_internal.h"
+#include "engine/keep.h"
 #include "engine/learn.h"
 #include "engine/shapes.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-static void note(struct engine_result *ret, const char *why)
+const char *const engine_partial_names[ENGINE_PARTIAL_COUNT_] = {
+	[ENGINE_PARTIAL_METRIC] = "missing-metric", [ENGINE_PARTIAL_ANSWER] = "partial-answer",
+	[ENGINE_PARTIAL_READING] = "reading-ended", [ENGINE_PARTIAL_NODES] = "nodes",
+	[ENGINE_PARTIAL_DELETION] = "deletion",	    [ENGINE_PARTIAL_CAP] = "cap",
+};
+
+void engine_release(struct engine *self)
 {
-	ret->is_partial = true;
-	if (!ret->why[0])
-		snprintf(ret->why, sizeof(ret->why), "%s", why);
-}
-
-static int load_state(struct engine *self, struct collector_state *ret, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
-	int r = store_state_load(self->store, &text, err);
-
-	if (r < 0)
-		return r;
-	r = collector_state_decode(strbuf_text(&text), text.len, ret, err);
-	if (r)
-		err_wrap(err, "collector state %s.state (remove it to read all history again)",
-			 self->config->store.path);
-	return r;
-}
-
-static int save_state(struct engine *self, const struct collector_state *state, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
-
-	if (collector_state_encode(state, &text))
-		return err_set(err, text.status, "the state of open runs is larger than %zu MiB",
-			       LIMIT_COLLECTOR_BYTES / MIB);
-	return store_state_save(self->store, strbuf_text(&text), text.len, err);
+	learn_names_release(&self->names);
+	caps_release(&self->caps);
+	vec_release(&self->untold_harms);
+	vec_release(&self->untold);
+	self->has_new_caps = false;
 }
 
 /* What nothing works without. */
-static bool has_what_it_needs(const struct evidence_reader *reader, const char **ret_missing)
+static bool has_what_it_needs(const struct engine *self, const char **ret_missing)
 {
+	const struct evidence_reader *reader = self->reader;
+
 	for (size_t i = 0; i < reader->n_findings; i++)
-		if (!reader->findings[i].is_present && !reader->findings[i].without) {
+		if (!reader->findings[i].is_present && !reader->findings[i].without &&
+		    !(self->pods && reader->findings[i].is_of_pods)) {
 			*ret_missing = reader->findings[i].metric;
 			return false;
 		}
 	return true;
 }
 
-static int find_shapes(struct engine *self, const struct learn *learn, int64_t now_ms, struct shapes *ret,
-		       struct engine_result *result)
+static int read_nodes(struct engine *self, const struct learn *learn, int64_t now_ms, struct shapes *ret,
+		      struct engine_result *result)
 {
 	const struct evidence_window window = {.start_ms = now_ms - TIME_DAY_MS, .end_ms = now_ms, .is_open = true};
 	struct evidence_nodes nodes = {.arena = ARENA_INIT(LIMIT_EVIDENCE_BYTES)};
@@ -62,9 +51,47 @@ static int find_shapes(struct engine *self, const struct learn *learn, int64_t n
 	if (!r)
 		r = shapes_of_nodes(&nodes, learn->shapes.items, learn->shapes.n, now_ms, ret);
 	else
-		note(result, err.msg);
+		engine_note(result, ENGINE_PARTIAL_NODES, err.msg);
 	evidence_nodes_release(&nodes);
 	return r == -ENOMEM ? r : 0;
+}
+
+static int find_shapes(struct engine *self, const struct learn *learn, int64_t now_ms, struct shapes *ret,
+		       struct engine_result *result)
+{
+	struct shapes seen = {.items = VEC_INIT};
+	int r;
+
+	if (!self->nodes)
+		return read_nodes(self, learn, now_ms, ret, result);
+	r = self->nodes(self->nodes_context, &seen);
+	if (!r)
+		r = shapes_find_news(&seen, learn->shapes.items, learn->shapes.n, now_ms, ret);
+	else if (r > 0)
+		engine_note(result, ENGINE_PARTIAL_NODES, "nodes are not listed yet");
+	vec_release(&seen.items);
+	return MIN(r, 0);
+}
+
+/* What cannot be deleted today can be tomorrow: it makes the cycle partial, no more. */
+static void remove_dead(struct engine *self, const struct learn *learn, struct engine_result *ret)
+{
+	const struct config *config = self->config;
+	int64_t keep_ms = config->recommender.keep_ms;
+	struct err err = ERR_INIT;
+	size_t n_shapes = 0;
+	int r;
+
+	if (config->store.kind != STORE_KUBE)
+		return;
+	r = keep_collect(self->store, learn->profiles.items, learn->profiles.n, learn->now_ms, keep_ms, &ret->n_removed,
+			 &err);
+	if (!r)
+		r = keep_collect_shapes(self->store, learn->shapes.items, learn->shapes.n, learn->now_ms, keep_ms,
+					&n_shapes, &err);
+	ret->n_removed += n_shapes;
+	if (r)
+		engine_note(ret, ENGINE_PARTIAL_DELETION, err.msg);
 }
 
 static int learn_and_commit(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
@@ -72,21 +99,35 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	struct learn learn = {.config = self->config,
 			      .store = self->store,
 			      .now_ms = collect->now_ms,
-			      .is_sizing_all = !self->has_sized_all};
+			      .is_sizing_all = !self->has_sized_all,
+			      .is_sizing_found = self->has_failed,
+			      .is_settling = !self->has_settled && collect->has_told_all,
+			      .names = &self->names};
 	struct shapes shapes = {.items = VEC_INIT};
 	int r = learn_runs(&learn, collect->runs.items, collect->runs.n, err);
 
 	if (!r && find_shapes(self, &learn, collect->now_ms, &shapes, ret))
 		r = err_set(err, -ENOMEM, "no memory left");
-	if (!r)
-		r = learn_commit(&learn, shapes.items.items, shapes.items.n, err);
 	if (!r) {
+		r = learn_commit(&learn, shapes.items.items, shapes.items.n, err);
+		self->has_failed = r != 0;
+		if (engine_keep_untold(self, &learn))
+			r = err_set(err, -ENOMEM, "no memory left");
+	}
+	if (!r) {
+		self->has_settled |= learn.is_settling;
 		self->has_sized_all = true;
 		ret->n_workloads = learn.n_workloads;
 		ret->n_profiles_changed = learn.n_profiles_changed;
-		if (collect->has_changed_state)
-			r = save_state(self, &collect->state, err);
+		if (engine_follow(self, &learn, false, ret))
+			r = err_set(err, -ENOMEM, "no memory left");
+		if (!r && (collect->has_changed_state || self->has_new_caps))
+			r = engine_save_state(self, &collect->state, err);
 	}
+	if (!r && collect->has_told_pods && self->pods_done)
+		self->pods_done(self->pods_context, collect->now_ms);
+	if (!r && !ret->is_partial)
+		remove_dead(self, &learn, ret);
 	vec_release(&shapes.items);
 	learn_release(&learn);
 	return r;
@@ -106,10 +147,9 @@ static size_t count_runs(const struct collect *collect)
 	return n;
 }
 
-static void count(const struct engine *self, const struct collect *collect, struct engine_result *ret)
+static void count(const struct collect *collect, struct engine_result *ret)
 {
 	ret->n_runs = count_runs(collect);
-	ret->n_queries = self->reader->n_queries;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
 	ret->days_done = collect->done.days_done;
@@ -120,35 +160,72 @@ static void count(const struct engine *self, const struct collect *collect, stru
 static int end_of_reading(int status, struct collect *collect, struct engine_result *ret, const struct err *why)
 {
 	if (collect->is_partial)
-		note(ret, collect->warning);
+		engine_note(ret, ENGINE_PARTIAL_ANSWER, collect->warning);
 	if (status == 0)
 		return 0;
-	note(ret, why->msg);
+	engine_note(ret, ENGINE_PARTIAL_READING, why->msg);
 	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && collect->done.days_done == 0)
 		return EVIDENCE_UNREACHABLE;
 	return status < 0 && status != -EPROTO ? status : 0;
 }
 
+/* What nodes there are does not come from Prometheus, and is worth keeping even when that says nothing. */
+static int commit_shapes(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+{
+	int64_t now_ms = collect->now_ms;
+	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms};
+	struct shapes shapes = {.items = VEC_INIT};
+	int r;
+
+	if (!self->nodes)
+		return 0;
+	r = learn_runs(&learn, NULL, 0, err);
+	if (!r && find_shapes(self, &learn, now_ms, &shapes, ret))
+		r = err_set(err, -ENOMEM, "no memory left");
+	if (!r)
+		r = learn_commit(&learn, shapes.items.items, shapes.items.n, err);
+	/* No runs were learned: what is still to be told need not be in the store. */
+	if (!r && engine_check_caps(self, &learn, false, ret))
+		r = err_set(err, -ENOMEM, "no memory left");
+	if (!r && self->has_new_caps)
+		r = engine_save_state(self, &collect->state, err);
+	vec_release(&shapes.items);
+	learn_release(&learn);
+	return r;
+}
+
+/* Prometheus could not be asked: what it said is said, whatever becomes of the shapes. */
+static int end_unreachable(struct engine *self, int status, struct collect *collect, struct engine_result *ret)
+{
+	struct err ignored = ERR_INIT;
+
+	if (status == EVIDENCE_UNREACHABLE)
+		(void)!commit_shapes(self, collect, ret, &ignored);
+	return status;
+}
+
 static int cycle(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
 	const char *missing;
-	int r = load_state(self, &collect->state, err), status;
+	int r = engine_load_state(self, &collect->state, err), status;
 
-	if (!r)
-		r = self->reader->detect(self->reader, collect->now_ms - collect->history_ms, collect->now_ms, err);
 	if (r)
 		return r;
-	if (!has_what_it_needs(self->reader, &missing)) {
+	ret->reading = r = self->reader->detect(self->reader, collect->now_ms - collect->history_ms, collect->now_ms,
+						err);
+	if (r)
+		return end_unreachable(self, r, collect, ret);
+	if (!has_what_it_needs(self, &missing)) {
 		char why[160];
 
 		snprintf(why, sizeof(why), "Prometheus has no %s: nothing can be learned without it", missing);
-		note(ret, why);
-		return 0;
+		engine_note(ret, ENGINE_PARTIAL_METRIC, why);
+		return commit_shapes(self, collect, ret, err);
 	}
-	status = collect_run(collect, err);
-	count(self, collect, ret);
+	ret->reading = status = collect_run(collect, err);
+	count(collect, ret);
 	r = end_of_reading(status, collect, ret, err);
-	return r ? r : learn_and_commit(self, collect, ret, err);
+	return r ? end_unreachable(self, r, collect, ret) : learn_and_commit(self, collect, ret, err);
 }
 
 int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)
@@ -160,14 +237,22 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 		.step_ms = self->config->prometheus.step_ms,
 		.progress = self->progress,
 		.progress_context = self->progress_context,
+		.pods = self->pods,
+		.pods_context = self->pods_context,
+		.between = self->between,
+		.between_context = self->between_context,
 		.state = COLLECTOR_STATE_INIT,
 	};
 	int64_t begun_ms = time_monotonic_ms();
 	int r;
 
-	*ret = (struct engine_result){.n_runs = 0};
+	*ret = (struct engine_result){.n_capped = SIZE_MAX};
 	self->reader->n_queries = 0;
 	r = cycle(self, &collect, ret, err);
+	/* Without Prometheus, what is not there any more is not found either. */
+	if ((r == 0 || r == EVIDENCE_UNREACHABLE) && !collect.has_told_pods)
+		engine_settle(self, now_ms);
+	ret->n_queries = self->reader->n_queries;
 	ret->duration_ms = time_monotonic_ms() - begun_ms;
 	collect_release(&collect);
 	return r;

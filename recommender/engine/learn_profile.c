@@ -10,7 +10,7 @@ enum { VARIANT_WHOLE_RUNS = 3, PROFILE_ARENA_BYTES = 1024 * 1024 };
 
 struct draft {
 	struct profile profile;
-	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+	struct recommendation variants[PROFILE_RECOMMENDATIONS];
 	const char *aliases[LIMIT_PROFILE_ALIASES];
 	struct size_reasons reasons;
 	struct arena arena;
@@ -41,17 +41,43 @@ static int whole_runs_of(const struct history *history, const char *variant)
 	return n;
 }
 
-/* Variants with enough runs of their own, the newest first. A workload with a single variant needs none. */
+/* Smallest world size of the whole runs; NULL: of all variants. */
+static int32_t min_ranks_of(const struct history *history, const char *variant)
+{
+	int32_t least = 0;
+
+	for (size_t i = 0; i < history->runs.n; i++) {
+		const struct run *run = &history->runs.items[i];
+
+		if (run->is_whole && run->world_size > 0 && (!variant || streq(run->variant, variant)) &&
+		    (!least || run->world_size < least))
+			least = run->world_size;
+	}
+	return least;
+}
+
+/* NULL: there are several, or none. */
+static const char *only_variant_of(const struct history *history)
+{
+	const struct run *runs = history->runs.items;
+
+	for (size_t i = 1; i < history->runs.n; i++)
+		if (!streq(runs[i].variant, runs[0].variant))
+			return NULL;
+	return history->runs.n ? runs[0].variant : NULL;
+}
+
+/* Variants with enough runs of their own, the newest first. The figures of an only one are the workload's. */
 static int add_variants(struct draft *draft, const struct config *config, const struct history *history,
 			const struct profile *before, struct err *err)
 {
-	bool is_single = true;
+	const char *only = only_variant_of(history);
 
-	if (!history->runs.items)
+	if (only) {
+		snprintf(draft->profile.parent.variant, sizeof(draft->profile.parent.variant), "%s", only);
 		return 0;
-	for (size_t i = 1; i < history->runs.n; i++)
-		is_single &= streq(history->runs.items[i].variant, history->runs.items[0].variant);
-	for (size_t i = history->runs.n; i-- > 0 && !is_single && draft->profile.n_variants < LIMIT_PROFILE_VARIANTS;) {
+	}
+	for (size_t i = history->runs.n; i-- > 0 && draft->profile.n_variants < LIMIT_PROFILE_VARIANTS;) {
 		const char *variant = history->runs.items[i].variant;
 		struct size_reasons reasons;
 		int r;
@@ -59,12 +85,12 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run's variant is an array */
 		if (!*variant || has_variant(draft, variant) || whole_runs_of(history, variant) < VARIANT_WHOLE_RUNS)
 			continue;
-		r = size_base(history, variant, &config->policy.sizing, &draft->profile.spec,
+		r = size_base(history, variant, &config->policy.sizing, draft->profile.spec,
 			      previous_variant(before, variant), &draft->arena,
 			      &draft->variants[draft->profile.n_variants], &reasons, err);
 		if (r)
 			return r;
-		draft->profile.n_variants++;
+		draft->variants[draft->profile.n_variants++].min_ranks = min_ranks_of(history, variant);
 	}
 	draft->profile.variants = draft->variants;
 	return 0;
@@ -83,7 +109,7 @@ static int fill(struct draft *draft, const struct config *config, const struct h
 		.role = history->role,
 		.container = history->container,
 		.aliases = draft->aliases,
-		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.spec = &profile_spec_none,
 	};
 	if (before) {
 		profile->spec = before->spec;
@@ -92,10 +118,11 @@ static int fill(struct draft *draft, const struct config *config, const struct h
 	}
 	for (; profile->n_aliases < history->n_aliases; profile->n_aliases++)
 		draft->aliases[profile->n_aliases] = history->aliases[profile->n_aliases];
-	r = size_base(history, NULL, &config->policy.sizing, &profile->spec, before ? &before->parent : NULL,
+	r = size_base(history, NULL, &config->policy.sizing, profile->spec, before ? &before->parent : NULL,
 		      &draft->arena, &profile->parent, &draft->reasons, err);
+	profile->parent.min_ranks = min_ranks_of(history, NULL);
 	profile->reasons = draft->reasons.items;
-	profile->n_reasons = MIN(draft->reasons.n, (size_t)PROFILE_REASONS);
+	profile->n_reasons = (uint8_t)MIN(draft->reasons.n, (size_t)PROFILE_REASONS);
 	return r ? r : add_variants(draft, config, history, before, err);
 }
 
@@ -109,45 +136,18 @@ static bool is_written_alike(const struct profile *a, const struct profile *b)
 	       streq(strbuf_text(&left), strbuf_text(&right));
 }
 
-static int note_decision(struct history *history, const struct draft *draft, const struct profile *before)
-{
-	const struct recommendation *now = &draft->profile.parent;
-	const struct recommendation none = {.request_bytes = 0}, *then = before ? &before->parent : &none;
-	struct history_decision decision = {
-		.time_ms = draft->profile.updated_ms,
-		.revision = draft->profile.revision,
-		.request_from_bytes = then->request_bytes,
-		.request_to_bytes = now->request_bytes,
-		.limit_from_bytes = then->limit_bytes,
-		.limit_to_bytes = now->limit_bytes,
-	};
-
-	if (now->request_bytes == then->request_bytes && now->limit_bytes == then->limit_bytes)
-		return 0;
-	snprintf(decision.rule, sizeof(decision.rule), "%s",
-		 draft->profile.spec.pin_limit_bytes   ? "pin"
-		 : now->proven_bytes > now->peak_bytes ? "oom"
-						       : "peak+buffer");
-	if (history->decisions.n == LIMIT_HISTORY_DECISIONS) {
-		memmove(history->decisions.items, history->decisions.items + 1,
-			(LIMIT_HISTORY_DECISIONS - 1) * sizeof(decision));
-		history->decisions.n--;
-	}
-	return vec_push(&history->decisions, decision);
-}
-
-int learn_profile(const struct config *config, struct history *history, const struct profile *before, int64_t now_ms,
-		  struct profile **ret, struct err *err)
+int learn_profile(const struct config *config, const struct history *history, const struct profile *before,
+		  int64_t now_ms, struct profile **ret, struct err *err)
 {
 	struct draft draft = {.arena = ARENA_INIT(PROFILE_ARENA_BYTES)};
 	int r = fill(&draft, config, history, before, err);
 
 	*ret = NULL;
+	if (!r)
+		profile_change(&draft.profile, draft.variants, before, now_ms);
 	if (!r && !(before && is_written_alike(before, &draft.profile))) {
 		draft.profile.revision++;
-		draft.profile.updated_ms = now_ms;
-		r = note_decision(history, &draft, before);
-		*ret = r ? NULL : profile_dup(&draft.profile);
+		*ret = profile_dup(&draft.profile);
 		if (!*ret)
 			r = err_set(err, -ENOMEM, "no memory left for the profile %s", history->name);
 	}

@@ -19,42 +19,60 @@ static bool is_alike(int64_t a, int64_t b)
 	return (__int128)(most - least) * 1000 <= (__int128)most * ALIKE_PERMILLE;
 }
 
-/* A name that Kubernetes takes: what tells shapes apart, in lower case. */
-static void name_shape(struct node_shape *shape)
+static void append_words(char *name, size_t size, const char *text)
 {
-	const char *what = *shape->product ? shape->product : *shape->resource ? shape->resource : "cpu";
-	size_t n = 0;
-	char text[192];
+	size_t n = strlen(name);
 
-	snprintf(text, sizeof(text), "%" PRId64 "x-%.60s-%" PRId64 "gi", shape->accelerators, what,
-		 shape->memory_bytes / (int64_t)GIB);
-	for (const char *p = text; *p && n + 1 < sizeof(shape->name); p++) {
+	for (const char *p = text; *p && n + 1 < size; p++) {
 		char c = (char)tolower((unsigned char)*p);
 
 		if (isalnum((unsigned char)c))
-			shape->name[n++] = c;
-		else if (n > 0 && shape->name[n - 1] != '-')
-			shape->name[n++] = '-';
+			name[n++] = c;
+		else if (n > 0 && name[n - 1] != '-')
+			name[n++] = '-';
 	}
-	shape->name[n] = '\0';
+	name[n] = '\0';
 }
 
-static void fill(const struct evidence_node *node, int64_t now_ms, struct node_shape *ret)
+/* A name that Kubernetes takes: what tells shapes apart, in lower case. A product is offered as several resources when
+ * it is cut into slices. */
+static void name_shape(struct node_shape *shape)
+{
+	const char *slash = strrchr(shape->resource, '/'), *unit = slash ? slash + 1 : "";
+	const char *what = *shape->product ? shape->product : *shape->resource ? shape->resource : "cpu";
+	bool is_told = !*shape->product || streq(unit, "gpu");
+	char text[192];
+
+	snprintf(text, sizeof(text), "%" PRId64 "x-%.48s%s%.20s-%" PRId64 "gi", shape->accelerators, what,
+		 is_told ? "" : "-", is_told ? "" : unit, shape->memory_bytes / (int64_t)GIB);
+	shape->name[0] = '\0';
+	append_words(shape->name, sizeof(shape->name), text);
+}
+
+static void fill(const struct evidence_node *node, struct node_shape *ret)
 {
 	*ret = (struct node_shape){.accelerators = node->accelerators,
 				   .memory_bytes = node->memory_bytes,
-				   .ephemeral_bytes = node->ephemeral_bytes,
-				   .last_seen_ms = now_ms};
+				   .ephemeral_bytes = node->ephemeral_bytes};
 	if (*node->resource && !evidence_resource_name(node->resource, ret->resource, sizeof(ret->resource)))
 		snprintf(ret->resource, sizeof(ret->resource), "%s", node->resource);
 	snprintf(ret->product, sizeof(ret->product), "%s", node->product);
 	snprintf(ret->instance_type, sizeof(ret->instance_type), "%s", node->instance_type);
 }
 
+/* Of nodes that offer slices, or only some of their devices, each may be cut in its own way. */
+static bool is_cut(const struct node_shape *shape)
+{
+	return node_shape_all_units(shape) != shape->accelerators;
+}
+
 static bool is_one_shape(const struct node_shape *a, const struct node_shape *b)
 {
-	return streq(a->resource, b->resource) && streq(a->product, b->product) && a->accelerators == b->accelerators &&
-	       is_alike(a->memory_bytes, b->memory_bytes);
+	bool is_alike_cut = is_cut(a) && is_cut(b) && node_shape_all_units(a) == node_shape_all_units(b);
+
+	return streq(a->resource, b->resource) && streq(a->product, b->product) &&
+	       (is_alike_cut || (a->accelerators == b->accelerators && a->parts == b->parts)) &&
+	       a->devices == b->devices && is_alike(a->memory_bytes, b->memory_bytes);
 }
 
 static int merge(struct shapes *shapes, const struct node_shape *shape)
@@ -64,6 +82,7 @@ static int merge(struct shapes *shapes, const struct node_shape *shape)
 
 		if (!is_one_shape(same, shape))
 			continue;
+		same->accelerators = MAX(same->accelerators, shape->accelerators);
 		same->memory_bytes = MIN(same->memory_bytes, shape->memory_bytes);
 		same->ephemeral_bytes = MIN(same->ephemeral_bytes, shape->ephemeral_bytes);
 		if (!streq(same->instance_type, shape->instance_type))
@@ -87,34 +106,91 @@ static bool is_news(struct node_shape *shape, const struct node_shape *known, si
 		if (known[i].is_declared || !is_one_shape(&known[i], shape))
 			continue;
 		memcpy(shape->name, known[i].name, sizeof(shape->name));
+		if (is_cut(shape))
+			shape->accelerators = MAX(shape->accelerators, known[i].accelerators);
 		return shape->memory_bytes != known[i].memory_bytes ||
 		       shape->ephemeral_bytes != known[i].ephemeral_bytes ||
+		       shape->accelerators != known[i].accelerators ||
 		       !streq(shape->instance_type, known[i].instance_type) ||
 		       now_ms - known[i].last_seen_ms >= TIME_DAY_MS;
 	}
 	return true;
 }
 
+static bool is_name_taken(const char *name, const struct node_shape *shapes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(shapes[i].name, name))
+			return true;
+	return false;
+}
+
+/* What people declared stands, whatever name we would give to what we see. */
+static bool is_taken(const struct node_shape *shape, const struct node_shape *known, size_t n_known)
+{
+	for (size_t i = 0; i < n_known; i++)
+		if (known[i].is_declared && streq(known[i].name, shape->name))
+			return true;
+	return false;
+}
+
+/* Rounded to Gi two shapes may read alike. */
+static void make_name_unique(struct node_shape *shape, const struct shapes *others, const struct node_shape *known,
+			     size_t n_known)
+{
+	size_t n = strlen(shape->name);
+
+	for (int i = 2; i < 1000; i++) {
+		if (!is_name_taken(shape->name, known, n_known) &&
+		    !is_name_taken(shape->name, others->items.items, others->items.n))
+			return;
+		snprintf(shape->name + MIN(n, sizeof(shape->name) - 5), 5, "-%d", i);
+	}
+}
+
+int shapes_find_news(const struct shapes *seen, const struct node_shape *known, size_t n_known, int64_t now_ms,
+		     struct shapes *ret)
+{
+	struct shapes all = {.items = VEC_INIT};
+	int r = 0;
+
+	for (size_t i = 0; i < seen->items.n && !r; i++)
+		if (seen->items.items[i].memory_bytes > 0)
+			r = merge(&all, &seen->items.items[i]);
+	for (size_t i = 0; i < all.items.n && !r; i++) {
+		struct node_shape *shape = &all.items.items[i];
+
+		shape->last_seen_ms = now_ms;
+		shape->name[0] = '\0';
+		if (!is_news(shape, known, n_known, now_ms))
+			continue;
+		if (!*shape->name) {
+			name_shape(shape);
+			if (is_taken(shape, known, n_known))
+				continue;
+			make_name_unique(shape, ret, known, n_known);
+		}
+		r = vec_push(&ret->items, *shape);
+	}
+	vec_release(&all.items);
+	return r;
+}
+
 int shapes_of_nodes(const struct evidence_nodes *nodes, const struct node_shape *known, size_t n_known, int64_t now_ms,
 		    struct shapes *ret)
 {
-	struct shapes all = {.items = VEC_INIT};
+	struct shapes seen = {.items = VEC_INIT};
 	struct node_shape shape;
 	int r = 0;
 
 	if (nodes->items.n)
 		qsort(nodes->items.items, nodes->items.n, sizeof(*nodes->items.items), compare_nodes);
 	for (size_t i = 0; i < nodes->items.n && !r; i++) {
-		if (nodes->items.items[i].memory_bytes <= 0)
-			continue;
-		fill(&nodes->items.items[i], now_ms, &shape);
-		r = merge(&all, &shape);
+		fill(&nodes->items.items[i], &shape);
+		r = vec_push(&seen.items, shape);
 	}
-	for (size_t i = 0; i < all.items.n && !r; i++) {
-		name_shape(&all.items.items[i]);
-		if (is_news(&all.items.items[i], known, n_known, now_ms))
-			r = vec_push(&ret->items, all.items.items[i]);
-	}
-	vec_release(&all.items);
+	if (!r)
+		r = shapes_find_news(&seen, known, n_known, now_ms, ret);
+	vec_release(&seen.items);
 	return r;
 }

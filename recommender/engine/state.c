@@ -9,6 +9,7 @@
 void collector_state_release(struct collector_state *self)
 {
 	pod_table_release(&self->table);
+	caps_release(&self->caps);
 	*self = (struct collector_state)COLLECTOR_STATE_INIT;
 }
 
@@ -18,8 +19,10 @@ int collector_state_encode(const struct collector_state *self, struct strbuf *bu
 
 	strbuf_addf(buf,
 		    "{\"apiVersion\":\"" PROFILE_API_VERSION
-		    "\",\"kind\":\"CollectorState\",\"watermark\":\"%s\",\"historyFrom\":\"%s\",\"table\":",
+		    "\",\"kind\":\"CollectorState\",\"watermark\":\"%s\",\"historyFrom\":\"%s\",\"caps\":",
 		    time_render(self->watermark_ms, watermark), time_render(self->history_from_ms, from));
+	caps_encode(&self->caps, buf);
+	strbuf_adds(buf, ",\"table\":");
 	pod_table_encode(&self->table, buf);
 	return strbuf_adds(buf, "}\n");
 }
@@ -51,6 +54,7 @@ int collector_state_decode(const char *text, size_t n, struct collector_state *r
 		return err_set(err, -EINVAL, "this is no state of the collector");
 	r = get_time(root, "watermark", &ret->watermark_ms, err);
 	r = r ? r : get_time(root, "historyFrom", &ret->history_from_ms, err);
+	r = r ? r : caps_decode(root, &ret->caps, err);
 	r = r ? r : json_get_object(root, "state", "table", &table, err);
 	if (r)
 		return r < 0 ? r : err_set(err, -EINVAL, "state.table: missing");

@@ -80,8 +80,11 @@ static struct evidence_pod *pod_new(struct evidence_batch *self, const char *nam
 				     .uid = evidence_intern(self, uid),
 				     .owner_kind = "",
 				     .owner_name = "",
+				     .owner_uid = "",
 				     .root_kind = "",
-				     .root_name = ""};
+				     .root_name = "",
+				     .activity_sum = -1,
+				     .decision = ""};
 	if (strmap_has(&self->pods_by_name, by_name)) {
 		pod->is_name_shared = true;
 		((struct evidence_pod *)strmap_get(&self->pods_by_name, by_name))->is_name_shared = true;
@@ -163,6 +166,9 @@ void evidence_pod_classify(struct evidence_pod *pod)
 	const char *kinds[] = {pod->root_kind, pod->owner_kind};
 	bool has_accelerator = false;
 
+	/* Who watches pods has asked the function of admission, which sees more than metrics tell. */
+	if (pod->is_watched)
+		return;
 	pod->is_training = false;
 	for (size_t i = 0; i < pod->labels.n; i++)
 		if (streq(pod->labels.items[i].key, "memtamer.io/training")) {
@@ -212,6 +218,10 @@ void evidence_usage_settle(struct evidence_usage *self)
 	const struct evidence_hours *hours = &self->hours;
 	int64_t step_ms;
 
+	/* Only an hour between two others is sure to be full: a short run over an hour's border would else count for as
+	 * long as if its few samples had filled an hour. */
+	if (hours->last_ms - hours->first_ms < 2 * TIME_HOUR_MS)
+		self->hour_samples = 0;
 	self->first_ms = hours->first_ms;
 	self->last_ms = hours->first_end_ms;
 	self->is_coarse = hours->first_ms == hours->last_ms || !self->hour_samples;

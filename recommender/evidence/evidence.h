@@ -11,6 +11,7 @@
 #include "base/strmap.h"
 #include "base/vec.h"
 #include "k8s/pod.h"
+#include "model/run.h"
 
 #include <stdint.h>
 
@@ -39,9 +40,9 @@ struct evidence_usage {
 	int64_t ladder_bytes[EVIDENCE_LADDER];
 	unsigned int ladder_seen; /* bits of ladder_bytes that were told */
 	int64_t samples;
-	int64_t hour_samples;	   /* most samples in one full hour: tells the scrape interval of long runs */
+	int64_t hour_samples; /* most samples in one full hour, 0: none was: tells the scrape interval of long runs */
 	int64_t first_ms, last_ms; /* first and last sample, to within the interval; by hours where coarse */
-	bool is_coarse;		   /* seen in one hour only: first_ms and last_ms are its bounds */
+	bool is_coarse;		   /* no hour was seen full: first_ms and last_ms are its bounds */
 	bool is_doubtful;	   /* may be another pod's of the same name: only a hint */
 	struct evidence_hours hours;
 };
@@ -56,6 +57,11 @@ enum evidence_end_flag {
 	END_OOM_KILLED = 1 << 6,    /* container: its last end */
 	END_OOM_RESTARTED = 1 << 7, /* container: an earlier end, then restarted */
 	END_ERROR_RESTARTED = 1 << 8,
+	END_EVICTED_MEMORY = 1 << 9, /* pod: the message says for what */
+	END_EVICTED_EPHEMERAL = 1 << 10,
+	END_DELETED = 1 << 11,		    /* pod: went before it ended */
+	END_UNSCHEDULABLE_MEMORY = 1 << 12, /* pod: waited long since no node had enough memory */
+	END_QUOTA = 1 << 13,		    /* pod: siblings were refused by a quota */
 };
 
 struct evidence_container {
@@ -64,21 +70,32 @@ struct evidence_container {
 	int64_t accelerators_milli;
 	unsigned int ends; /* enum evidence_end_flag */
 	int restarts;
+	/* Distinct limits at which it was seen being OOM-killed; -1: without any. n 0: not known, see ends. */
+	int64_t killed_limits[RUN_KILLED_LIMITS];
+	int n_killed_limits;
 	VEC(struct evidence_usage) usage; /* heap; released by evidence_batch_release */
 };
 
 struct evidence_pod {
 	const char *namespace_name, *name, *uid; /* uid "" when the source does not tell it */
 	const char *owner_kind, *owner_name;	 /* its controller; "" for a bare pod */
+	const char *owner_uid;			 /* "" when the source does not tell it */
 	const char *root_kind, *root_name;	 /* the controller's controller; "" */
 	VEC(struct k8s_label) labels;		 /* heap items; those that identity reads, with their true names */
 	int64_t start_ms, completion_ms;	 /* 0: not known */
+	int64_t pending_ms;			 /* from creation to start; 0: not known */
+	int64_t memory_wait_ms;			 /* of that, while no node had the memory for it; 0: not known */
 	int64_t peak_ephemeral_bytes;
-	unsigned int ends;   /* enum evidence_end_flag, of the pod */
-	bool is_owner_known; /* the source said which owner it has, or that it has none */
-	bool is_name_shared; /* another pod of the window has its name */
-	bool is_alive;	     /* exists at the end of the window, not ended (open windows only) */
+	/* Share of time in which its accelerators had work, in thousandths, added up over samples (-1: not told), and
+	 * how many samples that are (0: not told). */
+	int64_t activity_sum, activity_samples;
+	const char *decision; /* our annotation, as it stands there; "" none or not known */
+	unsigned int ends;    /* enum evidence_end_flag, of the pod */
+	bool is_owner_known;  /* the source said which owner it has, or that it has none */
+	bool is_name_shared;  /* another pod of the window has its name */
+	bool is_alive;	      /* exists at the end of the window, not ended (open windows only) */
 	bool is_training;
+	bool is_watched; /* told by the API server itself: what it does not say is not there */
 	VEC(struct evidence_container) containers; /* heap */
 };
 
@@ -123,6 +140,10 @@ void evidence_usage_settle(struct evidence_usage *self);
 bool evidence_resource_name(const char *sanitised, char *ret, size_t size);
 /** So much of whole accelerators that a container asks for, by one row of kube-state-metrics. 0: no accelerator. */
 int64_t evidence_accelerators_milli(const char *sanitised, int64_t count);
+/** Put pods that are watched into a batch of the same or of another window, before it is read: those of these
+ * namespaces (n 0: all) that were there in its time, with all that is told of them. 0 or -ENOMEM. */
+int evidence_join(struct evidence_batch *self, const struct evidence_batch *watched, const char *const *namespaces,
+		  size_t n) ATTR_NODISCARD;
 /** Judge by what metrics tell whether the pod trains (accelerators, kinds of owners, label), into is_training. */
 void evidence_pod_classify(struct evidence_pod *pod);
 
@@ -144,6 +165,7 @@ struct evidence_finding {
 	const char *metric;
 	bool is_present;
 	const char *without; /* what is lost when it is missing; NULL: it is needed */
+	bool is_of_pods;     /* what it tells is also known to who watches pods */
 };
 
 /* Conditions of a reader, beside 0 and -errno. */

@@ -33,8 +33,15 @@ const char *const metric_pod_labels[] = {
 #define KSM(last_or_max, metric, labels_, matchers)                                                                    \
 	"max by ($N,$P,uid" labels_ ")(" last_or_max "_over_time(" metric "{$P!=\"\"" matchers "$M}[$W]))"
 #define CADVISOR(function, metric) "max by ($N,$P,$C,id)(" function metric "{$C!=\"\",$C!=\"POD\",$P!=\"\"$M}[$W]))"
-#define WORKING_SET		   "container_memory_working_set_bytes"
-#define QUANTILE(q)		   CADVISOR("quantile_over_time(" q ",", WORKING_SET)
+/* Each device once, whoever scrapes it and whether its row is told for a process too; then all of a pod. Sums and
+ * counts add up over devices and windows. */
+#define DCGM(function, metric)                                                                                         \
+	"sum by ($N,$P,pod_uid)(max by ($N,$P,pod_uid,UUID,gpu,GPU_I_ID)(" function "_over_time(" metric               \
+	"{$P!=\"\"$M}[$W])))"
+#define GR_ENGINE_ACTIVE "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+#define GPU_UTIL	 "DCGM_FI_DEV_GPU_UTIL"
+#define WORKING_SET	 "container_memory_working_set_bytes"
+#define QUANTILE(q)	 CADVISOR("quantile_over_time(" q ",", WORKING_SET)
 
 const struct metric_row metric_rows[] = {
 	{"kube_pod_owner", FAMILY_KSM, PHASE_PODS,
@@ -52,8 +59,9 @@ const struct metric_row metric_rows[] = {
 	 metric_take_pod_labels, 0,
 	 "workload labels of pods; owners and names are used (kube-state-metrics: "
 	 "--metric-labels-allowlist=pods=[...])"},
-	{"kube_pod_container_info", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_container_info", ",$C,image", ""),
-	 metric_take_image, 0, "images, so variants of a workload are not told apart"},
+	{"kube_pod_container_info", FAMILY_KSM, PHASE_FACTS,
+	 KSM("last", "kube_pod_container_info", ",$C,image,image_spec", ""), metric_take_image, 0,
+	 "images, so variants of a workload are not told apart"},
 	{"kube_pod_start_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_start_time", "", ""), metric_take_time,
 	 TARGET_START, "exact starts of runs; those of under an hour cannot count as seen from start to end"},
 	{"kube_pod_completion_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_completion_time", "", ""),
@@ -89,6 +97,13 @@ const struct metric_row metric_rows[] = {
 	{"ephemeral_storage_pod_usage", FAMILY_EPHEMERAL, PHASE_FACTS,
 	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", metric_take_ephemeral, 0,
 	 "ephemeral storage that pods use (no exporter of it is scraped)"},
+	{GR_ENGINE_ACTIVE, FAMILY_DCGM, PHASE_FACTS, DCGM("sum", GR_ENGINE_ACTIVE), metric_take_activity, TARGET_RATIO,
+	 ""},
+	{GR_ENGINE_ACTIVE, FAMILY_DCGM, PHASE_FACTS, DCGM("count", GR_ENGINE_ACTIVE), metric_take_activity,
+	 TARGET_SAMPLES, ""},
+	{GPU_UTIL, FAMILY_DCGM, PHASE_FACTS, DCGM("sum", GPU_UTIL), metric_take_activity, TARGET_PERCENT,
+	 "how active accelerators are: runs count as slower by their durations alone (DCGM exporter with pod labels)"},
+	{GPU_UTIL, FAMILY_DCGM, PHASE_FACTS, DCGM("count", GPU_UTIL), metric_take_activity, TARGET_SAMPLES, ""},
 	{"kube_pod_status_phase", FAMILY_KSM, PHASE_OPEN,
 	 "max by ($N,$P,uid)(kube_pod_status_phase{phase=~\"Pending|Running\"$M})", metric_take_alive, 0, ""},
 	{"kube_node_status_allocatable", FAMILY_KSM, PHASE_NODES,
@@ -98,3 +113,8 @@ const struct metric_row metric_rows[] = {
 	 metric_take_node_labels, 0, "names of accelerator models and instance types of nodes"},
 };
 const size_t metric_row_count = ARRAY_LEN(metric_rows);
+
+const char *metric_better(const struct metric_row *row)
+{
+	return streq(row->metric, GPU_UTIL) ? GR_ENGINE_ACTIVE : NULL;
+}

@@ -8,7 +8,7 @@
  * subqueries (they skip samples); grouped with max (scrapes of the same thing twice count once); no joins. */
 #include "evidence/evidence.h"
 
-enum metric_family { FAMILY_KSM, FAMILY_CADVISOR, FAMILY_EPHEMERAL, FAMILY_COUNT_ };
+enum metric_family { FAMILY_KSM, FAMILY_CADVISOR, FAMILY_EPHEMERAL, FAMILY_DCGM, FAMILY_COUNT_ };
 
 /** How a family spells its labels. */
 struct metric_labels {
@@ -29,6 +29,7 @@ enum metric_phase {
 struct metric_sink {
 	struct evidence_batch *batch;
 	struct evidence_nodes *nodes;
+	struct usage *usage;	   /* of query_usage.h */
 	struct strmap *job_owners; /* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;
 	int argument;	 /* of the row */
@@ -54,6 +55,8 @@ struct metric_row {
 
 extern const struct metric_row metric_rows[];
 extern const size_t metric_row_count;
+/** Another metric that tells the same better, so that this row is asked only where that one is missing. NULL: none. */
+const char *metric_better(const struct metric_row *row);
 
 /** Pod labels that identity reads, so that kube_pod_labels' names can be turned back. NULL-terminated. */
 extern const char *const metric_pod_labels[];

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/metrics_internal.h"
 
-#include "base/limits.h"
 #include "k8s/accelerator.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-
-static int no_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "a window of pods does not fit into %zu MiB", LIMIT_EVIDENCE_BYTES / MIB);
-}
-
-/* "" when absent, and for kube-state-metrics' older way to say "none". */
-static const char *label(struct json_object *labels, const char *name)
-{
-	struct json_object *value = json_member(labels, name);
-	const char *text = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-
-	return streq(text, "<none>") ? "" : text;
-}
-
-/* Whole, not negative, not absurd; else 0, which means "not measured". */
-static int64_t whole(double value)
-{
-	return isfinite(value) && value > 0 && value < 9e18 ? (int64_t)value : 0;
-}
 
 static bool is_name(const char *text)
 {
@@ -185,7 +164,8 @@ int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels,
 	int r = pod_put(sink, labels, &pod, err);
 
 	(void)value;
-	if (r || !pod)
+	/* the API server itself tells all of them, this one only those that it is configured to tell */
+	if (r || !pod || pod->is_watched)
 		return r;
 	pod->labels.n = 0;
 	json_object_object_foreach(labels, key, item)
@@ -199,12 +179,16 @@ int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels,
 int metric_take_image(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_container *container;
+	const char *image;
 	int r = container_get(sink, labels, &container, err);
 
 	(void)value;
 	if (r || !container)
 		return r;
-	return set_text(sink, &container->image, label(labels, "image")) ? no_memory(err) : 0;
+	/* What the runtime calls the image may be another tag of it, or its digest alone; newer versions tell what the
+	 * pod says, too (github.com/kubernetes/kube-state-metrics/pull/1583). */
+	image = label(labels, "image_spec");
+	return set_text(sink, &container->image, *image ? image : label(labels, "image")) ? no_memory(err) : 0;
 }
 
 int metric_take_time(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
@@ -212,6 +196,9 @@ int metric_take_time(struct metric_sink *sink, struct json_object *labels, doubl
 	struct evidence_pod *pod = pod_get(sink, labels);
 
 	(void)err;
+	/* what the API server itself tells of its end is right; this one counts from the first container that ended */
+	if (pod && pod->is_watched && sink->argument == TARGET_COMPLETION)
+		return 0;
 	if (pod && isfinite(value) && value > 0 && value < 1e11)
 		*(sink->argument == TARGET_START ? &pod->start_ms : &pod->completion_ms) = llround(value * 1000.0);
 	return 0;
@@ -278,32 +265,48 @@ int metric_take_alive(struct metric_sink *sink, struct json_object *labels, doub
 	return 0;
 }
 
-/* The pod a series of cAdvisor belongs to: by the uid in its cgroup's path, else by name. */
-static int usage_of(struct metric_sink *sink, struct json_object *labels, struct evidence_usage **ret, struct err *err)
+/* The pod that an exporter means who knows pods by name, and perhaps their uids: NULL when it is none of those that
+ * train. */
+static struct evidence_pod *pod_of(struct metric_sink *sink, struct json_object *labels, const char *uid)
 {
 	const char *namespace_name = label(labels, sink->labels->namespace_label);
-	const char *name = label(labels, sink->labels->pod_label), *cgroup = label(labels, "id");
+	const char *name = label(labels, sink->labels->pod_label);
+	struct evidence_pod *pod;
+
+	if (!has_names(sink, labels))
+		return NULL;
+	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
+	if (!pod)
+		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
+	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
+	if (!pod || !pod->is_training || (*uid && *pod->uid && !streq(uid, pod->uid)))
+		return NULL;
+	return pod;
+}
+
+static bool is_doubtful(const struct evidence_pod *pod, const char *uid)
+{
+	return pod->is_name_shared && (!*uid || !*pod->uid);
+}
+
+/* What a series of cAdvisor belongs to: by the uid in its cgroup's path, else by name. */
+static int usage_of(struct metric_sink *sink, struct json_object *labels, struct evidence_usage **ret, struct err *err)
+{
+	const char *cgroup = label(labels, "id");
 	struct evidence_container *container;
 	struct evidence_pod *pod;
 	char uid[40] = "";
 
 	*ret = NULL;
-	if (!has_names(sink, labels))
-		return 0;
 	evidence_cgroup_uid(cgroup, uid);
-	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
-	if (!pod)
-		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
-	if (!pod || !pod->is_training || !has_container(sink, labels))
-		return 0;
-	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
-	if (*uid && *pod->uid && !streq(uid, pod->uid))
+	pod = pod_of(sink, labels, uid);
+	if (!pod || !has_container(sink, labels))
 		return 0;
 	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
 	*ret = container ? evidence_usage_put(sink->batch, container, cgroup) : NULL;
 	if (!*ret)
 		return no_memory(err);
-	(*ret)->is_doubtful |= pod->is_name_shared && (!*uid || !*pod->uid);
+	(*ret)->is_doubtful |= is_doubtful(pod, uid);
 	return 0;
 }
 
@@ -354,60 +357,18 @@ int metric_take_ephemeral(struct metric_sink *sink, struct json_object *labels, 
 	return 0;
 }
 
-static int node_put(struct metric_sink *sink, struct json_object *labels, struct evidence_node **ret, struct err *err)
+/* Exporters name the pod that holds a device, and newer ones its uid. Not a number: that of no sample is known. */
+int metric_take_activity(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	const char *name = label(labels, "node");
-	struct evidence_node node = {.resource = "", .product = "", .instance_type = ""};
+	const char *uid = label(labels, "pod_uid");
+	struct evidence_pod *pod = pod_of(sink, labels, uid);
 
-	*ret = NULL;
-	if (!*name)
+	(void)err;
+	if (!pod || is_doubtful(pod, uid) || !isfinite(value) || value < 0 || value > 1e12)
 		return 0;
-	for (size_t i = 0; i < sink->nodes->items.n; i++)
-		if (streq(sink->nodes->items.items[i].name, name)) {
-			*ret = &sink->nodes->items.items[i];
-			return 0;
-		}
-	node.name = arena_strdup(&sink->nodes->arena, name);
-	if (!node.name || vec_push(&sink->nodes->items, node))
-		return no_memory(err);
-	*ret = &sink->nodes->items.items[sink->nodes->items.n - 1];
+	if (sink->argument == TARGET_SAMPLES)
+		pod->activity_samples += whole(value);
+	else
+		pod->activity_sum = MAX(pod->activity_sum, 0) + llround(value * sink->argument);
 	return 0;
-}
-
-int metric_take_allocatable(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *resource = label(labels, "resource");
-	struct evidence_node *node;
-	int r = node_put(sink, labels, &node, err);
-
-	if (r || !node)
-		return r;
-	if (streq(resource, "memory"))
-		node->memory_bytes = whole(value);
-	else if (streq(resource, "ephemeral_storage"))
-		node->ephemeral_bytes = whole(value);
-	else if (accelerator_is_metric_resource(resource) && whole(value) > node->accelerators) {
-		node->accelerators = whole(value);
-		node->resource = arena_strdup(&sink->nodes->arena, resource);
-		if (!node->resource)
-			return no_memory(err);
-	}
-	return 0;
-}
-
-int metric_take_node_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
-{
-	const char *product = label(labels, "label_nvidia_com_gpu_product");
-	struct evidence_node *node;
-	int r = node_put(sink, labels, &node, err);
-
-	(void)value;
-	if (r || !node)
-		return r;
-	if (!*product)
-		product = label(labels, "label_amd_com_gpu_product_name");
-	node->product = arena_strdup(&sink->nodes->arena, product);
-	node->instance_type = arena_strdup(&sink->nodes->arena,
-					   label(labels, "label_node_kubernetes_io_instance_type"));
-	return node->product && node->instance_type ? 0 : no_memory(err);
 }

@@ -77,11 +77,25 @@ static void note(struct evidence_batch *batch, const struct query_result *result
 	snprintf(batch->warning, sizeof(batch->warning), "%s", result->warning);
 }
 
-static void settle(struct evidence_batch *batch)
+static bool has_metric(const struct query_reader *self, const char *metric)
 {
+	for (size_t i = 0; i < metric_row_count; i++)
+		if (self->is_present[i] && streq(metric_rows[i].metric, metric))
+			return true;
+	return false;
+}
+
+static void settle(const struct query_reader *self, struct evidence_batch *batch)
+{
+	bool knows_phases = has_metric(self, "kube_pod_status_phase");
+
 	for (size_t i = 0; i < batch->pods.n; i++) {
 		struct evidence_pod *pod = batch->pods.items[i];
 
+		/* kube-state-metrics tells of a completion time as soon as one container has ended, be it restarted
+		 * soon (createPodCompletionTimeFamilyGenerator in internal/store/pod.go). */
+		if (knows_phases && !pod->is_watched && !(pod->ends & (END_SUCCEEDED | END_FAILED)))
+			pod->completion_ms = 0;
 		for (size_t k = 0; k < pod->containers.n; k++)
 			for (size_t u = 0; u < pod->containers.items[k].usage.n; u++) {
 				struct evidence_usage *usage = &pod->containers.items[k].usage.items[u];
@@ -117,7 +131,7 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 			phases |= 1u << PHASE_OPEN;
 		r = ask_phases(self, phases, &batch->window, &sink, namespaces, n_namespaces, &result);
 		note(batch, &result);
-		settle(batch);
+		settle(self, batch);
 	}
 	strmap_release(&job_owners);
 	if (r && err)

@@ -82,6 +82,14 @@ static bool is_worth_a_retry(const struct http_result *result)
 	       (result->status == 429 || result->status == 502 || result->status == 503 || result->status == 504);
 }
 
+/* Counts and sums are added up as they come, so that half an answer and the whole one make too much. */
+static bool is_half_added(const struct task *task)
+{
+	const struct metric_row *row = task->query->row;
+
+	return task->stream.n_samples > 0 && (row->phase == PHASE_HOURS || row->family == FAMILY_DCGM);
+}
+
 /* What Prometheus itself says about a refusal is better than its HTTP status. */
 static void explain_refusal(struct task *task, const struct http_result *result)
 {
@@ -108,7 +116,7 @@ static void on_done(void *context, const struct http_result *result)
 					       strbuf_text(&task->stream.error_type), strbuf_text(&task->stream.error));
 		return;
 	}
-	task->wants_retry = task->status != EVIDENCE_TOO_HEAVY && is_worth_a_retry(result);
+	task->wants_retry = task->status != EVIDENCE_TOO_HEAVY && is_worth_a_retry(result) && !is_half_added(task);
 	task->retry_after_s = result->retry_after_s;
 	if (result->outcome != HTTP_ABORTED)
 		task->err = result->err;

@@ -23,12 +23,16 @@ static const struct {
 	{FAMILY_EPHEMERAL, {"exported_namespace", "exported_pod", "exported_container"}},
 	{FAMILY_EPHEMERAL, {"namespace", "pod_name", "container"}},
 	{FAMILY_EPHEMERAL, {"namespace", "pod", "container"}},
+	{FAMILY_DCGM, {"exported_namespace", "exported_pod", "exported_container"}},
+	{FAMILY_DCGM, {"pod_namespace", "pod_name", "container_name"}},
+	{FAMILY_DCGM, {"namespace", "pod", "container"}},
 };
 
 static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_KSM] = "kube_pod_owner",
 	[FAMILY_CADVISOR] = "container_memory_working_set_bytes",
 	[FAMILY_EPHEMERAL] = "ephemeral_storage_pod_usage",
+	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL\"}",
 };
 
 /** {"status": "success", "data": ["...", ...]}: small enough for a tree. */
@@ -75,6 +79,20 @@ static bool has_name(struct json_object *names, const char *name)
 	return false;
 }
 
+/* One line for the two metrics that tell the same: of the better one where it is there. */
+static struct evidence_finding finding_of(const struct metric_row *row, struct json_object *names)
+{
+	const char *better = metric_better(row);
+	bool has_better = better && has_name(names, better);
+
+	return (struct evidence_finding){
+		.metric = has_better ? better : row->metric,
+		.is_present = has_better || has_name(names, row->metric),
+		.without = row->without,
+		.is_of_pods = row->family == FAMILY_KSM && row->phase != PHASE_NODES,
+	};
+}
+
 static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf match = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
@@ -92,9 +110,9 @@ static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_m
 	self->findings.n = 0;
 	for (size_t i = 0; i < metric_row_count; i++) {
 		const struct metric_row *row = &metric_rows[i];
-		struct evidence_finding finding = {row->metric, has_name(names, row->metric), row->without};
+		struct evidence_finding finding = finding_of(row, names);
 
-		self->is_present[i] = finding.is_present;
+		self->is_present[i] = finding.is_present && streq(finding.metric, row->metric);
 		if (row->without && !*row->without)
 			continue;
 		if (vec_push(&self->findings, finding))
@@ -105,14 +123,25 @@ static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_m
 	return 0;
 }
 
+static bool has_family(const struct query_reader *self, enum metric_family family)
+{
+	for (size_t i = 0; i < metric_row_count; i++)
+		if (self->is_present[i] && metric_rows[i].family == family)
+			return true;
+	return false;
+}
+
 static int find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
 			 struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *root = NULL;
 	struct json_object *names = NULL;
-	int r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
+	int r = 0;
 
-	if (r)
+	self->labels[family] = (struct metric_labels){"namespace", "pod", "container"};
+	if (has_family(self, family))
+		r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
+	if (r || !names)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
 		self->labels[family] = spellings[i].labels;
@@ -138,15 +167,25 @@ static bool is_wanted(const struct query_reader *self, const char *name)
 	return is_listed && !streq(name, "kube-system");
 }
 
+static bool has_metric(const struct query_reader *self, const char *metric)
+{
+	for (size_t i = 0; i < metric_row_count; i++)
+		if (self->is_present[i] && streq(metric_rows[i].metric, metric))
+			return true;
+	return false;
+}
+
 static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
 {
+	/* Without kube-state-metrics pods are known by watching them. */
+	enum metric_family family = has_metric(self, family_metrics[FAMILY_KSM]) ? FAMILY_KSM : FAMILY_CADVISOR;
 	CLEANUP(json_putp) struct json_object *root = NULL;
 	struct json_object *names = NULL;
 	char path[160];
 	int r;
 
-	snprintf(path, sizeof(path), "/api/v1/label/%s/values", self->labels[FAMILY_KSM].namespace_label);
-	r = get_names(self, path, "kube_pod_owner", from_ms, to_ms, &root, &names, err);
+	snprintf(path, sizeof(path), "/api/v1/label/%s/values", self->labels[family].namespace_label);
+	r = get_names(self, path, family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r)
 		return r;
 	self->namespaces.n = 0;

@@ -1,47 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/changes.h"
 #include "report/figures.h"
+#include "report/plain.h"
+#include "report/question.h"
 #include "report/report_commands.h"
 #include "report/table.h"
 
 #include "base/timefmt.h"
-#include "model/identity.h"
+#include "model/slower.h"
 
+#include <errno.h>
 #include <stdlib.h>
-
-/* The operand as the keys of the model have it: the name stemmed, "Job/resnet-train-20261101" -> "Job/resnet-train". */
-static void wanted_key(const char *operand, char *ret, size_t size)
-{
-	const char *slash = strchr(operand, '/');
-	char stem[IDENTITY_KEY_BYTES];
-
-	identity_stem(slash ? slash + 1 : operand, stem, sizeof(stem));
-	if (slash)
-		snprintf(ret, size, "%.*s/%s", (int)(slash - operand), operand, stem);
-	else
-		snprintf(ret, size, "%s", stem);
-}
-
-/* "Job/resnet-train" matches itself, "resnet-train" any kind, "job/..." in any case. */
-static bool key_matches(const char *key, const char *wanted)
-{
-	const char *slash = strchr(key, '/');
-
-	return strcasecmp(key, wanted) == 0 || (!strchr(wanted, '/') && slash && strcmp(slash + 1, wanted) == 0);
-}
-
-static bool known_matches(const struct known *known, const char *operand, const char *wanted)
-{
-	const char *const *aliases = known->profile ? known->profile->aliases
-						    : (const char *const *)known->history->aliases;
-	size_t n = known->profile ? known->profile->n_aliases : known->history->n_aliases;
-
-	if (key_matches(known_workload(known), wanted) || key_matches(known_workload(known), operand))
-		return true;
-	for (size_t i = 0; i < n; i++)
-		if (key_matches(aliases[i], wanted) || key_matches(aliases[i], operand))
-			return true;
-	return false;
-}
 
 static void print_percent(char *buf, size_t size, int32_t permille)
 {
@@ -115,31 +84,54 @@ static void explain_recommendation(const struct profile *profile)
 {
 	const struct recommendation *rec = &profile->parent;
 
-	explain_request(rec, &profile->spec);
-	explain_limit(rec, &profile->spec);
+	explain_request(rec, profile->spec);
+	explain_limit(rec, profile->spec);
 	explain_ephemeral(rec);
 	printf("  confidence  %s: %d run%s, %d of them whole, %d OOM-killed\n", confidence_names[rec->confidence],
 	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
 		if (rec->flags & flag_texts[i].flag)
 			printf("  note        %s\n", flag_texts[i].text);
-	for (size_t i = 0; i < profile->n_reasons; i++)
-		printf("  %-11s %s\n", i ? "" : "because", profile->reasons[i]);
+	if (profile->spec->mode_cap[0])
+		printf("  mode        at most %s: spec.modeCap, a person's word (`undo --release` takes back an "
+		       "undo)\n",
+		       profile->spec->mode_cap);
+	for (size_t i = 0; i < profile->n_reasons; i++) {
+		printf("  %-11s ", i ? "" : "because");
+		plain_print(profile->reasons[i], stdout);
+		printf("\n");
+	}
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		const struct recommendation *v = &profile->variants[i];
-		char request[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES];
+		char request[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES], variant[PLAIN_BYTES];
 
-		printf("  variant     %s: request %s, limit %s (%d whole runs)\n", v->variant,
+		printf("  variant     %s: request %s, limit %s (%d whole runs)\n", plain_text(v->variant, variant),
 		       quantity_render_human(v->request_bytes, request), quantity_render_human(v->limit_bytes, limit),
 		       v->whole_runs);
 	}
 }
 
-static void add_run(struct table *table, const struct run *run)
+/* Which harm it came to, behind its outcome; the figures stand in their columns. */
+static void add_harm(const struct history *history, const struct run *run, char *outcome, size_t size)
 {
-	char start[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES], ranks[32], sizes[5][QUANTITY_TEXT_BYTES], outcome[64];
-	const char *cells[] = {start,	 run->name, duration, ranks,	sizes[0],
-			       sizes[1], sizes[2],  sizes[3], sizes[4], outcome};
+	static const char *const by[] = {"", " (duration)", " (activity)"};
+	char words[SLOWER_TEXT_BYTES];
+
+	for (int i = 0; i < HARM_COUNT_; i++) {
+		size_t n = strlen(outcome);
+
+		if (run->harm & 1U << i)
+			snprintf(outcome + n, size - n, ", harm: %s%s", harm_names[i],
+				 i == HARM_SLOWER ? by[slower_tell(history, run, words)] : "");
+	}
+}
+
+static void add_run(struct table *table, const struct history *history, const struct run *run)
+{
+	char start[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES], ranks[32], sizes[5][QUANTITY_TEXT_BYTES], outcome[128];
+	char active[16] = "";
+	const char *cells[] = {start,	 run->name, duration, ranks,  sizes[0], sizes[1],
+			       sizes[2], sizes[3],  sizes[4], active, outcome};
 	const int64_t bytes[] = {run->request_bytes, run->limit_bytes, run->median_bytes, run->peak_rss_bytes,
 				 run->peak_bytes};
 
@@ -154,58 +146,76 @@ static void add_run(struct table *table, const struct run *run)
 	snprintf(outcome, sizeof(outcome), "%s%s%s", outcome_names[run->outcome],
 		 run->outcome == OUTCOME_COMPLETED && !run->is_whole ? ", not seen whole" : "",
 		 run->is_cache_bound ? ", cache-bound" : "");
+	add_harm(history, run, outcome, sizeof(outcome));
+	if (run->activity_permille >= 0)
+		print_percent(active, sizeof(active), run->activity_permille);
 	table_add(table, cells);
 }
 
 static int explain_runs(const struct history *history)
 {
-	static const char *const heads[] = {"START",  "RUN",	 ">DURATION", ">RANKS", ">REQUEST",
-					    ">LIMIT", ">MEDIAN", ">RSS PEAK", ">PEAK",	"OUTCOME"};
+	static const char *const heads[] = {"START",   "RUN",	    ">DURATION", ">RANKS",  ">REQUEST", ">LIMIT",
+					    ">MEDIAN", ">RSS PEAK", ">PEAK",	 ">ACTIVE", "OUTCOME"};
 	struct table table;
 	int r;
 
 	printf("  runs%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "");
 	table_init(&table, heads, ARRAY_LEN(heads));
 	for (size_t i = 0; i < history->runs.n; i++)
-		add_run(&table, &history->runs.items[i]);
+		add_run(&table, history, &history->runs.items[i]);
 	r = table_print(&table, stdout, 4);
 	table_release(&table);
 	return r;
 }
 
+static int explain_changes(const struct known *known)
+{
+	struct changes changes = {.items = VEC_INIT};
+	int r = changes_add(&changes, known);
+
+	changes_sort(&changes);
+	if (!r && changes.items.n) {
+		printf("  changed pods\n");
+		r = changes_print(&changes, false, stdout, 4);
+	}
+	vec_release(&changes.items);
+	return r;
+}
+
 static int explain_known(const struct known *known)
 {
-	printf("%s  %s", known_namespace(known), known_workload(known));
+	char text[PLAIN_BYTES];
+
+	printf("%s  %s", known_namespace(known), plain_text(known_workload(known), text));
 	if (known_role(known)[0])
-		printf("  role %s", known_role(known));
-	printf("  container %s\n", known_container(known));
+		printf("  role %s", plain_text(known_role(known), text));
+	printf("  container %s\n", plain_text(known_container(known), text));
 	if (known->profile) {
 		printf("  profile     %s, revision %lld\n", known->profile->name, (long long)known->profile->revision);
 		explain_recommendation(known->profile);
 	}
-	return known->history ? explain_runs(known->history) : 0;
+	if (known->history && explain_runs(known->history))
+		return -ENOMEM;
+	return explain_changes(known);
 }
 
 static int explain_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
-	const char *namespace_name = cli_get(args, "namespace"), *operand = args->n_operands ? args->operands[0] : NULL;
-	char wanted[2 * IDENTITY_KEY_BYTES];
+	struct question question;
 	size_t found = 0;
 	int code;
 
 	if (args->n_operands != 1)
 		return cli_usage_error("memtamer-recommender explain",
 				       "expected one KIND/NAME, as in Job/resnet-train");
-	wanted_key(operand, wanted, sizeof(wanted));
-	code = knowledge_load("memtamer-recommender explain", args, &knowledge);
+	code = question_load(&question, "memtamer-recommender explain", args, args->operands[0], &knowledge);
 	if (code)
 		return code;
 	for (size_t i = 0; i < knowledge.items.n; i++) {
 		const struct known *known = &knowledge.items.items[i];
 
-		if ((namespace_name && !streq(namespace_name, known_namespace(known))) ||
-		    !known_matches(known, operand, wanted))
+		if (!question_is_of(&question, known))
 			continue;
 		if (found++)
 			printf("\n");
@@ -214,9 +224,7 @@ static int explain_run(const struct cli_args *args)
 	}
 	if (found)
 		return EXIT_CLEAN;
-	fprintf(stderr, "memtamer-recommender explain: nothing is known of %s%s%s; `report` lists what is\n", operand,
-		namespace_name ? " in namespace " : "", namespace_name ? namespace_name : "");
-	return EXIT_USAGE;
+	return question_unknown(&question, "memtamer-recommender explain");
 }
 
 static const struct cli_option explain_options[] = {

@@ -5,14 +5,15 @@
 
 const char *const risk_names[RISK_COUNT_] = {"", "no limit", "peak over request", "limit below peak", "OOM-killed"};
 
-/* Waste of one run in GiB-hours; nothing when it had no limit or was not measured. */
+/* Waste of one run in GiB-hours, of all its pods; nothing when it had no limit or was not measured. Each rank is taken
+ * for the one that needed most, as the others' needs are not kept: what they had to spare beyond it is not counted. */
 static double run_waste_gibh(const struct run *run)
 {
 	int64_t spare_bytes = run->limit_bytes - run_need_bytes(run);
 
 	if (!run->limit_bytes || !run->peak_bytes || spare_bytes <= 0)
 		return 0;
-	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS;
+	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
 }
 
 static enum risk figures_risk(const struct figures *f, int64_t killed_limit_bytes)

@@ -19,8 +19,9 @@ struct figures {
 	int64_t request_bytes, limit_bytes;	    /* of the last run */
 	int64_t new_request_bytes, new_limit_bytes; /* recommended */
 	int64_t median_bytes, peak_bytes;
-	int64_t run_ms;	   /* duration of the runs listed */
-	double waste_gibh; /* sum over listed runs with a limit: (limit - need) x duration */
+	int64_t run_ms; /* duration of the runs listed */
+	/* sum over listed runs with a limit: (limit - need) x duration x ranks, each rank taken for the worst one */
+	double waste_gibh;
 	enum risk risk;
 	enum confidence confidence;
 };

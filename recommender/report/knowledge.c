@@ -2,6 +2,7 @@
 #include "report/knowledge.h"
 
 #include "base/str.h"
+#include "report/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,38 +87,109 @@ static int knowledge_add_history(void *context, struct history *take_history, st
 	return 0;
 }
 
-static int knowledge_add_shape(void *context, const struct node_shape *shape, struct err *err)
+static void say(const char *command, const char *what, const struct err *err)
 {
-	struct knowledge *self = context;
+	char text[768];
 
-	return vec_push(&self->shapes, *shape) ? err_set(err, -ENOMEM, "out of memory") : 0;
+	fprintf(stderr, "%s: %s", command, what);
+	plain_print(err_text(err, text, sizeof(text)), stderr);
+	fputc('\n', stderr);
 }
 
 static int knowledge_fail(const char *command, const struct err *err, int code)
 {
-	char text[768];
-
-	fprintf(stderr, "%s: %s\n", command, err_text(err, text, sizeof(text)));
+	say(command, "", err);
 	return code;
 }
 
-int knowledge_load(const char *command, const struct cli_args *args, struct knowledge *ret)
+/* What is being loaded, and from where. */
+struct loading {
+	const char *command;
+	struct knowledge *knowledge;
+	struct store_access access;
+};
+
+static void warn_bad(void *context, const struct err *why)
 {
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct store_visitor visitor = {ret, knowledge_add_profile, knowledge_add_history, knowledge_add_shape};
-	const char *config_path = cli_get(args, "config"), *path = cli_get(args, "store");
+	struct loading *self = context;
+
+	self->knowledge->n_bad++;
+	say(self->command, "passed over: ", why);
+}
+
+/* Histories of the wanted ones only; the others are taken out of the list. */
+static int load_wanted(struct loading *self, const struct knowledge_filter *filter, struct err *err)
+{
+	struct knowledge *knowledge = self->knowledge;
+	const struct store_visitor visitor = {.context = knowledge, .history = knowledge_add_history};
+	CLEANUP(freep) struct store_name *names = calloc(knowledge->items.n + 1, sizeof(*names));
+	size_t n = 0;
+
+	if (!names)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < knowledge->items.n; i++) {
+		const struct profile *profile = knowledge->items.items[i].profile;
+
+		if (filter->wants(filter->context, profile))
+			names[n++] = (struct store_name){profile->namespace_name, profile->name};
+	}
+	return store_visit_named(self->access.store, &visitor, names, n, err);
+}
+
+static int load_store(struct loading *self, const struct knowledge_filter *filter, struct err *err)
+{
+	struct knowledge *knowledge = self->knowledge;
+	bool is_filtered = filter && self->access.kube.client;
+	const struct store_visitor visitor = {.context = knowledge,
+					      .profile = knowledge_add_profile,
+					      .history = is_filtered ? NULL : knowledge_add_history};
+	int r = store_visit(self->access.store, &visitor, err);
+
+	return !r && is_filtered ? load_wanted(self, filter, err) : r;
+}
+
+static int open_and_load(struct loading *self, const struct cli_args *args, const struct knowledge_filter *filter,
+			 struct err *err)
+{
+	const char *namespace_name = cli_get(args, "namespace");
+	int r = store_access_open_args(args, self->knowledge->config, false, "memtamer-recommender", &self->access,
+				       err);
+
+	if (r)
+		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_DEPENDENCY;
+	store_set_bad(self->access.store, warn_bad, self);
+	if (store_set_namespace(self->access.store, namespace_name))
+		return err_set(err, -ENOMEM, "out of memory"), EXIT_DEPENDENCY;
+	r = load_store(self, filter, err);
+	if (r == -EACCES && self->access.kube.client && !namespace_name)
+		err_wrap(err, "-n NAMESPACE may be what you are allowed to read");
+	return r ? EXIT_DEPENDENCY : EXIT_CLEAN;
+}
+
+int knowledge_load(const char *command, const struct cli_args *args, const struct knowledge_filter *filter,
+		   struct knowledge *ret)
+{
+	struct loading loading = {.command = command, .knowledge = ret, .access = STORE_ACCESS_INIT};
+	const char *config_path = cli_get(args, "config"), *own_namespace;
 	struct err err = ERR_INIT;
+	int code;
 
 	if (config_path && config_load(config_path, &ret->config, &err))
 		return knowledge_fail(command, &err, EXIT_USAGE);
 	if (!ret->config && !(ret->config = config_new_default()))
 		return knowledge_fail(command, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
-	if (!path && ret->config->store.kind != STORE_FILE)
-		return cli_usage_error(command, "store.kind: only \"file\" is read by this version; give --store PATH");
-	if (!path)
-		path = ret->config->store.path;
-	if (store_open_file(path, false, &store, &err) || store_visit(store, &visitor, &err))
-		return knowledge_fail(command, &err, EXIT_DEPENDENCY);
+	own_namespace = ret->config->policy.own_namespace;
+	if (ret->own_namespace)
+		ret->config->policy.own_namespace = ret->own_namespace;
+	code = open_and_load(&loading, args, filter, &err);
+	if (!loading.access.kube.client) /* a file is in no namespace */
+		ret->config->policy.own_namespace = own_namespace;
+	if (ret->keeps_store && !code)
+		ret->access = loading.access;
+	else
+		store_access_release(&loading.access);
+	if (code)
+		return knowledge_fail(command, &err, code);
 	if (ret->items.n)
 		qsort(ret->items.items, ret->items.n, sizeof(*ret->items.items), known_compare);
 	return EXIT_CLEAN;
@@ -125,6 +197,7 @@ int knowledge_load(const char *command, const struct cli_args *args, struct know
 
 void knowledge_release(struct knowledge *self)
 {
+	store_access_release(&self->access);
 	for (size_t i = 0; i < self->items.n; i++) {
 		profile_free(self->items.items[i].profile);
 		history_free(self->items.items[i].history);
@@ -133,7 +206,6 @@ void knowledge_release(struct knowledge *self)
 		free(self->keys.items[i]);
 	vec_release(&self->items);
 	vec_release(&self->keys);
-	vec_release(&self->shapes);
 	strmap_release(&self->index);
 	config_freep(&self->config);
 }

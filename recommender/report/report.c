@@ -69,8 +69,9 @@ static int report_print_table(const struct knowledge *knowledge, const struct re
 	}
 	if (shown) {
 		r = table_print(&table, out, 0);
-		fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended. WASTE: (limit - peak) x time, all "
-			     "runs listed.\n");
+		fprintf(out,
+			"\nREQUEST and LIMIT: of the last run -> recommended. WASTE: (limit - peak) x time x ranks, "
+			"each rank taken for the worst one, all runs listed.\n");
 	} else {
 		fprintf(out, "No workloads known%s%s.\n", scope->namespace_name ? " in namespace " : "",
 			scope->namespace_name ? scope->namespace_name : "");
@@ -110,7 +111,7 @@ static int report_run(const struct cli_args *args)
 	struct report_scope scope = {.namespace_name = cli_get(args, "namespace"), .now_ms = time_now_ms()};
 	const char *out = cli_get(args, "out");
 	struct err err = ERR_INIT;
-	int code = knowledge_load("memtamer-recommender report", args, &knowledge);
+	int code = knowledge_load("memtamer-recommender report", args, NULL, &knowledge);
 
 	if (code)
 		return code;
@@ -120,13 +121,13 @@ static int report_run(const struct cli_args *args)
 	}
 	if (!out) {
 		fwrite(strbuf_text(&text), 1, text.len, stdout);
-		return EXIT_CLEAN;
+		return knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
 	}
 	if (io_write_file_atomic(out, strbuf_text(&text), text.len, 0644, &err)) {
 		fprintf(stderr, "memtamer-recommender report: %s: %s\n", err.where, err.msg);
 		return EXIT_DEPENDENCY;
 	}
-	return EXIT_CLEAN;
+	return knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
 static const struct cli_option report_options[] = {

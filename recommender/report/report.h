@@ -6,7 +6,8 @@
  *  "summary": {"workloads", "runs", "oomKilledRuns", "wasteGibHours", "atRisk"},
  *  "workloads": [{"namespace", "workload", "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun",
  *    "medianBytes", "peakBytes", "requestBytes", "limitBytes" (last run's; null: none), "recommendedRequestBytes",
- *    "recommendedLimitBytes" (null: no recommendation), "wasteGibHours", "risk" ("" or words), "confidence"}]} */
+ *    "recommendedLimitBytes" (null: no recommendation), "wasteGibHours" (of all ranks, each taken for the
+ *    worst one), "risk" ("" or words), "confidence"}]} */
 #include "report/figures.h"
 
 struct report_scope {

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "report/plain.h"
 
 void table_init(struct table *self, const char *const *heads, size_t n)
 {
@@ -27,8 +28,12 @@ void table_add(struct table *self, const char *const *cells)
 	const char **row = arena_array(&self->arena, self->n_columns, sizeof(*row));
 
 	for (size_t i = 0; row && i < self->n_columns; i++) {
-		row[i] = arena_strdup(&self->arena, cells[i] && cells[i][0] ? cells[i] : "-");
-		if (!row[i])
+		char *cell = arena_strdup(&self->arena, cells[i] && cells[i][0] ? cells[i] : "-");
+
+		if (cell)
+			plain_clean(cell);
+		row[i] = cell;
+		if (!cell)
 			row = NULL;
 	}
 	if (!row || vec_push(&self->rows, row))

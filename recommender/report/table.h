@@ -20,7 +20,7 @@ struct table {
 /** `heads` like "NAMESPACE" or ">LIMIT" (right-aligned), n of them. */
 void table_init(struct table *self, const char *const *heads, size_t n);
 void table_release(struct table *self);
-/** Add a row of n_columns cells; text is copied, NULL and "" print as "-". */
+/** Add a row of n_columns cells; text is copied and made plain (plain.h), NULL and "" print as "-". */
 void table_add(struct table *self, const char *const *cells);
 /** Print, each line with `indent` blanks. Columns that hold nothing but "-" are left out. 0 or -ENOMEM. */
 int table_print(const struct table *self, FILE *out, int indent) ATTR_NODISCARD;

@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void run_summary_release(struct run_summary *self)
+{
+	sketch_release(&self->usage);
+	vec_release(&self->decisions);
+}
+
 void fold_release(struct fold *self)
 {
 	for (size_t i = 0; i < self->summaries.n; i++)
-		sketch_release(&self->summaries.items[i].usage);
+		run_summary_release(&self->summaries.items[i]);
 	vec_release(&self->summaries);
 	free(self->is_open);
 	*self = (struct fold){.is_open = NULL};

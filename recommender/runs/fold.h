@@ -9,6 +9,7 @@
  * before this one started. What is left side by side are ranks.
  *
  * Pure but for memory; the table is only read. */
+#include "model/history.h"
 #include "model/identity.h"
 #include "model/run.h"
 #include "runs/pod_table.h"
@@ -24,8 +25,18 @@ struct run_summary {
 	struct identity identity;		/* of the run's first pod; role and keys */
 	struct run run;
 	struct sketch usage; /* working set of the last attempt, all ranks of the role */
-	bool is_final;	     /* ended, and too long ago for another attempt */
+	/* What was set in its pods, by their annotations: an entry for each set of values. */
+	VEC(struct history_decision) decisions;
+	/* How long a pod waited for memory with a request that we had set above its own; 0: none did. */
+	int64_t harm_waited_ms;
+	int64_t activity_sum, activity_samples; /* of its pods so far: struct run has their mean */
+	bool is_final;				/* ended, and too long ago for another attempt */
+	bool is_seen;	 /* the use of the last attempt was seen from start to end, however it ended */
+	bool is_watched; /* the API server itself told of it */
 };
+
+/** Frees what it holds. */
+void run_summary_release(struct run_summary *self);
 
 struct fold {
 	VEC(struct run_summary) summaries; /* by namespace, run key, start, role, container */

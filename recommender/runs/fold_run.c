@@ -3,6 +3,8 @@
 
 #include "base/hash.h"
 #include "base/timefmt.h"
+#include "policy/annotation.h"
+#include "policy/decide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,6 +47,8 @@ static enum outcome eviction(const struct pod *pod, const struct pod_container *
 	int64_t bound = container->ephemeral_limit_bytes ? container->ephemeral_limit_bytes
 							 : container->ephemeral_request_bytes;
 
+	if (pod->ends & (END_EVICTED_MEMORY | END_EVICTED_EPHEMERAL))
+		return pod->ends & END_EVICTED_MEMORY ? OUTCOME_EVICTED_MEMORY : OUTCOME_EVICTED_EPHEMERAL;
 	if (is_share(pod->peak_ephemeral_bytes, container->ephemeral_limit_bytes, EPHEMERAL_NEAR_PERMILLE))
 		return OUTCOME_EVICTED_EPHEMERAL;
 	if (pod->peak_ephemeral_bytes > bound && container->peak_bytes <= container->request_bytes)
@@ -74,6 +78,8 @@ enum outcome member_outcome(const struct pod *pod, const struct pod_container *c
 		return OUTCOME_RUNNING;
 	if (ends & END_OOM_KILLED)
 		return OUTCOME_OOM_KILLED;
+	if (pod->ends & END_DELETED)
+		return OUTCOME_DELETED;
 	if (ends & END_ERROR)
 		return failure(container);
 	if (ends & END_COMPLETED)
@@ -127,23 +133,19 @@ struct summing {
 	struct run_summary *summary;
 	int64_t begin_ms, end_ms;
 	int restarts;
-	bool is_whole;
+	bool is_whole, is_seen, is_watched;
 	int n_exact; /* last-attempt containers with usage; exact figures only if one */
 };
 
-static void add_killed_limit(struct run *run, const struct pod_container *container)
+/* A limit may have been raised since the container was killed: who saw the kill knows better. */
+static void add_killed_limits(struct run *run, const struct pod_container *container)
 {
 	int64_t limit = container->limit_bytes ? container->limit_bytes : -1;
 
-	if (!(container->ends & (END_OOM_KILLED | END_OOM_RESTARTED)))
-		return;
-	for (int i = 0; i < run->n_killed_limits; i++)
-		if (run->killed_limits[i] == limit)
-			return;
-	if (run->n_killed_limits < RUN_KILLED_LIMITS)
-		run->killed_limits[run->n_killed_limits++] = limit;
-	else /* the greatest one is what matters */
-		run->killed_limits[RUN_KILLED_LIMITS - 1] = MAX(run->killed_limits[RUN_KILLED_LIMITS - 1], limit);
+	for (int i = 0; i < container->n_killed_limits; i++)
+		run_add_killed_limit(run->killed_limits, &run->n_killed_limits, container->killed_limits[i]);
+	if (!container->n_killed_limits && container->ends & (END_OOM_KILLED | END_OOM_RESTARTED))
+		run_add_killed_limit(run->killed_limits, &run->n_killed_limits, limit);
 }
 
 /* Was its use seen from start to end? Pulling an image and waiting take time without samples, so a gap at the start is
@@ -176,6 +178,42 @@ static int outcome_rank(enum outcome outcome)
 	return ARRAY_LEN(worst_first);
 }
 
+/* A value that the annotation says was set, and that the container carries. */
+static bool is_ours(const struct annotation_value *value, int64_t now_bytes)
+{
+	return value->is_set && value->to_bytes == now_bytes;
+}
+
+static int64_t own_bytes(const struct annotation_value *value, int64_t now_bytes)
+{
+	if (!is_ours(value, now_bytes))
+		return now_bytes;
+	return value->has_from ? value->from_bytes : 0;
+}
+
+/* Who chose the sizes, and what they were before. Only who has seen the pod itself can tell: an annotation that is not
+ * there means that nobody changed anything. What the container does not carry was changed since, or the annotation was
+ * copied with a manifest; then it is the user's. One rank that we changed makes the run ours. */
+static void read_choice(struct run *run, const struct pod *pod, const struct pod_container *container)
+{
+	struct annotation annotation = {.revision = 0};
+	struct annotation_container set = {0};
+	const struct annotation_value *request = &set.values[SIZE_REQUEST][ANNOTATION_MEMORY];
+	const struct annotation_value *limit = &set.values[SIZE_LIMIT][ANNOTATION_MEMORY];
+
+	if (!pod->is_watched || run->chosen_by == CHOSEN_BY_MEMTAMER)
+		return;
+	run->chosen_by = CHOSEN_BY_USER;
+	if (annotation_read(pod->decision, container->name, &annotation, &set) &&
+	    (is_ours(request, container->request_bytes) || is_ours(limit, container->limit_bytes))) {
+		run->chosen_by = CHOSEN_BY_MEMTAMER;
+		run->mode = (int)annotation.mode;
+		run->revision = annotation.revision;
+	}
+	run->own_request_bytes = own_bytes(request, container->request_bytes);
+	run->own_limit_bytes = own_bytes(limit, container->limit_bytes);
+}
+
 static int add_last_attempt(struct summing *self, const struct member *member, const struct pod_container *container,
 			    enum outcome outcome)
 {
@@ -189,7 +227,9 @@ static int add_last_attempt(struct summing *self, const struct member *member, c
 	run->accelerators_milli = container->accelerators_milli;
 	if (run->ranks == 1 || container->peak_bytes < run->min_rank_peak_bytes)
 		run->min_rank_peak_bytes = container->peak_bytes;
-	self->is_whole &= outcome == OUTCOME_COMPLETED && is_seen(self, member, container);
+	self->is_seen &= is_seen(self, member, container);
+	self->is_whole &= outcome == OUTCOME_COMPLETED;
+	read_choice(run, member->pod, container);
 	run->is_cache_bound |= container_is_cache_bound(container);
 	if (!container->n_parts)
 		return 0;
@@ -209,8 +249,14 @@ static int add_container(struct summing *self, const struct member *member, cons
 	run->peak_active_file_bytes = MAX(run->peak_active_file_bytes, container->peak_active_file_bytes);
 	run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, member->pod->peak_ephemeral_bytes);
 	run->samples += container->samples;
+	run->pending_ms = MAX(run->pending_ms, member->pod->pending_ms);
+	self->is_watched |= member->pod->is_watched;
 	self->restarts = MAX(self->restarts, container->restarts);
-	add_killed_limit(run, container);
+	add_killed_limits(run, container);
+	fold_add_harm(self->summary, member, container);
+	fold_add_activity(self->summary, member->pod);
+	if (fold_add_decision(self->summary, member, container))
+		return -ENOMEM;
 	if (!member->is_last)
 		return 0;
 	return add_last_attempt(self, member, container, member_outcome(member->pod, container, runs));
@@ -232,6 +278,15 @@ static void stamp(struct summing *self, bool is_exact)
 	snprintf(run->name, sizeof(run->name), "%s", name ? name + 1 : first->identity.run_key);
 }
 
+static const char *source_of(const char *usage, bool has_usage, bool is_watched)
+{
+	if (!is_watched)
+		return usage;
+	if (!has_usage)
+		return "pods";
+	return streq(usage, "remote-read") ? "remote-read+pods" : "query+pods";
+}
+
 static void finish(struct summing *self, int attempts, int world_size, const char *image)
 {
 	struct run_summary *summary = self->summary;
@@ -242,10 +297,10 @@ static void finish(struct summing *self, int attempts, int world_size, const cha
 	run->duration_ms = MAX(end_ms - self->begin_ms, 0);
 	run->attempts = attempts + self->restarts;
 	run->world_size = world_size;
-	run->chosen_by = CHOSEN_BY_UNKNOWN;
-	run->mode = -1;
-	run->source = self->options->source;
-	run->is_whole = self->is_whole && run->peak_bytes > 0;
+	run->source = source_of(self->options->source, run->samples > 0, self->is_watched);
+	summary->is_seen = self->is_seen && run->peak_bytes > 0;
+	summary->is_watched = self->is_watched;
+	run->is_whole = self->is_whole && summary->is_seen;
 	run->is_quantile_exact = self->n_exact == 1;
 	if (self->n_exact > 1) {
 		run->median_bytes = sketch_quantile(&summary->usage, 0.5);
@@ -270,6 +325,12 @@ static bool has_other_failure(const struct group *group, const char *role)
 	return false;
 }
 
+/* It has not begun yet: no try so far. */
+static bool is_waiting(const struct pod *pod)
+{
+	return pod->is_watched && !pod->start_ms;
+}
+
 static int summarise(const struct group *group, const struct member *first, const struct pod_container *model,
 		     struct summing *self)
 {
@@ -280,8 +341,11 @@ static int summarise(const struct group *group, const struct member *first, cons
 	self->begin_ms = group->members[0].begin_ms;
 	self->end_ms = self->begin_ms;
 	self->is_whole = !has_other_failure(group, role);
-	*summary = (struct run_summary){
-		.namespace_name = first->pod->namespace_name, .container = model->name, .identity = first->identity};
+	self->is_seen = true;
+	*summary = (struct run_summary){.namespace_name = first->pod->namespace_name,
+					.container = model->name,
+					.identity = first->identity,
+					.run = {.chosen_by = CHOSEN_BY_UNKNOWN, .mode = -1, .activity_permille = -1}};
 	for (size_t i = 0; i < group->n && !r; i++) {
 		const struct member *member = &group->members[i];
 
@@ -289,7 +353,7 @@ static int summarise(const struct group *group, const struct member *first, cons
 		self->end_ms = MAX(self->end_ms, member->end_ms);
 		if (!streq(member->identity.role, role))
 			continue;
-		attempts = MAX(attempts, member->try_number);
+		attempts = MAX(attempts, member->try_number - is_waiting(member->pod));
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++)
 			if (streq(member->pod->containers.items[k].name, model->name))
 				r = add_container(self, member, &member->pod->containers.items[k]);
@@ -328,7 +392,7 @@ int group_summarise(const struct group *group, const struct pod_table *table, co
 			r = summarise(group, member, container, &self);
 			r = r ? r : vec_push(&ret->summaries, summary);
 			if (r)
-				sketch_release(&summary.usage);
+				run_summary_release(&summary);
 		}
 	}
 	return r;

@@ -28,6 +28,15 @@ int pod_text_set(char **text, const char *value)
 	return 0;
 }
 
+static void clear_labels(struct pod *self)
+{
+	for (size_t i = 0; i < self->labels.n; i++) {
+		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].key});
+		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].value});
+	}
+	self->labels.n = 0;
+}
+
 void pod_free(struct pod *self)
 {
 	if (!self)
@@ -38,10 +47,7 @@ void pod_free(struct pod *self)
 		sketch_release(&self->containers.items[i].usage);
 	}
 	vec_release(&self->containers);
-	for (size_t i = 0; i < self->labels.n; i++) {
-		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].key});
-		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].value});
-	}
+	clear_labels(self);
 	vec_release(&self->labels);
 	free(self->namespace_name);
 	free(self->name);
@@ -50,6 +56,7 @@ void pod_free(struct pod *self)
 	free(self->owner_name);
 	free(self->root_kind);
 	free(self->root_name);
+	free(self->decision);
 	free(self);
 }
 
@@ -67,6 +74,7 @@ struct pod *pod_new(const char *namespace_name, const char *name, const char *ui
 	r = r ? r : pod_text_set(&self->owner_name, "");
 	r = r ? r : pod_text_set(&self->root_kind, "");
 	r = r ? r : pod_text_set(&self->root_name, "");
+	r = r ? r : pod_text_set(&self->decision, "");
 	if (!r)
 		return self;
 	pod_free(self);
@@ -279,8 +287,25 @@ static int merge_container(const struct pod_table *table, struct pod *pod, const
 	merge_figure(&to->accelerators_milli, from->accelerators_milli);
 	to->ends |= from->ends;
 	to->restarts = MAX(to->restarts, from->restarts);
+	for (int i = 0; i < from->n_killed_limits; i++)
+		run_add_killed_limit(to->killed_limits, &to->n_killed_limits, from->killed_limits[i]);
 	for (size_t i = 0; i < from->usage.n && !r; i++)
 		r = merge_usage(table, to, &from->usage.items[i]);
+	return r;
+}
+
+/* Labels tell what workload a pod is of. Those that were told first stay, but what the API server itself tells is all
+ * that there are. */
+static int merge_labels(struct pod *to, const struct evidence_pod *from)
+{
+	int r = 0;
+
+	if (from->is_watched)
+		clear_labels(to);
+	if (to->labels.n)
+		return 0;
+	for (size_t i = 0; i < from->labels.n && !r; i++)
+		r = pod_label_add(to, from->labels.items[i].key, from->labels.items[i].value);
 	return r;
 }
 
@@ -296,10 +321,18 @@ static int merge_names(struct pod *to, const struct evidence_pod *from)
 		r = pod_text_set(&to->root_kind, from->root_kind);
 		r = r ? r : pod_text_set(&to->root_name, from->root_name);
 	}
-	for (size_t i = 0; i < from->labels.n && !r && !to->labels.n; i++)
-		for (size_t k = 0; k < from->labels.n && !r; k++)
-			r = pod_label_add(to, from->labels.items[k].key, from->labels.items[k].value);
-	return r;
+	if (!r && *from->decision)
+		r = pod_text_set(&to->decision, from->decision);
+	return r ? r : merge_labels(to, from);
+}
+
+/* Adds up over windows, as samples of memory do. */
+static void merge_activity(struct pod *to, const struct evidence_pod *from)
+{
+	if (from->activity_sum < 0 || from->activity_samples <= 0)
+		return;
+	to->activity_sum += from->activity_sum;
+	to->activity_samples += from->activity_samples;
 }
 
 static int merge_pod(const struct pod_table *table, struct pod *to, const struct evidence_pod *from, bool is_partial)
@@ -308,10 +341,14 @@ static int merge_pod(const struct pod_table *table, struct pod *to, const struct
 
 	merge_figure(&to->start_ms, from->start_ms);
 	merge_figure(&to->completion_ms, from->completion_ms);
+	merge_figure(&to->pending_ms, from->pending_ms);
+	merge_figure(&to->memory_wait_ms, from->memory_wait_ms);
 	to->peak_ephemeral_bytes = MAX(to->peak_ephemeral_bytes, from->peak_ephemeral_bytes);
+	merge_activity(to, from);
 	to->ends |= from->ends;
 	to->is_alive = from->is_alive;
 	to->is_partial |= is_partial;
+	to->is_watched |= from->is_watched;
 	for (size_t i = 0; i < from->containers.n && !r; i++)
 		r = merge_container(table, to, &from->containers.items[i]);
 	return r;
@@ -328,7 +365,8 @@ static bool has_samples(const struct evidence_pod *pod)
 
 static bool is_news(const struct evidence_pod *pod, const struct evidence_window *window)
 {
-	return has_samples(pod) || (pod->start_ms && pod->start_ms >= window->start_ms - START_GRACE_MS);
+	return has_samples(pod) || pod->is_watched ||
+	       (pod->start_ms && pod->start_ms >= window->start_ms - START_GRACE_MS);
 }
 
 static int find_or_add(struct pod_table *self, const struct evidence_pod *from, const struct evidence_window *window,
@@ -343,7 +381,8 @@ static int find_or_add(struct pod_table *self, const struct evidence_pod *from, 
 	pod = key ? pod_new(from->namespace_name, from->name, from->uid) : NULL;
 	if (!pod)
 		return -ENOMEM;
-	pod->seen_from_ms = window->start_ms;
+	/* One that waits for a node begins when it was made. */
+	pod->seen_from_ms = from->is_watched ? window->end_ms - from->pending_ms : window->start_ms;
 	*ret = pod;
 	return pod_table_add(self, pod);
 }

@@ -16,6 +16,8 @@ struct pod_container {
 	int64_t accelerators_milli;
 	unsigned int ends; /* enum evidence_end_flag */
 	int restarts;
+	int64_t killed_limits[RUN_KILLED_LIMITS]; /* as in evidence_container */
+	int n_killed_limits;
 	int64_t peak_bytes, peak_rss_bytes, peak_active_file_bytes;
 	struct sketch usage;		      /* working set, weighted by time */
 	int64_t median_bytes, p95_bytes;      /* exact while n_parts is 1 */
@@ -30,13 +32,16 @@ struct pod_container {
 struct pod {
 	char *namespace_name, *name, *uid; /* heap, all of them */
 	char *owner_kind, *owner_name, *root_kind, *root_name;
+	char *decision;			 /* our annotation; "" none */
 	VEC(struct k8s_label) labels;	 /* heap keys and values */
 	int64_t start_ms, completion_ms; /* 0: not known */
 	int64_t seen_from_ms;		 /* begin of the first window that it was seen in */
-	int64_t peak_ephemeral_bytes;
+	int64_t peak_ephemeral_bytes, pending_ms, memory_wait_ms;
+	int64_t activity_sum, activity_samples; /* as in evidence_pod; samples 0: not measured */
 	unsigned int ends;
 	bool is_alive;	 /* at the end of the newest window */
 	bool is_partial; /* some window may have lacked data */
+	bool is_watched; /* the API server itself told of it */
 	VEC(struct pod_container) containers;
 };
 
@@ -54,7 +59,8 @@ struct pod_table {
 	}
 
 void pod_table_release(struct pod_table *self);
-/** Merge a batch. Pods without samples that did not begin in the window are left out: they ended before it.
+/** Merge a batch. Pods without samples that did not begin in the window are left out, unless they are watched: they
+ *  ended before it.
  *  @return 0 or -ENOMEM (the table is then only good for releasing). */
 int pod_table_merge(struct pod_table *self, const struct evidence_batch *batch, struct err *err) ATTR_NODISCARD;
 /** Keep only the pods for which keep[i] is true. 0 or -ENOMEM. */

@@ -26,7 +26,10 @@ static const struct field pod_fields[] = {
 	FIELD(pod, root_kind, TYPE_TEXT),     FIELD(pod, root_name, TYPE_TEXT),
 	FIELD(pod, start_ms, TYPE_INT64),     FIELD(pod, completion_ms, TYPE_INT64),
 	FIELD(pod, seen_from_ms, TYPE_INT64), FIELD(pod, peak_ephemeral_bytes, TYPE_INT64),
-	FIELD(pod, ends, TYPE_FLAGS),	      FIELD(pod, is_partial, TYPE_BOOL),
+	FIELD(pod, pending_ms, TYPE_INT64),   FIELD(pod, memory_wait_ms, TYPE_INT64),
+	FIELD(pod, decision, TYPE_TEXT),      FIELD(pod, ends, TYPE_FLAGS),
+	FIELD(pod, is_partial, TYPE_BOOL),    FIELD(pod, is_watched, TYPE_BOOL),
+	FIELD(pod, activity_sum, TYPE_INT64), FIELD(pod, activity_samples, TYPE_INT64),
 };
 
 static const struct field container_fields[] = {
@@ -38,6 +41,11 @@ static const struct field container_fields[] = {
 	FIELD(pod_container, accelerators_milli, TYPE_INT64),
 	FIELD(pod_container, ends, TYPE_FLAGS),
 	FIELD(pod_container, restarts, TYPE_INT),
+	FIELD(pod_container, killed_limits[0], TYPE_INT64),
+	FIELD(pod_container, killed_limits[1], TYPE_INT64),
+	FIELD(pod_container, killed_limits[2], TYPE_INT64),
+	FIELD(pod_container, killed_limits[3], TYPE_INT64),
+	FIELD(pod_container, n_killed_limits, TYPE_INT),
 	FIELD(pod_container, peak_bytes, TYPE_INT64),
 	FIELD(pod_container, peak_rss_bytes, TYPE_INT64),
 	FIELD(pod_container, peak_active_file_bytes, TYPE_INT64),
@@ -100,7 +108,8 @@ static int decode_field(const struct field *field, struct json_object *object, v
 	r = json_get_int64(object, "pods", field->key, &number, err);
 	if (r < 0)
 		return r;
-	if (number < 0 || (field->type != TYPE_INT64 && number > INT32_MAX))
+	/* -1: killed without a limit */
+	if (number < (field->type == TYPE_INT64 ? -1 : 0) || (field->type != TYPE_INT64 && number > INT32_MAX))
 		return err_set(err, -EINVAL, "pods.%s: out of range", field->key);
 	if (field->type == TYPE_INT64)
 		*(int64_t *)(void *)place = number;
@@ -175,6 +184,8 @@ static int decode_container(struct json_object *object, struct pod *pod, struct 
 	r = r < 0 ? r : pod_text_set(&container.name, name);
 	if (!r)
 		r = decode_fields(container_fields, ARRAY_LEN(container_fields), object, &container, err);
+	if (!r && container.n_killed_limits > RUN_KILLED_LIMITS)
+		r = -EINVAL;
 	if (!r && *usage)
 		r = sketch_decode(usage, &container.usage);
 	if (!r)

@@ -229,12 +229,8 @@ def check_answers(webhook):
     return len(body)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="short rounds, to see that it works")
-    parser.add_argument("--write", metavar="FILE", help="also write the report to FILE")
-    options = parser.parse_args()
-    rounds, seconds, requests = (2, 2, 50000) if options.quick else (7, 4, 1000000)
+def report(quick):
+    rounds, seconds, requests = (2, 2, 50000) if quick else (7, 4, 1000000)
     with tempfile.TemporaryDirectory(prefix="memtamer-bench-") as folder:
         authority = harness.Authority(folder)
         authority.issue("tls")
@@ -244,7 +240,7 @@ def main():
                  "The webhook against a libmicrohttpd TLS server with the same options that reads the body and answers "
                  "1,200 fixed bytes.", f"Same machine, wrk at 16 kept-alive connections, ECDSA P-256; answers of "
                  f"{answer_bytes:,} bytes (with patch), 1,000 profiles.", "",
-                 "Command: `make bench`" + (" (quick)" if options.quick else ""), "", f"Machine: {machine()}.", "",
+                 "Command: `make bench`" + (" (quick)" if quick else ""), "", f"Machine: {machine()}.", "",
                  "## One admission", ""]
         lines += rounds_table(floor, webhook, rounds, seconds)
         lines += ["", "## One object of /validate", ""]
@@ -254,12 +250,34 @@ def main():
         lines += ["", "## Memory and start", ""] + memory_table(folder, authority, seconds)
         lines += ["", "## Growth", "", growth_line(folder, authority, requests)]
         lines += ["", "## Steps of one admission", "", "CPU time, fastest of 25 batches.", ""] + micro_table()
-    text = "\n".join(lines) + "\n"
+    return lines
+
+
+def write_part(path, text):
+    """A report is a part of the file: its text takes the place of the part with the same title."""
+    title = text.partition("\n")[0]
+    try:
+        with open(path, encoding="utf-8") as file:
+            parts = re.split(r"^(?=# )", file.read(), flags=re.MULTILINE)
+    except FileNotFoundError:
+        parts = []
+    parts = {part.partition("\n")[0]: part.rstrip("\n") + "\n" for part in parts if part}
+    parts[title] = text
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(parts.values()))
+
+
+def main(make):
+    """Print the report that make(quick) makes, and write it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="short rounds, to see that it works")
+    parser.add_argument("--write", metavar="FILE", help="also write the report to FILE, in the place of its older self")
+    options = parser.parse_args()
+    text = "\n".join(make(options.quick)) + "\n"
     print(text, end="")
     if options.write:
-        with open(options.write, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_part(options.write, text)
 
 
 if __name__ == "__main__":
-    main()
+    main(report)

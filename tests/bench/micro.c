@@ -84,11 +84,12 @@ static int step_render(struct bench *bench)
 
 static int step_admission(struct bench *bench)
 {
+	const struct admission_world world = {
+		.metrics = bench->metrics, .state = &bench->state, .now_ms = bench->input.now_ms};
 	struct err err = ERR_INIT;
 
 	strbuf_clear(&bench->answer);
-	return admission_review(&bench->admission, bench->metrics, &bench->state, bench->body->text, bench->body->len,
-				bench->input.now_ms, &bench->answer, &err);
+	return admission_review(&bench->admission, &world, bench->body->text, bench->body->len, &bench->answer, &err);
 }
 
 static int64_t cpu_ns(void)

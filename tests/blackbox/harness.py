@@ -4,13 +4,17 @@
 Programs come from MEMTAMER_BIN; MEMTAMER_WRAP (such as "valgrind -q ...") is put before each of them. Everything waits
 on conditions; PATIENCE bounds how long a condition may take before the test fails, it is never slept through."""
 import base64
+import contextlib
 import copy
+import fcntl
 import http.client
 import json
 import os
+import random
 import re
 import shlex
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -23,23 +27,24 @@ import jsonpatch
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WRAP = shlex.split(os.environ.get("MEMTAMER_WRAP", ""))
-PATIENCE = 240 if WRAP else 60
+PATIENCE = 240  # bounds a hang only: valgrind is slow, and so are machines at times
 
 
 def program(name):
     return os.path.join(os.environ.get("MEMTAMER_BIN", os.path.join(TOP, "build/dev/bin")), name)
 
 
-def wait_until(condition, what, patience=PATIENCE):
-    """The condition's first true value. Raises AssertionError with `what` when patience ends."""
+def wait_until(condition, what, patience=PATIENCE, pause=0.01):
+    """The condition's first true value. Raises AssertionError with `what`, words or a function of them, when patience
+    ends."""
     end = time.monotonic() + patience
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"waited {patience} s for: {what}")
-        time.sleep(0.01)
+            raise AssertionError(f"waited {patience} s for: {what() if callable(what) else what}")
+        time.sleep(pause)
 
 
 def run(name, *args, stdin=None, cwd=None, env=None):
@@ -206,6 +211,8 @@ class Webhook(Program):
         """Write the configuration; lines of `text` beginning with `webhook.` go into that section."""
         if "webhook.drain" not in text:
             text += "\nwebhook.drain: 0s"
+        if WRAP and "webhook.requestTimeout" not in text:
+            text += "\nwebhook.requestTimeout: 5m"
         inside = [line.partition(".")[2] for line in text.splitlines() if line.startswith("webhook.")]
         outside = [line for line in text.splitlines() if not line.startswith("webhook.")]
         lines = ["apiVersion: config.memtamer.io/v1alpha1", "store: { kind: file, path: profiles.json }", *outside,
@@ -280,11 +287,26 @@ class Webhook(Program):
         return total
 
 
-def free_port():
-    import socket
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+PORTS = range(20000, 32000)  # below those that the kernel gives away by itself
+ports_lock = None  # a file of which each byte is a port: locked by the process that may use it, as long as it lives
+ports_taken = set()
+
+
+def free_port(address="127.0.0.1"):
+    """A port of our own: no other test is given it before our program listens on it, nor when it starts anew."""
+    global ports_lock  # noqa: PLW0603 - closing the file anywhere would give all ports back
+    if not ports_lock:
+        ports_lock = open(os.path.join(tempfile.gettempdir(), f"memtamer-ports-{os.getuid()}"), "w",  # noqa: SIM115
+                          encoding="utf-8")
+    while True:
+        port = random.SystemRandom().choice(PORTS)
+        if port in ports_taken:
+            continue
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            fcntl.lockf(ports_lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+            ports_taken.add(port)
+            probe.bind((address, port))
+            return port
 
 
 def write_atomic(path, text):

@@ -8,7 +8,7 @@ import harness
 import yaml
 from harness import Case, profile, run, store
 
-PROGRAMS = ("memtamer-webhook", "memtamer-recommender")
+PROGRAMS = ("memtamer-webhook", "memtamer-recommender", "kubectl-memtamer")
 CONFIG = "apiVersion: config.memtamer.io/v1alpha1\n"
 
 JOB = """# a job
@@ -49,7 +49,7 @@ class Programs(Case):
     def test_version_and_help(self):
         for name in PROGRAMS:
             with self.subTest(name):
-                self.assertRegex(run(name, "--version").stdout, r"^memtamer-\w+ \d+\.\d+\.\d+")
+                self.assertRegex(run(name, "--version").stdout, r"^[a-z]+-[a-z]+ \d+\.\d+\.\d+")
                 top = run(name, "--help")
                 self.assertEqual((top.returncode, top.stderr), (0, ""))
                 commands = re.findall(r"^  ([a-z][a-z-]*)\s{2,}\S", top.stdout, re.MULTILINE)

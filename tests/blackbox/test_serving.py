@@ -5,6 +5,7 @@ import os
 import signal
 import ssl
 import subprocess
+from unittest import mock
 
 import harness
 from harness import Authority, Case, Load, job_pod, profile, store, write_atomic
@@ -163,11 +164,29 @@ class Configuration(Case):
         self.assertEqual(load.stop(), [])
 
 
+class Watching(Case):
+    # A user namespace of its own in which nobody may watch, as on a node whose fs.inotify.max_user_instances are used up.
+    NO_INOTIFY = ["unshare", "--user", "--map-root-user", "sh", "-c",
+                  'echo 0 >/proc/sys/user/max_inotify_instances && exec "$0" "$@"']
+
+    def test_without_inotify(self):
+        if subprocess.run([*self.NO_INOTIFY, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no user namespaces here")
+        with mock.patch.object(harness, "WRAP", self.NO_INOTIFY + harness.WRAP):
+            webhook = self.webhook("mode: raise", store())
+        webhook.wait_log("no inotify")
+        self.assertNotIn("12Gi", json.dumps(sizes(webhook.admit(job_pod("a")))))
+        write_atomic(self.path("profiles.json"), json.dumps(store(profile("a-0123456789", "Job/a", limit="12Gi"))))
+        harness.wait_until(lambda: "12Gi" in json.dumps(sizes(webhook.admit(job_pod("a")))), "the new profiles")
+        webhook.configure("mode: observe")
+        harness.wait_until(lambda: not sizes(webhook.admit(job_pod("a"))), "the new configuration")
+
+
 class Drain(Case):
     sample = True
 
     def test_no_request_fails(self):
-        webhook = self.webhook("webhook.drain: 2s")
+        webhook = self.webhook("webhook.drain: 1h")
         load = Load(webhook, 4)
         self.addCleanup(load.stop)
         load.wait_done(20)
@@ -179,10 +198,12 @@ class Drain(Case):
         # As an endpoint list does when readiness fails: no new requests come; those on their way are answered.
         load.wait_done(5)
         self.assertEqual(load.stop(), [])
+        self.assertIsNone(webhook.process.poll(), webhook.log())
+        webhook.terminate()  # asked again it does not wait any longer
         self.assertEqual(webhook.wait(), 0, webhook.log())
 
     def test_sigint_ends_it_too(self):
-        webhook = self.webhook("webhook.drain: 0s")
+        webhook = self.webhook("webhook.drain: 100ms")
         webhook.process.send_signal(signal.SIGINT)
         self.assertEqual(webhook.wait(), 0, webhook.log())
 

@@ -45,17 +45,21 @@ def question_of(thing, old=None, **request):
     return review
 
 
+def post(case, webhook, path, question):
+    """The response of a review that was answered, which is the question's."""
+    status, _, body = webhook.request("POST", path, json.dumps(question), {"Content-Type": "application/json"})
+    case.assertEqual(status, 200, body)
+    response = json.loads(body)["response"]
+    case.assertEqual(response["uid"], question["request"]["uid"])
+    return response
+
+
 class Validate(Case):
     sample = True
 
     def ask(self, webhook, thing, old=None, **request):
         """The response, checked as the API server checks it: never a patch."""
-        question = question_of(thing, old, **request)
-        status, _, body = webhook.request("POST", "/validate?timeout=10s", json.dumps(question),
-                                          {"Content-Type": "application/json"})
-        self.assertEqual(status, 200, body)
-        response = json.loads(body)["response"]
-        self.assertEqual(response["uid"], question["request"]["uid"])
+        response = post(self, webhook, "/validate?timeout=10s", question_of(thing, old, **request))
         self.assertNotIn("patch", response)
         self.assertNotIn("patchType", response)
         warnings = response.get("warnings", [])

@@ -2,8 +2,10 @@
 #include "golden_case.h"
 
 #include "base/io.h"
+#include "base/timefmt.h"
 #include "k8s/kinds.h"
 #include "policy/render.h"
+#include "policy/workload.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -109,23 +111,68 @@ static int put_namespace(struct golden_case *self, struct snapshot_builder *buil
 	return r ? r : put_limits(self, facts, builder, err);
 }
 
-static void read_held(struct json_object *held, struct owner_facts *ret)
+static void read_amounts(struct json_object *amounts, int64_t ret[K8S_QUOTA_FIELDS_][K8S_RESOURCE_COUNT_])
 {
 	static const char *const maps[K8S_QUOTA_FIELDS_] = {"requests", "limits"};
 
 	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
 		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++) {
-			struct json_object *value = json_member(json_member(held, maps[f]), k8s_resource_names[r]);
+			struct json_object *value = json_member(json_member(amounts, maps[f]), k8s_resource_names[r]);
 			const char *text = value ? json_object_get_string(value) : "0";
 			struct quantity quantity = {.nano = 0};
 
 			if (!quantity_parse(text, strlen(text), &quantity, NULL))
-				ret->held[f][r] = r == K8S_CPU ? quantity_milli_value(&quantity)
-							       : quantity_value(&quantity);
+				ret[f][r] = r == K8S_CPU ? quantity_milli_value(&quantity) : quantity_value(&quantity);
 		}
 }
 
-static int put_owners(const struct golden_case *self, struct snapshot_builder *builder)
+static void read_declared(struct json_object *declared, struct owner_facts *ret)
+{
+	static const char *const maps[K8S_QUOTA_FIELDS_] = {"requests", "limits"};
+	struct json_object *lacking = json_member(declared, "lacking"), *names = json_member(declared, "containers");
+
+	ret->declared.pods = ret->pods;
+	ret->declared.variants = json_object_get_int64(json_member(declared, "variants"));
+	read_amounts(declared, ret->declared.amounts);
+	for (size_t i = 0; names && i < json_object_array_length(names); i++)
+		ret->declared.names |= k8s_name_bits(json_object_get_string(json_object_array_get_idx(names, i)));
+	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+			ret->declared.lacking[f][r] = json_object_get_int64(
+				json_member(json_member(lacking, maps[f]), k8s_resource_names[r]));
+}
+
+/* The quotas as they were when the owner began. */
+static int read_bases(struct golden_case *self, struct json_object *owner, struct owner_facts *ret)
+{
+	struct json_object *before = json_member(owner, "quotasBefore");
+	size_t n = before ? json_object_array_length(before) : 0;
+	struct quota_base *bases = arena_array(&self->arena, n + 1, sizeof(*bases));
+
+	for (size_t i = 0; i < n; i++) {
+		struct k8s_quota quota;
+		int r = k8s_quota_decode(json_object_array_get_idx(before, i), &self->arena, &quota, NULL);
+
+		if (r)
+			return r;
+		bases[i].name = quota.name;
+		bases[i].pods = quota.pods;
+		memcpy(bases[i].amounts, quota.amounts, sizeof(bases[i].amounts));
+	}
+	ret->bases = bases;
+	ret->n_bases = n;
+	return 0;
+}
+
+static int64_t read_time(struct json_object *owner, const char *key)
+{
+	const char *text = json_object_get_string(json_member(owner, key));
+	int64_t time_ms = 0;
+
+	return text && !time_parse(text, strlen(text), &time_ms) ? time_ms : 0;
+}
+
+static int put_owners(struct golden_case *self, struct snapshot_builder *builder)
 {
 	struct json_object *owners = json_member(self->facts, "owners");
 	int r = 0;
@@ -135,13 +182,29 @@ static int put_owners(const struct golden_case *self, struct snapshot_builder *b
 		struct owner_facts facts = {
 			.uid = json_object_get_string(json_member(owner, "uid")),
 			.parent_uid = json_object_get_string(json_member(owner, "parent")),
+			.created_ms = read_time(owner, "created"),
 			.pods = json_object_get_int64(json_member(owner, "pods")),
+			.ranks = json_object_get_int64(json_member(owner, "ranks")),
 			.held_pods = json_object_get_int64(json_member(owner, "heldPods")),
 		};
 
-		read_held(json_member(owner, "held"), &facts);
-		r = snapshot_builder_put_owner(builder, &facts);
+		read_amounts(json_member(owner, "held"), facts.held);
+		read_declared(json_member(owner, "declared"), &facts);
+		r = read_bases(self, owner, &facts);
+		if (!r)
+			r = snapshot_builder_put_owner(builder, &facts);
 	}
+	return r;
+}
+
+static int put_classes(const struct golden_case *self, struct snapshot_builder *builder)
+{
+	struct json_object *names = json_member(self->facts, "criticalPriorityClasses");
+	int r = 0;
+
+	for (size_t i = 0; !r && names && i < json_object_array_length(names); i++)
+		r = snapshot_builder_put_critical_class(builder,
+							json_object_get_string(json_object_array_get_idx(names, i)));
 	return r;
 }
 
@@ -161,6 +224,8 @@ static int load_snapshot(struct golden_case *self)
 		r = put_namespace(self, builder, &err);
 	if (!r)
 		r = put_owners(self, builder);
+	if (!r)
+		r = put_classes(self, builder);
 	if (r)
 		snapshot_builder_free(builder);
 	else
@@ -299,6 +364,7 @@ static struct json_object *decode_and_answer(struct golden_case *self, struct js
 	input.snapshot = self->snapshot;
 	input.policy = &self->config->policy;
 	input.now_ms = (int64_t)NOW_MS * 1000;
+	input.is_template_patched = input.subject == SUBJECT_TEMPLATE && input.policy->templates == TEMPLATES_PATCH;
 	return answer_of(self, &input);
 }
 
@@ -326,18 +392,33 @@ static const struct k8s_labels *labels_of(struct golden_case *self, struct json_
 	return r ? NULL : &pod->labels;
 }
 
+/* What all templates ask for together, for each. NULL: one cannot be read. */
+static struct workload_template **declare(struct golden_case *self, const struct kind_template *templates, size_t n)
+{
+	struct workload_template **items = arena_array(&self->arena, n + 1, sizeof(struct workload_template *));
+
+	for (size_t i = 0; items && i < n; i++) {
+		items[i] = arena_alloc(&self->arena, sizeof(**items));
+		if (!items[i] || workload_template_read(&templates[i], "", &self->arena, items[i], NULL))
+			return NULL;
+	}
+	return items && !workload_declare(items, n, &self->arena) ? items : NULL;
+}
+
 static struct json_object *template_answers(struct golden_case *self, struct json_object *object,
 					    const char *namespace_name)
 {
 	struct json_object *answers = json_object_new_array(), *answer = json_object_new_object();
 	struct json_object *metadata = json_member(object, "metadata");
-	struct kind_template *templates;
+	struct kind_template *templates = NULL;
+	struct workload_template **read;
 	struct err err = ERR_INIT;
 	size_t n = 0;
 
 	json_object_object_add(answer, "templates", answers);
 	if (kind_templates(object, &self->arena, &templates, &n, &err))
 		complain(self, "object.json", &err);
+	read = declare(self, templates, n);
 	for (size_t i = 0; i < n; i++) {
 		struct decide_input input = {
 			.subject = SUBJECT_TEMPLATE,
@@ -346,7 +427,9 @@ static struct json_object *template_answers(struct golden_case *self, struct jso
 			.root_name = json_object_get_string(json_member(metadata, "name")),
 			.root_labels = labels_of(self, object),
 			.role = templates[i].role,
-			.replicas = templates[i].replicas};
+			.replicas = templates[i].replicas,
+			.ranks = templates[i].ranks,
+			.declared = read ? read[i]->input.declared : (struct k8s_declared){.pods = 0}};
 		struct json_object *one = decode_and_answer(self, NULL, templates[i].object, input, namespace_name);
 
 		if (!one) {

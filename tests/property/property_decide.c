@@ -112,23 +112,36 @@ static void check_operations(struct trial *self)
 	json_object_put(patch);
 }
 
+/* What a person has said is done, whatever runs have shown. */
+static bool has_pin(const struct profile_spec *spec)
+{
+	return spec->pin_limit_bytes > 0 || spec->pin_request_bytes > 0;
+}
+
 static void check_change(struct trial *self, const struct k8s_amount *was, const struct k8s_amount *is, bool is_limit,
 			 bool is_memory_of_main)
 {
 	enum mode mode = self->decision.mode;
 	const struct recommendation *rec = &self->world.parent;
+	const struct profile_spec *spec = &self->world.spec;
 
 	expect(self, is->text && !is->is_invalid, "nothing is removed", was->text);
 	if (is->value == was->value)
 		return;
 	expect(self, mode >= MODE_RAISE, "fill changes nothing that is there", was->text);
+	if (is_memory_of_main && !is_limit && self->decision.profile)
+		expect(self, is->value < was->value || !(rec->flags & REC_NO_RAISE) || has_pin(spec),
+		       "no request is raised that found no room", was->text);
 	if (is->value > was->value)
 		return;
+	if (is_memory_of_main && self->decision.profile)
+		expect(self, !(rec->flags & REC_HARM) || spec->pin_limit_bytes, "nothing is lowered after harm",
+		       was->text);
 	expect(self, mode == MODE_ENFORCE, "only enforce lowers", was->text);
 	expect(self, (__int128)is->value * 1000 >= (__int128)was->value * 750, "at most 25 % a run", was->text);
 	if (is_limit && is_memory_of_main)
-		expect(self, self->world.has_profile && is->value >= rec->peak_bytes, "never below the peak",
-		       was->text);
+		expect(self, self->world.has_profile && (is->value >= rec->peak_bytes || spec->pin_limit_bytes),
+		       "never below the peak", was->text);
 }
 
 static void check_container(struct trial *self, size_t index)
@@ -152,6 +165,10 @@ static void check_container(struct trial *self, size_t index)
 		if (limit->text)
 			expect(self, request->text && request->value <= limit->value, "request <= limit, both set",
 			       k8s_resource_names[r]);
+		expect(self,
+		       !is_new || !is_main || r != K8S_MEMORY || !self->decision.profile ||
+			       !(self->world.parent.flags & REC_NO_LIMIT) || has_pin(&self->world.spec),
+		       "no limit is added that it was killed at", k8s_resource_names[r]);
 		expect(self,
 		       !is_new || self->world.has_profile || self->world.policy.sizing.no_history == NO_HISTORY_SHARE,
 		       "no limit without history", k8s_resource_names[r]);

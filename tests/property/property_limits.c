@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No patch gets a pod refused: random pods in random namespaces with LimitRanges and ResourceQuotas, patched, and asked
  * of a second writing of the API server's rules (api_rules.c). Whatever it refuses of the patched pod it must have
- * refused of the pod as it came; and where all pods of an owner were let in, all patched ones are.
+ * refused of the pod as it came; and where all pods of an owner were let in, all patched ones are. Pods that an owner
+ * makes at once get one size, however far the news of them lags behind; where it makes two kinds of them, each kind.
  *
  * property_limits FIRST-SEED COUNT; a failure names its seed: property_limits SEED 1 runs it again. */
 #include "api_rules.h"
@@ -26,7 +27,9 @@ struct trial {
 	struct arena arena;
 	struct strbuf text, patch, free_patch, second_patch;
 	struct json_object *pod, *limit_ranges, *quotas;
+	struct json_object *bases;     /* the quotas before the owner's first pod; NULL: not known */
 	int64_t owner_pods, held_pods; /* 0: not known */
+	struct k8s_declared declared;  /* zeros: not known */
 	int64_t failures;
 };
 
@@ -179,11 +182,32 @@ static void random_owner(struct trial *self, struct json_object *defaulted)
 		api_charge(defaulted, self->quotas);
 }
 
+static size_t read_bases(struct trial *self, struct quota_base *ret, size_t max)
+{
+	size_t n = self->bases ? json_object_array_length(self->bases) : 0;
+
+	for (size_t i = 0; i < n && i < max; i++) {
+		struct k8s_quota quota;
+
+		if (k8s_quota_decode(json_object_array_get_idx(self->bases, i), &self->arena, &quota, NULL))
+			abort();
+		ret[i] = (struct quota_base){.name = quota.name, .pods = quota.pods};
+		memcpy(ret[i].amounts, quota.amounts, sizeof(ret[i].amounts));
+	}
+	return n;
+}
+
 static void put_owner(struct trial *self, struct json_object *defaulted, struct snapshot_builder *builder)
 {
 	static const char *const resources[K8S_RESOURCE_COUNT_] = {"cpu", "memory", "ephemeral-storage"};
 	static const char *const maps[K8S_QUOTA_FIELDS_] = {"requests", "limits"};
-	struct owner_facts owner = {.uid = "1", .pods = self->owner_pods, .held_pods = self->held_pods};
+	struct quota_base bases[4];
+	struct owner_facts owner = {.uid = "1",
+				    .pods = self->owner_pods,
+				    .held_pods = self->held_pods,
+				    .declared = self->declared,
+				    .bases = bases,
+				    .n_bases = read_bases(self, bases, ARRAY_LEN(bases))};
 
 	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
 		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
@@ -295,6 +319,179 @@ static void fail(struct trial *self, const char *what, const char *detail)
 		json_object_to_json_string(self->quotas), strbuf_text(&self->patch));
 }
 
+enum { GANG_MAX = 8 };
+
+/* One more pod of the gang: `k` are there, and the webhook has heard of some of their charges and of some of them. */
+static struct json_object *next_of_gang(struct trial *self, struct json_object *const *states, struct json_object *each,
+					size_t k)
+{
+	CLEANUP(strbuf_release) struct strbuf patch = STRBUF_INIT(LIMIT_RESPONSE_BYTES);
+	struct json_object *quotas = self->quotas, *after;
+	int64_t held_pods = self->held_pods;
+	struct snapshot *snapshot;
+
+	self->quotas = states[random_below(&self->random, k + 1)];
+	self->held_pods = (int64_t)random_below(&self->random, k + 1);
+	self->bases = states[0];
+	snapshot = snapshot_with_rules(self, each);
+	after = patched(self, self->pod, snapshot, &patch);
+	snapshot_unref(snapshot);
+	self->quotas = quotas;
+	self->held_pods = held_pods;
+	self->bases = NULL;
+	return after;
+}
+
+static bool is_one_size(struct json_object *a, struct json_object *b)
+{
+	return json_object_equal(json_member(a, "spec"), json_member(b, "spec"));
+}
+
+/* Pods that an owner makes at once, from the state of the quotas in which it began. */
+static void run_gang(struct trial *self, struct json_object *before, struct json_object *take_quotas)
+{
+	struct json_object *states[GANG_MAX + 1] = {take_quotas}, *first = NULL;
+	bool is_owned = json_member(json_member(self->pod, "metadata"), "ownerReferences");
+	size_t n = is_owned ? (size_t)MIN(self->owner_pods, GANG_MAX) : 0;
+
+	for (size_t k = 0; k < n; k++) {
+		struct json_object *after = next_of_gang(self, states, first ? first : before, k);
+
+		if (first && !is_one_size(first, after))
+			fail(self, "pods of a gang differ", json_object_to_json_string(after));
+		states[k + 1] = copy_of(states[k]);
+		api_charge(after, states[k + 1]);
+		if (first)
+			json_object_put(after);
+		else
+			first = after;
+	}
+	if (first) {
+		struct json_object *quotas = self->quotas;
+
+		self->quotas = states[0];
+		if (let_in(self, before, (int64_t)n) == (int64_t)n && let_in(self, first, (int64_t)n) < (int64_t)n)
+			fail(self, "pods of a gang are refused because of the patch",
+			     json_object_to_json_string(first));
+		self->quotas = quotas;
+	}
+	for (size_t k = 0; k <= n; k++)
+		json_object_put(states[k]);
+	json_object_put(first);
+}
+
+/* ---- two kinds of pods ---- */
+
+struct roles {
+	struct json_object *pods[2], *before[2], *after[2];
+	size_t n[2];
+};
+
+static bool are_let_in(struct trial *self, struct json_object *const *pods, const size_t *n)
+{
+	struct json_object *quotas = self->quotas;
+	bool is_in = true;
+
+	self->quotas = copy_of(quotas);
+	for (int role = 0; role < 2 && is_in; role++) {
+		is_in = let_in(self, pods[role], (int64_t)n[role]) == (int64_t)n[role];
+		for (size_t i = 0; i < n[role]; i++)
+			api_charge(pods[role], self->quotas);
+	}
+	json_object_put(self->quotas);
+	self->quotas = quotas;
+	return is_in;
+}
+
+/* Another webhook before us: a proxy for each pod. */
+static void inject(struct json_object *pod, int64_t mi)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+
+	strbuf_addf(&text,
+		    "{\"name\":\"istio-proxy\",\"image\":\"i\",\"resources\":{\"requests\":{\"memory\":\"%lldMi\"},"
+		    "\"limits\":{\"memory\":\"%lldMi\"}}}",
+		    (long long)mi, (long long)mi);
+	json_object_array_add(json_member(json_member(pod, "spec"), "containers"), parse(strbuf_text(&text)));
+}
+
+/* Another pod of the same owner, and what both are declared with. */
+static void random_roles(struct trial *self, struct roles *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+	struct json_object *metadata = json_member(self->pod, "metadata");
+	int64_t injected = random_chance(&self->random, 30) ? (int64_t)random_below(&self->random, 2048) + 1 : 0;
+
+	random_pod(&self->random, &text);
+	ret->pods[0] = copy_of(self->pod);
+	ret->pods[1] = parse(strbuf_text(&text));
+	json_object_object_add(ret->pods[1], "metadata", copy_of(metadata));
+	self->declared = (struct k8s_declared){.pods = 0};
+	for (int role = 0; role < 2; role++) {
+		struct k8s_pod pod;
+
+		ret->n[role] = (size_t)random_below(&self->random, GANG_MAX / 2) + 1;
+		if (k8s_pod_decode(ret->pods[role], &self->arena, &pod, NULL) ||
+		    k8s_declared_add(&self->declared, &pod, (int64_t)ret->n[role], &self->arena))
+			abort();
+		if (injected)
+			inject(ret->pods[role], injected);
+		ret->before[role] = copy_of(ret->pods[role]);
+		api_default(ret->before[role], self->limit_ranges);
+	}
+	self->owner_pods = (int64_t)(ret->n[0] + ret->n[1]);
+	self->held_pods = 0;
+}
+
+/* They come in any order. */
+static void make_roles(struct trial *self, struct roles *roles, struct json_object *quotas)
+{
+	struct json_object *states[GANG_MAX + 1] = {copy_of(quotas)}, *pod = self->pod;
+	size_t n = (size_t)self->owner_pods, left[2] = {roles->n[0], roles->n[1]};
+
+	for (size_t k = 0; k < n; k++) {
+		int role = random_below(&self->random, n - k) < left[0] ? 0 : 1;
+		struct json_object *after;
+
+		left[role]--;
+		self->pod = roles->pods[role];
+		after = next_of_gang(self, states, roles->after[role] ? roles->after[role] : roles->before[role], k);
+		if (roles->after[role] && !is_one_size(roles->after[role], after))
+			fail(self, "pods of a role differ", json_object_to_json_string(after));
+		states[k + 1] = copy_of(states[k]);
+		api_charge(after, states[k + 1]);
+		json_object_put(roles->after[role]);
+		roles->after[role] = after;
+	}
+	self->pod = pod;
+	for (size_t k = 0; k <= n; k++)
+		json_object_put(states[k]);
+}
+
+static void run_roles(struct trial *self, struct json_object *take_quotas)
+{
+	struct roles roles = {.n = {0}};
+	struct json_object *quotas = self->quotas;
+
+	self->quotas = take_quotas;
+	if (json_member(json_member(self->pod, "metadata"), "ownerReferences")) {
+		random_roles(self, &roles);
+		if (are_let_in(self, roles.before, roles.n)) {
+			make_roles(self, &roles, take_quotas);
+			if (!are_let_in(self, roles.after, roles.n))
+				fail(self, "pods of two roles are refused because of the patch",
+				     json_object_to_json_string(roles.after[1]));
+		}
+	}
+	self->quotas = quotas;
+	for (int role = 0; role < 2; role++) {
+		json_object_put(roles.pods[role]);
+		json_object_put(roles.before[role]);
+		json_object_put(roles.after[role]);
+	}
+	json_object_put(take_quotas);
+}
+
 static void random_spec(struct trial *self)
 {
 	struct json_object *spec;
@@ -312,7 +509,7 @@ enum outcome { KEPT, PATCHED, WOULD_HAVE_BEEN_REFUSED };
 
 static enum outcome run_trial(struct trial *self)
 {
-	struct json_object *before, *after, *unbound, *again;
+	struct json_object *before, *after, *unbound, *again, *untouched, *together;
 	struct snapshot *snapshot;
 	const char *refusal;
 	bool would_be_refused;
@@ -325,6 +522,7 @@ static enum outcome run_trial(struct trial *self)
 	self->quotas = random_quotas(&self->random);
 	before = copy_of(self->pod);
 	api_default(before, self->limit_ranges);
+	untouched = copy_of(self->quotas);
 	random_owner(self, before);
 	snapshot = snapshot_with_rules(self, before);
 	after = patched(self, self->pod, snapshot, &self->patch);
@@ -341,6 +539,9 @@ static enum outcome run_trial(struct trial *self)
 	if (let_in(self, before, n) == n && let_in(self, after, n) < n &&
 	    json_member(json_member(self->pod, "metadata"), "ownerReferences"))
 		fail(self, "siblings refused because of the patch", "quota");
+	together = copy_of(untouched);
+	run_gang(self, before, untouched);
+	run_roles(self, together);
 	json_object_put(before);
 	json_object_put(after);
 	json_object_put(unbound);

@@ -168,8 +168,25 @@ static struct recommendation random_recommendation(struct random_state *self)
 		rec.limit_bytes = MAX(rec.limit_bytes, rec.proven_bytes + rec.proven_bytes / 5);
 	}
 	if (random_chance(self, 20))
-		rec.flags = (uint8_t)random_below(self, 32);
+		rec.flags = (uint8_t)random_below(self, 128);
 	return rec;
+}
+
+/* As size_base() applies them. */
+static void random_pins(struct random_state *self, struct profile_spec *spec, struct recommendation *rec)
+{
+	if (random_chance(self, 50))
+		spec->pin_limit_bytes = rec->limit_bytes = random_bytes(self);
+	if (!spec->pin_limit_bytes || random_chance(self, 50))
+		spec->pin_request_bytes = rec->request_bytes = random_bytes(self);
+	if (spec->pin_limit_bytes)
+		spec->pin_request_bytes = MIN(spec->pin_request_bytes, spec->pin_limit_bytes);
+	else if (random_chance(self, 30))
+		*rec = (struct recommendation){.request_bytes = spec->pin_request_bytes};
+	if (rec->limit_bytes && !spec->pin_limit_bytes)
+		rec->limit_bytes = MAX(rec->limit_bytes, rec->request_bytes);
+	if (rec->limit_bytes)
+		rec->request_bytes = MIN(rec->request_bytes, rec->limit_bytes);
 }
 
 static int put_profile(struct random_state *self, struct snapshot_builder *builder, struct random_world *world)
@@ -183,10 +200,14 @@ static int put_profile(struct random_state *self, struct snapshot_builder *build
 				.aliases = aliases,
 				.n_aliases = 2,
 				.revision = 3,
-				.spec = {.quantile_permille = -1, .buffer_permille = -1}};
+				.spec = &world->spec};
 	struct profile *profile;
 
-	world->parent = draft.parent = random_recommendation(self);
+	world->spec = profile_spec_none;
+	world->parent = random_recommendation(self);
+	if (random_chance(self, 20))
+		random_pins(self, &world->spec, &world->parent);
+	draft.parent = world->parent;
 	world->has_profile = true;
 	profile = profile_dup(&draft);
 	return profile ? snapshot_builder_put(builder, profile) : -ENOMEM;

@@ -35,7 +35,7 @@ static inline struct profile *fixture_profile(const struct recommendation *rec)
 				      .aliases = aliases,
 				      .n_aliases = 2,
 				      .revision = 3,
-				      .spec = {.quantile_permille = -1, .buffer_permille = -1},
+				      .spec = &profile_spec_none,
 				      .parent = *rec};
 
 	return profile_dup(&draft);
@@ -83,6 +83,18 @@ static inline void fixture_init(struct decide_fixture *self, const char *pod_tex
 static inline void fixture_decide(struct decide_fixture *self)
 {
 	assert_int_equal(decide(&self->input, &self->arena, &self->decision, NULL), 0);
+}
+
+/* The first container's memory limit after the decision; 0: none. */
+static inline int64_t fixture_final_limit(const struct decide_fixture *f)
+{
+	const struct k8s_amount *limit = &f->pod.containers[0].resources.limits[K8S_MEMORY];
+
+	for (size_t i = 0; i < f->decision.n_sizes; i++)
+		if (f->decision.sizes[i].container == &f->pod.containers[0] &&
+		    f->decision.sizes[i].resource == K8S_MEMORY && f->decision.sizes[i].field == SIZE_LIMIT)
+			return f->decision.sizes[i].to_bytes;
+	return limit->text ? limit->value : 0;
 }
 
 static inline void fixture_release(struct decide_fixture *self)

@@ -2,6 +2,7 @@
 #include "fake_api.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,11 +13,13 @@
 
 #define MAX_STEPS	64
 #define MAX_REQUESTS	256
-#define MAX_CONNECTIONS 256
-#define REQUEST_BYTES	65536
+#define MAX_CONNECTIONS 512
+#define REQUEST_BYTES	(2 << 20)
 
 struct fake_api {
 	const struct fake_step *steps;
+	fake_answer_fn *answer;
+	void *context;
 	size_t taken[MAX_STEPS];
 	int fd, connections[MAX_CONNECTIONS];
 	size_t n_connections, n_running, n_requests, n_unexpected;
@@ -68,14 +71,19 @@ static size_t read_request(int fd, char *buf, size_t size)
 	return n;
 }
 
-static const struct fake_step *take_step(struct fake_api *api, const char *request)
+static const struct fake_step *take_step(struct fake_api *api, const char *request, struct fake_step *own,
+					 char **ret_body)
 {
 	const struct fake_step *found = NULL;
 
 	pthread_mutex_lock(&api->mutex);
 	if (api->n_requests < MAX_REQUESTS)
 		api->requests[api->n_requests++] = strdup(request);
-	for (size_t i = 0; api->steps[i].fits && !found; i++) {
+	if (api->answer) {
+		own->body = *ret_body = api->answer(api->context, request, own);
+		found = own;
+	}
+	for (size_t i = 0; !found && api->steps[i].fits; i++) {
 		size_t times = api->steps[i].times ? api->steps[i].times : 1;
 
 		if (api->taken[i] < times && strstr(request, api->steps[i].fits)) {
@@ -136,9 +144,15 @@ static void *connection_main(void *context)
 	struct fake_api *api = connection->api;
 	char *buf = malloc(REQUEST_BYTES);
 
-	while (read_request(connection->fd, buf, REQUEST_BYTES) > 0)
-		if (!answer(connection->fd, take_step(api, buf)))
+	while (read_request(connection->fd, buf, REQUEST_BYTES) > 0) {
+		struct fake_step own = {.status = 200};
+		char *body = NULL;
+		bool goes_on = answer(connection->fd, take_step(api, buf, &own, &body));
+
+		free(body);
+		if (!goes_on)
 			break;
+	}
 	free(buf);
 	pthread_mutex_lock(&api->mutex);
 	api->connections[connection->index] = -1;
@@ -150,6 +164,16 @@ static void *connection_main(void *context)
 	return NULL;
 }
 
+static size_t free_slot(struct fake_api *api)
+{
+	for (size_t i = 0; i < api->n_connections; i++)
+		if (api->connections[i] < 0)
+			return i;
+	if (api->n_connections == MAX_CONNECTIONS)
+		abort();
+	return api->n_connections++;
+}
+
 static void *accept_main(void *context)
 {
 	struct fake_api *api = context;
@@ -159,10 +183,10 @@ static void *accept_main(void *context)
 		struct connection *connection = calloc(1, sizeof(*connection));
 		pthread_t thread;
 
+		/* head and body are sent one after the other: not to wait for an acknowledgement in between */
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 		pthread_mutex_lock(&api->mutex);
-		if (api->n_connections == MAX_CONNECTIONS)
-			abort();
-		*connection = (struct connection){api, api->n_connections++, fd};
+		*connection = (struct connection){api, free_slot(api), fd};
 		api->connections[connection->index] = fd;
 		api->n_running++;
 		pthread_mutex_unlock(&api->mutex);
@@ -173,14 +197,20 @@ static void *accept_main(void *context)
 	return NULL;
 }
 
-struct fake_api *fake_api_start(const struct fake_step *steps)
+static struct fake_api *start(const struct fake_step *steps, fake_answer_fn *own, void *context)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(address);
 	struct fake_api *self = calloc(1, sizeof(*self));
+	pthread_mutexattr_t attributes;
 
 	self->steps = steps;
-	pthread_mutex_init(&self->mutex, NULL);
+	self->answer = own;
+	self->context = context;
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&self->mutex, &attributes);
+	pthread_mutexattr_destroy(&attributes);
 	pthread_cond_init(&self->changed, NULL);
 	self->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (self->fd < 0 || bind(self->fd, (struct sockaddr *)&address, size) || listen(self->fd, 64) ||
@@ -190,6 +220,26 @@ struct fake_api *fake_api_start(const struct fake_step *steps)
 	if (pthread_create(&self->thread, NULL, accept_main, self))
 		abort();
 	return self;
+}
+
+struct fake_api *fake_api_start(const struct fake_step *steps)
+{
+	return start(steps, NULL, NULL);
+}
+
+struct fake_api *fake_api_start_with(fake_answer_fn *own, void *context)
+{
+	return start(NULL, own, context);
+}
+
+void fake_api_lock(struct fake_api *self)
+{
+	pthread_mutex_lock(&self->mutex);
+}
+
+void fake_api_unlock(struct fake_api *self)
+{
+	pthread_mutex_unlock(&self->mutex);
 }
 
 void fake_api_free(struct fake_api *self)

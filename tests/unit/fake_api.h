@@ -25,6 +25,13 @@ struct fake_api;
 
 /** Listens on loopback. `steps` end with one without `fits` and are borrowed. */
 struct fake_api *fake_api_start(const struct fake_step *steps);
+/** The same with a function instead of steps, called under a mutex from any thread: fills `ret` (status, headers) and
+ *  gives a body that is freed; NULL: none. */
+typedef char *fake_answer_fn(void *context, const char *request, struct fake_step *ret);
+struct fake_api *fake_api_start_with(fake_answer_fn *answer, void *context);
+/** The mutex under which `answer` runs, for what it works on; may be taken again by who has it. */
+void fake_api_lock(struct fake_api *self);
+void fake_api_unlock(struct fake_api *self);
 void fake_api_free(struct fake_api *self);
 const char *fake_api_url(const struct fake_api *self);
 /** How many requests (heads and bodies) so far held this text. */

@@ -10,7 +10,8 @@ static int64_t at_ms(int64_t minutes)
 	return FAKE_EPOCH_MS + minutes * MINUTE_MS;
 }
 
-static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch, struct evidence_container *container)
+static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch, struct evidence_pod *pod,
+		      struct evidence_container *container)
 {
 	const struct evidence_window *window = &batch->window;
 	int64_t end_ms = fake->end_min ? at_ms(fake->end_min) : INT64_MAX;
@@ -37,6 +38,10 @@ static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch,
 	for (int i = 0; i < EVIDENCE_LADDER; i++)
 		usage->ladder_bytes[i] = fake->usual_mib * FAKE_MIB;
 	usage->ladder_seen = (1u << EVIDENCE_LADDER) - 1;
+	if (!fake->has_activity)
+		return;
+	pod->activity_samples = 2 * usage->samples;
+	pod->activity_sum = pod->activity_samples * fake->active_permille;
 }
 
 static void add_pod(const struct fake_pod *fake, struct evidence_batch *batch)
@@ -65,7 +70,7 @@ static void add_pod(const struct fake_pod *fake, struct evidence_batch *batch)
 		container->ends = fake->container_ends;
 		container->restarts = fake->restarts;
 	}
-	add_usage(fake, batch, container);
+	add_usage(fake, batch, pod, container);
 }
 
 void fake_read(const struct fake_pod *pods, size_t n, struct evidence_batch *batch)

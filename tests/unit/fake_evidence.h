@@ -20,6 +20,8 @@ struct fake_pod {
 	int restarts;
 	bool is_gone_silently; /* no completion time, not alive: deleted */
 	bool has_no_samples;
+	bool has_activity; /* of its two accelerators: */
+	int64_t active_permille;
 	const char *image;
 };
 

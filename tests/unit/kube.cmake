@@ -5,3 +5,6 @@ foreach(name kube_client kube_plugin kube_reflector kube_lease kube_events)
   set_property(TEST unit-${name} APPEND PROPERTY LABELS threads)
 endforeach()
 memtamer_unit(kube_tls USES kube net_http_server net_pki Threads::Threads)
+if(NOT MEMTAMER_SANITIZE MATCHES "thread") # ThreadSanitizer's allocator cannot be wrapped
+  memtamer_unit(alloc_reflector SOURCES ../support/alloc_fail.c fake_api.c USES kube Threads::Threads)
+endif()

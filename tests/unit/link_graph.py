@@ -21,7 +21,8 @@ ALLOWED = {
     "model": ["k8s"],
     "policy": ["model"],
     "config": ["policy", "k8s", "yaml"],
-    "program": ["cli", "config"],
+    "program": ["cli", "config", "store", "kube"],
+    "metrics": ["base"],
     "net": ["base"],
     "kube": ["net", "k8s", "yaml"],
     "store": ["model", "kube"],
@@ -35,8 +36,9 @@ LIBRARIES = {
     "yaml": {"PkgConfig::YAML", "m"},
     "policy": {"m"},
     "model": {"m"},
+    "metrics": {"m"},
     "net": {"PkgConfig::CURL", "PkgConfig::MHD", "PkgConfig::GNUTLS", "PkgConfig::OPENSSL", "Threads::Threads"},
-    "store": {"Threads::Threads"},
+    "store": {"PkgConfig::ZLIB", "Threads::Threads"},
 }
 # One TLS or HTTP library per target of net/.
 NET_KINDS = [{"PkgConfig::CURL"}, {"PkgConfig::MHD", "PkgConfig::GNUTLS"}, {"PkgConfig::OPENSSL"}]

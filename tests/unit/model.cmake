@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(identity USES model)
+memtamer_unit(identity_keys USES model)
+memtamer_unit(identity_stems USES model)
 memtamer_unit(classify USES model)
 memtamer_unit(sketch USES model)
 memtamer_unit(profile USES model)
+memtamer_unit(profile_effect USES model)
 memtamer_unit(history USES model)
 memtamer_unit(snapshot USES model Threads::Threads)
+memtamer_unit(snapshot_around USES model)
+memtamer_unit(schema USES model)

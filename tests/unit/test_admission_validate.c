@@ -95,8 +95,9 @@ static int post(struct fixture *f)
 	json_object_put(f->response);
 	f->response = NULL;
 	strbuf_clear(&f->answer);
-	r = admission_validate(&f->scratch, f->metrics, state, strbuf_text(&f->review), f->review.len, 1000, &f->answer,
-			       &err);
+	r = admission_validate(&f->scratch,
+			       &(struct admission_world){.metrics = f->metrics, .state = state, .now_ms = 1000},
+			       strbuf_text(&f->review), f->review.len, &f->answer, &err);
 	holder_release(f->holder, state);
 	if (r)
 		return r;

@@ -100,7 +100,7 @@ static struct snapshot *make_snapshot(void)
 				      .container = "pytorch",
 				      .aliases = aliases,
 				      .n_aliases = 1,
-				      .spec = {.quantile_permille = -1, .buffer_permille = -1},
+				      .spec = &profile_spec_none,
 				      .parent = {.request_bytes = 8 * GI,
 						 .limit_bytes = 12 * GI,
 						 .median_bytes = 8 * GI,

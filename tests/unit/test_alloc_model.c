@@ -20,6 +20,8 @@ static const struct recommendation variant = {
 
 static struct profile draft(const char *name)
 {
+	static const struct profile_spec pinned = {
+		.pin_limit_bytes = 64 * GI, .quantile_permille = -1, .buffer_permille = -1};
 	struct profile profile = {.namespace_name = "ml",
 				  .name = name,
 				  .workload = "Job/bert",
@@ -30,7 +32,7 @@ static struct profile draft(const char *name)
 				  .reasons = reasons,
 				  .n_reasons = 1,
 				  .revision = 7,
-				  .spec = {.pin_limit_bytes = 64 * GI, .quantile_permille = -1, .buffer_permille = -1},
+				  .spec = &pinned,
 				  .parent = {.request_bytes = 8 * GI, .limit_bytes = 12 * GI, .runs = 14},
 				  .variants = &variant,
 				  .n_variants = 1};
@@ -139,8 +141,6 @@ static int build_snapshot(void *context, struct strbuf *ret)
 		r = snapshot_builder_put_owner(builder, &owner);
 	if (!r)
 		r = snapshot_builder_remove_quota(builder, "ml", "none");
-	if (!r)
-		r = snapshot_builder_remove_shape(builder, "none");
 	if (r) {
 		snapshot_builder_free(builder);
 		return r;

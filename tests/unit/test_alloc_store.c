@@ -28,7 +28,7 @@ static struct profile *make_profile(int64_t limit_bytes)
 				      .container = "pytorch",
 				      .aliases = aliases,
 				      .n_aliases = 1,
-				      .spec = {.quantile_permille = -1, .buffer_permille = -1},
+				      .spec = &profile_spec_none,
 				      .parent = {.request_bytes = GI, .limit_bytes = limit_bytes, .runs = 3}};
 
 	return profile_dup(&draft);
@@ -157,6 +157,28 @@ static void stores_survive(void **state)
 	}
 }
 
+/* Memory comes back, and the file is as it was: it is to be read again. */
+static void what_was_not_read_has_changed(void **state)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct err err = ERR_INIT;
+	bool was_hit = true;
+
+	(void)state;
+	assert_int_equal(store_open_file(path, false, &store, &err), 0);
+	for (long nth = 1; was_hit; nth++) {
+		struct snapshot_builder *builder = snapshot_builder_new(NULL);
+		int r;
+
+		assert_non_null(builder);
+		alloc_fail_arm(nth);
+		r = store_read_profiles(store, builder, &err);
+		was_hit = alloc_fail_disarm();
+		assert_int_equal(store_watch_changed(store), r != 0);
+		snapshot_builder_free(builder);
+	}
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -183,7 +205,10 @@ static int remove_folder(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(stores_survive)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stores_survive),
+		cmocka_unit_test(what_was_not_read_has_changed),
+	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

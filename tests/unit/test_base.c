@@ -141,8 +141,13 @@ static void arena_caps(void **state)
 	(void)state;
 	assert_string_equal(arena_strdup(&arena, "text"), "text");
 	assert_string_equal(arena_printf(&arena, "%d-%s", 7, "x"), "7-x");
+	assert_false(arena.is_full);
 	assert_null(arena_alloc(&arena, 1001));
+	assert_true(arena.is_full);
+	arena_reset(&arena);
+	assert_false(arena.is_full);
 	assert_null(arena_array(&arena, SIZE_MAX, 2));
+	assert_true(arena.is_full && arena.has_failed);
 	arena_reset(&arena);
 	assert_non_null(arena_alloc(&arena, 900));
 }

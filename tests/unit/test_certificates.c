@@ -151,12 +151,53 @@ static void test_own_leaf_is_renewed(void **state)
 	free(ca);
 }
 
+/* A client asks for the new name at once. */
+static void test_own_leaf_has_new_names(void **state)
+{
+	struct fixture *f = *state;
+	const char *const old_names[] = {"localhost", NULL}, *const new_names[] = {"localhost", "webhook.test", NULL};
+	struct webhook_config config = {.server_names = old_names};
+	struct err err = ERR_INIT;
+	char *ca, *chain;
+
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), CERTIFICATES_LOADED);
+	ca = strdup(certificates_own_ca(f->certificates));
+	chain = strdup(certificates_chain(f->certificates));
+	config.server_names = new_names;
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), CERTIFICATES_LOADED);
+	assert_string_not_equal(certificates_chain(f->certificates), chain);
+	assert_string_equal(certificates_own_ca(f->certificates), ca);
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), 0);
+	free(ca);
+	free(chain);
+}
+
+/* The own one answers probes until one is given; when none will be, it is what clients see. */
+static void test_no_more_is_shared(void **state)
+{
+	struct fixture *f = *state;
+	const char *const names[] = {"localhost", NULL};
+	const struct webhook_config config = {.server_names = names};
+	struct err err = ERR_INIT;
+
+	certificates_share(f->certificates, true);
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), CERTIFICATES_LOADED);
+	assert_false(certificates_is_ready(f->certificates));
+	certificates_share(f->certificates, false);
+	assert_true(certificates_is_ready(f->certificates));
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), CERTIFICATES_LOADED);
+	certificates_share(f->certificates, false);
+	assert_int_equal(certificates_check(f->certificates, &config, NOW_MS, &err), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_files, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_client_ca_changes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_own_leaf_is_renewed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_own_leaf_has_new_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_more_is_shared, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,23 @@ static void check_words(struct decide_fixture *f)
 		assert_true(is_plain(items[i]) && strstarts(items[i], "memtamer: "));
 }
 
+static const struct k8s_amount *written(const struct size_change *size, enum size_field field)
+{
+	const struct k8s_resources *resources = &size->container->resources;
+
+	return &(field == SIZE_LIMIT ? resources->limits : resources->requests)[size->resource];
+}
+
+/* What would stand there without us: a request that is not written is made of the limit. 0: nothing. */
+static int64_t bytes_before(const struct size_change *size)
+{
+	const struct k8s_amount *amount = written(size, size->field);
+
+	if (!amount->text)
+		amount = written(size, SIZE_LIMIT);
+	return amount->text ? amount->value : 0;
+}
+
 static void check_ladder(const struct round *self)
 {
 	const struct decision *decision = &self->fixture.decision;
@@ -200,15 +217,19 @@ static void check_ladder(const struct round *self)
 
 	for (size_t i = 0; i < decision->n_sizes; i++) {
 		const struct size_change *size = &decision->sizes[i];
+		bool is_default = streq(size->rule, "default");
+		int64_t before = bytes_before(size);
 
 		assert_true(size->resource == K8S_MEMORY || size->resource == K8S_EPHEMERAL_STORAGE);
 		assert_true(decision->mode > MODE_OBSERVE);
-		assert_true(size->to_bytes > 0 && (!size->has_from || size->to_bytes != size->from_bytes));
-		assert_true(!size->has_from || decision->mode >= MODE_RAISE);
-		assert_true(!size->has_from || size->to_bytes > size->from_bytes || decision->mode == MODE_ENFORCE);
+		assert_int_equal(size->has_from, written(size, size->field)->text != NULL);
+		assert_int_equal(size->from_bytes, size->has_from ? before : 0);
+		assert_true(size->to_bytes > 0 && (size->to_bytes != before || is_default));
+		assert_true(!before || decision->mode >= MODE_RAISE);
+		assert_true(size->to_bytes > before || is_default || decision->mode == MODE_ENFORCE);
 		/* A step down is at most a quarter. */
-		assert_true(!size->has_from || size->to_bytes >= size->from_bytes / 4 * 3);
-		assert_false(is_queued && size->field == SIZE_REQUEST && !streq(size->rule, "default"));
+		assert_true(size->to_bytes >= before / 4 * 3);
+		assert_false(is_queued && size->field == SIZE_REQUEST && !is_default);
 		assert_true(size->reason[0] && size->rule[0]);
 		for (size_t k = 0; k < i; k++)
 			assert_false(decision->sizes[k].container == size->container &&
@@ -238,7 +259,7 @@ static void check_nodes(const struct round *self, const struct k8s_pod *before, 
 		return;
 	for (size_t i = 0; i < decision->n_sizes; i++)
 		if (decision->sizes[i].resource == K8S_MEMORY &&
-		    (!decision->sizes[i].has_from || decision->sizes[i].to_bytes > decision->sizes[i].from_bytes))
+		    decision->sizes[i].to_bytes > bytes_before(&decision->sizes[i]))
 			assert_true(decision->sizes[i].to_bytes <= NODE_GI * GI);
 	if (k8s_pod_effective_request(before, K8S_MEMORY) <= NODE_GI * GI)
 		assert_true(k8s_pod_effective_request(after, K8S_MEMORY) <= NODE_GI * GI);
@@ -293,9 +314,8 @@ static void random_pods_keep_the_rules(void **state)
 		n_sized += self.fixture.decision.n_sizes > 0;
 		n_patched_modes += self.fixture.decision.mode >= MODE_RAISE;
 		for (size_t i = 0; i < self.fixture.decision.n_sizes; i++)
-			n_lowered += self.fixture.decision.sizes[i].has_from &&
-				     self.fixture.decision.sizes[i].to_bytes <
-					     self.fixture.decision.sizes[i].from_bytes;
+			n_lowered += self.fixture.decision.sizes[i].to_bytes <
+				     bytes_before(&self.fixture.decision.sizes[i]);
 		check_words(&self.fixture);
 		check_ladder(&self);
 		check_patch(&self);
@@ -305,17 +325,6 @@ static void random_pods_keep_the_rules(void **state)
 	assert_true(n_sized > ROUNDS / 4);
 	assert_true(n_lowered > ROUNDS / 50);
 	assert_true(n_patched_modes > ROUNDS / 4);
-}
-
-static int64_t final_limit(const struct decide_fixture *f)
-{
-	const struct k8s_amount *limit = &f->pod.containers[0].resources.limits[K8S_MEMORY];
-
-	for (size_t i = 0; i < f->decision.n_sizes; i++)
-		if (f->decision.sizes[i].container == &f->pod.containers[0] &&
-		    f->decision.sizes[i].resource == K8S_MEMORY && f->decision.sizes[i].field == SIZE_LIMIT)
-			return f->decision.sizes[i].to_bytes;
-	return limit->text ? limit->value : 0;
 }
 
 /* More use, with the recommendation that goes with it, never makes a smaller limit. */
@@ -330,7 +339,7 @@ static void more_use_never_means_less_limit(void **state)
 		int64_t before;
 
 		round_init(&self, seed, &text);
-		before = final_limit(&self.fixture);
+		before = fixture_final_limit(&self.fixture);
 		if (self.has_history) {
 			more = self.rec;
 			more.peak_bytes += more.peak_bytes / 3;
@@ -340,7 +349,7 @@ static void more_use_never_means_less_limit(void **state)
 			self.fixture.input.snapshot = self.fixture.snapshot;
 			fixture_decide(&self.fixture);
 			/* Where the node ends, a raise may turn into a warning. */
-			assert_true(final_limit(&self.fixture) >= before);
+			assert_true(fixture_final_limit(&self.fixture) >= before);
 		}
 		fixture_release(&self.fixture);
 	}

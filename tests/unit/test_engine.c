@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/shapes.h"
 #include "fake_evidence.h"
+#include "learned_digest.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,11 +73,14 @@ static int cycle_at(struct place *place, int64_t now_ms, struct engine_result *r
 	CLEANUP(store_closep) struct store *store = NULL;
 	struct engine engine = {.config = place->config, .reader = &place->reader.base};
 	struct err err = ERR_INIT;
+	int r;
 
 	assert_int_equal(store_open_file(place->path, true, &store, &err), 0);
 	engine.store = store;
 	place->reader.n_reads = 0;
-	return engine_cycle(&engine, now_ms, result, &err);
+	r = engine_cycle(&engine, now_ms, result, &err);
+	engine_release(&engine);
+	return r;
 }
 
 static void read_whole(const char *path, struct strbuf *ret)
@@ -85,45 +89,13 @@ static void read_whole(const char *path, struct strbuf *ret)
 	assert_int_equal(io_read_file(path, ret, NULL), 0);
 }
 
-/* All that matters of what was learned, without revisions, times of writing and decisions. */
-struct digest {
-	struct strbuf text;
-};
-
-static int digest_profile(void *context, struct profile *take_profile, struct err *err)
+static void digest_of(struct place *place, struct strbuf *ret)
 {
-	struct digest *digest = context;
-	struct profile plain = *take_profile;
-
-	(void)err;
-	plain.revision = plain.updated_ms = 0;
-	profile_encode(&plain, &digest->text);
-	strbuf_addc(&digest->text, '\n');
-	profile_free(take_profile);
-	return 0;
-}
-
-static int digest_history(void *context, struct history *take_history, struct err *err)
-{
-	struct digest *digest = context;
-
-	(void)err;
-	take_history->decisions.n = 0;
-	history_encode(take_history, &digest->text);
-	strbuf_addc(&digest->text, '\n');
-	history_free(take_history);
-	return 0;
-}
-
-static void digest_of(struct place *place, struct digest *ret)
-{
-	const struct store_visitor visitor = {ret, digest_profile, digest_history, NULL};
 	CLEANUP(store_closep) struct store *store = NULL;
 
-	*ret = (struct digest){.text = STRBUF_INIT(16 * MIB)};
+	*ret = (struct strbuf)STRBUF_INIT(16 * MIB);
 	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
-	assert_int_equal(store_visit(store, &visitor, NULL), 0);
-	assert_int_equal(ret->text.status, 0);
+	learned_digest(store, ret);
 }
 
 static int find_cron(void *context, struct profile *take_profile, struct err *err)
@@ -191,7 +163,7 @@ static void a_crash_before_the_watermark_repeats_nothing(void **state)
 	teardown(&place);
 }
 
-static void undisturbed(struct digest *ret)
+static void undisturbed(struct strbuf *ret)
 {
 	struct engine_result result;
 	struct place place;
@@ -206,14 +178,14 @@ static void undisturbed(struct digest *ret)
 static void an_outage_at_any_point_loses_nothing(void **state)
 {
 	static const int statuses[] = {EVIDENCE_UNREACHABLE, EVIDENCE_STOPPED, -EPROTO};
-	struct digest expected;
+	struct strbuf expected;
 
 	(void)state;
 	undisturbed(&expected);
 	for (int at = 1; at <= WORLD_DAYS + 2; at++)
 		for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
 			struct engine_result result;
-			struct digest found;
+			struct strbuf found;
 			struct place place;
 			int r;
 
@@ -233,11 +205,11 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 			assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 			assert_false(result.is_partial);
 			digest_of(&place, &found);
-			assert_string_equal(strbuf_text(&found.text), strbuf_text(&expected.text));
-			strbuf_release(&found.text);
+			assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+			strbuf_release(&found);
 			teardown(&place);
 		}
-	strbuf_release(&expected.text);
+	strbuf_release(&expected);
 }
 
 static int find_aggregate(void *context, struct history *take_history, struct err *err)
@@ -305,9 +277,30 @@ static void nothing_reachable_changes_nothing(void **state)
 	teardown(&place);
 }
 
+/* As that of a node that has just booted: days are closed before they have begun, and read all the same. */
+static void a_clock_that_was_ahead_costs_nothing(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf found = STRBUF_INIT(0);
+	struct strbuf expected;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	undisturbed(&expected);
+	setup(&place);
+	place.reader.n_pods = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS + 3 * FAKE_DAY_MS, &result), 0);
+	place.reader.n_pods = ARRAY_LEN(world);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	digest_of(&place, &found);
+	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+	strbuf_release(&expected);
+	teardown(&place);
+}
+
 static void cycles_every_few_hours_learn_what_one_does(void **state)
 {
-	struct digest expected, found;
+	struct strbuf expected, found;
 	struct engine_result result;
 	struct place place;
 
@@ -319,9 +312,9 @@ static void cycles_every_few_hours_learn_what_one_does(void **state)
 		assert_int_equal(cycle_at(&place, now_ms, &result), 0);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	digest_of(&place, &found);
-	assert_string_equal(strbuf_text(&found.text), strbuf_text(&expected.text));
-	strbuf_release(&found.text);
-	strbuf_release(&expected.text);
+	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+	strbuf_release(&found);
+	strbuf_release(&expected);
 	teardown(&place);
 }
 
@@ -461,6 +454,59 @@ static void nodes_alike_are_one_shape(void **state)
 	vec_release(&again.items);
 }
 
+static struct node_shape seen_shape(const char *resource, const char *product, int64_t count, int64_t devices,
+				    int64_t parts, int64_t memory_bytes)
+{
+	struct node_shape shape = {
+		.accelerators = count, .devices = devices, .parts = parts, .memory_bytes = memory_bytes};
+
+	snprintf(shape.resource, sizeof(shape.resource), "%s", resource);
+	snprintf(shape.product, sizeof(shape.product), "%s", product);
+	return shape;
+}
+
+/* However many slices each node offers, they are one shape; what else would have the same name is told apart. */
+static void nodes_cut_into_slices_are_one_shape(void **state)
+{
+	const char *const mig = "nvidia.com/mig-1g.10gb";
+	struct node_shape items[] = {
+		seen_shape("nvidia.com/gpu", "H100", 8, 0, 0, 1000 * (int64_t)GIB),
+		seen_shape("nvidia.com/gpu", "H100", 4, 8, 8, 1000 * (int64_t)GIB),
+		seen_shape("nvidia.com/gpu", "H100", 6, 8, 8, 999 * (int64_t)GIB),
+		seen_shape(mig, "H100", 28, 8, 64, 1000 * (int64_t)GIB),
+		seen_shape(mig, "H100", 14, 8, 64, 1000 * (int64_t)GIB),
+		seen_shape("nvidia.com/gpu", "H100", 40, 4, 40, 1000 * (int64_t)GIB),
+		seen_shape("", "", 0, 0, 0, (int64_t)(2 * GIB)),
+		seen_shape("", "", 0, 0, 0, (int64_t)(2 * GIB + 512 * MIB)),
+		seen_shape("", "", 0, 0, 0, 0), /* nothing known of it */
+	};
+	static const char *const names[] = {"8x-h100-1000gi",  "6x-h100-999gi", "28x-h100-mig-1g-10gb-1000gi",
+					    "40x-h100-1000gi", "0x-cpu-2gi",	"0x-cpu-2gi-2"};
+	struct shapes seen = {.items = {.items = items, .n = ARRAY_LEN(items)}};
+	struct shapes shapes = {.items = VEC_INIT}, again = {.items = VEC_INIT};
+
+	(void)state;
+	assert_int_equal(shapes_find_news(&seen, NULL, 0, NOW_MS, &shapes), 0);
+	assert_int_equal(shapes.items.n, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_string_equal(shapes.items.items[i].name, names[i]);
+		assert_int_equal(shapes.items.items[i].last_seen_ms, NOW_MS);
+	}
+	assert_int_equal(shapes.items.items[2].accelerators, 28);
+	assert_int_equal(shapes.items.items[2].parts, 64);
+	/* The node that offered most is gone: nothing has changed, and its name stays. */
+	items[3] = items[4];
+	assert_int_equal(shapes_find_news(&seen, shapes.items.items, shapes.items.n, NOW_MS + 1, &again), 0);
+	assert_int_equal(again.items.n, 0);
+	items[4].accelerators = 35;
+	assert_int_equal(shapes_find_news(&seen, shapes.items.items, shapes.items.n, NOW_MS + 1, &again), 0);
+	assert_int_equal(again.items.n, 1);
+	assert_string_equal(again.items.items[0].name, names[2]);
+	assert_int_equal(again.items.items[0].accelerators, 35);
+	vec_release(&shapes.items);
+	vec_release(&again.items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,12 +515,14 @@ int main(void)
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
+		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
 		cmocka_unit_test(too_heavy_windows_are_halved),
 		cmocka_unit_test(a_foreign_state_is_refused_and_kept),
 		cmocka_unit_test(nodes_alike_are_one_shape),
+		cmocka_unit_test(nodes_cut_into_slices_are_one_shape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void sanitised_resources_have_a_true_name(void **state)
 	} rows[] = {
 		{"nvidia_com_gpu", "nvidia.com/gpu", 2000},
 		{"nvidia_com_gpu_shared", "nvidia.com/gpu.shared", 2000},
-		{"nvidia_com_mig_3g_20gb", "nvidia.com/mig-3g.20gb", 856},
+		{"nvidia_com_mig_3g_20gb", "nvidia.com/mig-3g.20gb", 1000},
 		{"amd_com_gpu", "amd.com/gpu", 2000},
 		{"habana_ai_gaudi", "habana.ai/gaudi", 2000},
 		{"gpu_intel_com_i915", "gpu.intel.com/i915", 2000},
@@ -88,6 +88,16 @@ static void hours_tell_first_and_last_sample(void **state)
 	assert_true(usage.is_coarse);
 	assert_int_equal(usage.first_ms, HOUR);
 	assert_int_equal(usage.last_ms, 2 * HOUR);
+
+	/* A minute, over an hour's border: neither hour was full, so neither tells the interval. */
+	usage = (struct evidence_usage){.samples = 0};
+	evidence_usage_add_hour(&usage, HOUR, 2 * HOUR, 3);
+	evidence_usage_add_hour(&usage, 2 * HOUR, 3 * HOUR, 2);
+	evidence_usage_settle(&usage);
+	assert_true(usage.is_coarse);
+	assert_int_equal(usage.hour_samples, 0);
+	assert_int_equal(usage.first_ms, HOUR);
+	assert_int_equal(usage.last_ms, 3 * HOUR);
 }
 
 static void owners_and_accelerators_tell_training(void **state)
@@ -165,7 +175,8 @@ static void expressions_are_filled_in(void **state)
 	struct query_reader reader = {
 		.config = {.prometheus = &prometheus, .excluded_namespaces = excluded},
 		.labels = {{"exported_namespace", "exported_pod", "exported_container"},
-			   {"namespace", "pod", "container"}},
+			   {"namespace", "pod", "container"},
+			   [FAMILY_DCGM] = {"exported_namespace", "exported_pod", "exported_container"}},
 	};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
 
@@ -186,6 +197,48 @@ static void expressions_are_filled_in(void **state)
 		"max by (namespace,pod,container,id)(max_over_time(container_memory_working_set_bytes{"
 		"container!=\"\",container!=\"POD\",pod!=\"\",namespace=~\"ml|a\\\\.b\\\\\\\"c\",cluster=\"x\"}"
 		"[60000ms]))");
+	strbuf_clear(&text);
+	assert_int_equal(
+		query_expression(&reader, row_of("DCGM_FI_DEV_GPU_UTIL", PHASE_FACTS), 60000, only, 1, &text, NULL), 0);
+	assert_string_equal(strbuf_text(&text),
+			    "sum by (exported_namespace,exported_pod,pod_uid)(max by (exported_namespace,exported_pod,"
+			    "pod_uid,UUID,gpu,GPU_I_ID)(sum_over_time(DCGM_FI_DEV_GPU_UTIL{exported_pod!=\"\","
+			    "exported_namespace=~\"ml\",cluster=\"x\"}[60000ms])))");
+}
+
+/* kube-state-metrics tells only labels that it is configured to tell. */
+static void labels_of_watched_pods_stay(void **state)
+{
+	static const struct k8s_label label = {"memtamer.io/workload", "bert"};
+	static const struct {
+		bool is_watched;
+		const char *key;
+	} rows[] = {{true, "memtamer.io/workload"}, {false, "training.kubeflow.org/job-name"}};
+	const struct metric_labels names = {"namespace", "pod", "container"};
+	const struct evidence_window window = {.end_ms = HOUR};
+	static const char series[] = "{\"namespace\":\"ml\",\"pod\":\"a\",\"uid\":\"u1\","
+				     "\"label_training_kubeflow_org_job_name\":\"x\"}";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct metric_row *row = row_of("kube_pod_labels", PHASE_PODS);
+		struct evidence_batch batch;
+		struct metric_sink sink = {.batch = &batch, .labels = &names};
+		struct json_object *labels;
+		struct evidence_pod *pod;
+
+		evidence_batch_init(&batch, &window);
+		pod = evidence_pod_put(&batch, "ml", "a", "u1");
+		assert_non_null(pod);
+		pod->is_watched = rows[i].is_watched;
+		assert_int_equal(vec_push(&pod->labels, label), 0);
+		assert_int_equal(json_parse(series, strlen(series), 8, &labels, NULL), 0);
+		assert_int_equal(row->take(&sink, labels, 1, NULL), 0);
+		assert_int_equal(pod->labels.n, 1);
+		assert_string_equal(pod->labels.items[0].key, rows[i].key);
+		json_object_put(labels);
+		evidence_batch_release(&batch);
+	}
 }
 
 static void refusals_are_understood(void **state)
@@ -226,6 +279,7 @@ int main(void)
 		cmocka_unit_test(owners_and_accelerators_tell_training),
 		cmocka_unit_test(pods_of_one_name_are_told_apart_by_uid),
 		cmocka_unit_test(expressions_are_filled_in),
+		cmocka_unit_test(labels_of_watched_pods_stay),
 		cmocka_unit_test(refusals_are_understood),
 	};
 

@@ -218,6 +218,10 @@ static struct run full_run(int index)
 	run.limit_bytes = 105698800003;
 	run.chosen_by = CHOSEN_BY_MEMTAMER;
 	run.mode = 3;
+	run.own_request_bytes = 85899345921;
+	run.own_limit_bytes = 105698800001;
+	run.revision = 117;
+	run.pending_ms = 17 * TIME_SECOND_MS;
 	run.peak_rss_bytes = 81912000003;
 	run.peak_active_file_bytes = 7912000005;
 	run.median_bytes = 71912000007;
@@ -226,6 +230,7 @@ static struct run full_run(int index)
 	run.peak_ephemeral_bytes = 10912000013;
 	run.is_quantile_exact = true;
 	run.samples = 123456;
+	run.activity_permille = 973;
 	run.n_curve = LIMIT_CURVE_POINTS;
 	for (int i = 0; i < LIMIT_CURVE_POINTS; i++) {
 		run.curve_max[i] = run.peak_bytes * (i + 1) / LIMIT_CURVE_POINTS;
@@ -259,7 +264,12 @@ static struct history *full_history(void)
 						    .request_to_bytes = 71940702208,
 						    .limit_from_bytes = 105226698752,
 						    .limit_to_bytes = 103079215104,
-						    .rule = "peak + buffer"};
+						    .owner = "Job/llama-3-8b-sft-nightly-29300001",
+						    .pod = "llama-3-8b-sft-nightly-29300001-worker-0-x4k2p",
+						    .pods = 64,
+						    .mode = 3,
+						    .rule = "peak + buffer",
+						    .cap = "LimitRange team allows at most 96Gi"};
 
 		assert_int_equal(vec_push(&history->decisions, decision), 0);
 	}
@@ -298,7 +308,7 @@ static void full_history_fits_and_survives(void **state)
 	assert_int_equal(count(strbuf_text(&text), "\"uid\""), LIMIT_HISTORY_RUNS);
 	assert_int_equal(count(strbuf_text(&text), "\"curveMax\""), LIMIT_HISTORY_CURVES);
 	assert_int_equal(count(strbuf_text(&text), "\"day\""), LIMIT_HISTORY_DAYS);
-	assert_int_equal(count(strbuf_text(&text), "\"time\""), LIMIT_HISTORY_DECISIONS);
+	assert_in_range(count(strbuf_text(&text), "\"time\""), LIMIT_HISTORY_DECISIONS / 4, LIMIT_HISTORY_DECISIONS);
 	back = decode_text(strbuf_text(&text));
 	assert_memory_equal(&back->aggregate, &history->aggregate, sizeof(back->aggregate));
 	assert_int_equal(back->dropped_until_ms, history->dropped_until_ms);
@@ -356,6 +366,28 @@ static void killed_limits_survive(void **state)
 	assert_int_equal(back->runs.items[0].chosen_by, CHOSEN_BY_USER);
 }
 
+/* 0 is a figure, not the lack of one. */
+static void activity_survives(void **state)
+{
+	CLEANUP(history_freep) struct history *history = new_history(), *back = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES);
+	const int32_t permille[] = {-1, 0, 437, 1000};
+
+	(void)state;
+	for (int i = 0; i < (int)ARRAY_LEN(permille); i++) {
+		struct run run = whole_run(i, 39 * GI);
+
+		run.activity_permille = permille[i];
+		add(history, run);
+	}
+	assert_int_equal(history_encode(history, &text), 0);
+	assert_int_equal(count(strbuf_text(&text), "\"activity\":"), 3);
+	assert_int_equal(count(strbuf_text(&text), "\"activity\":0,"), 1);
+	back = decode_text(strbuf_text(&text));
+	for (size_t i = 0; i < ARRAY_LEN(permille); i++)
+		assert_int_equal(back->runs.items[i].activity_permille, permille[i]);
+}
+
 #define HEAD(spec)                                                                                                     \
 	"{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryHistory\",\"metadata\":{\"name\":\"a\"},"           \
 	"\"spec\":{" spec "}}"
@@ -370,6 +402,7 @@ static void refused_rows(void **state)
 		{"run without uid", HEAD("\"runs\":[{}]"), "spec.runs[0]"},
 		{"outcome", HEAD("\"runs\":[{\"uid\":\"a\"},{\"outcome\":\"exploded\"}]"), "spec.runs[1].outcome"},
 		{"duration", HEAD("\"runs\":[{\"uid\":\"a\",\"duration\":\"long\"}]"), "spec.runs[0].duration"},
+		{"activity over 1000", HEAD("\"runs\":[{\"uid\":\"a\",\"activity\":1001}]"), "spec.runs[0].activity"},
 		{"curve over 1000", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1001]}]"), "spec.runs[0]"},
 		{"uneven curves", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1]}]"), "spec.runs[0]"},
 		{"killed limit", HEAD("\"runs\":[{\"uid\":\"a\",\"killedAt\":[\"x\"]}]"), "spec.runs[0]"},
@@ -432,6 +465,7 @@ int main(void)
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(too_long_history_sheds_curves_then_runs),
 		cmocka_unit_test(killed_limits_survive),
+		cmocka_unit_test(activity_survives),
 		cmocka_unit_test(refused_rows),
 	};
 

@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include "base/timefmt.h"
 #include "http_client/http_client.h"
+#include "http_peer.h"
 #include "http_server/http_server.h"
 #include "pki/pki.h"
 #include "support/test.h"
@@ -117,46 +118,6 @@ static struct http_server *start(struct world *world, bool is_plain, int64_t req
 	return server;
 }
 
-static int dial(struct http_server *server)
-{
-	const struct sockaddr_in address = {.sin_family = AF_INET,
-					    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-					    .sin_port = htons((uint16_t)http_server_port(server))};
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_true(fd >= 0);
-	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
-
-static bool send_all(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-
-		if (sent <= 0)
-			return false;
-		bytes += sent;
-		n -= (size_t)sent;
-	}
-	return true;
-}
-
-static void send_text(int fd, const char *text)
-{
-	assert_true(send_all(fd, text, strlen(text)));
-}
-
-/* All until the server closes. */
-static void read_to_end(int fd, struct strbuf *answer)
-{
-	char bytes[4096];
-	ssize_t n;
-
-	while ((n = recv(fd, bytes, sizeof(bytes), 0)) > 0)
-		strbuf_add(answer, bytes, (size_t)n);
-}
-
 #define FIFTY "12345678901234567890123456789012345678901234567890"
 #define HOST  "Host: x\r\nConnection: close\r\n"
 
@@ -209,11 +170,11 @@ static void test_answers(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf answer = STRBUF_INIT(65536);
-		int fd = dial(server);
+		int fd = peer_dial(server);
 
 		test_row(rows[i].name);
-		send_text(fd, rows[i].request);
-		read_to_end(fd, &answer);
+		peer_send_text(fd, rows[i].request);
+		peer_read_to_end(fd, &answer);
 		close(fd);
 		assert_true(strstarts(strbuf_text(&answer), rows[i].starts));
 		assert_non_null(strstr(strbuf_text(&answer), rows[i].contains));
@@ -221,28 +182,14 @@ static void test_answers(void **state)
 	http_server_free(server);
 }
 
-/* One request on a kept connection; the status, or 0 when the connection ended. */
-static int ask(int fd, const char *request)
+/* A client that sends 99 of the 100 bytes that it promised. */
+static int hold_bytes(struct http_server *server)
 {
-	char answer[4096];
-	size_t n = 0;
+	int fd = peer_dial(server);
 
-	if (!send_all(fd, request, strlen(request)))
-		return 0;
-	while (n < sizeof(answer) - 1) {
-		ssize_t got = recv(fd, answer + n, sizeof(answer) - 1 - n, 0);
-		const char *end, *length;
-
-		if (got <= 0)
-			return 0;
-		n += (size_t)got;
-		answer[n] = '\0';
-		end = strstr(answer, "\r\n\r\n");
-		length = strcasestr(answer, "\r\nContent-Length: ");
-		if (end && length && n >= (size_t)(end - answer) + 4 + strtoul(length + 18, NULL, 10))
-			return (int)strtol(answer + 9, NULL, 10);
-	}
-	return 0;
+	peer_send_text(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY);
+	peer_send_text(fd, &FIFTY[1]);
+	return fd;
 }
 
 static void test_bodies_together(void **state)
@@ -250,19 +197,23 @@ static void test_bodies_together(void **state)
 	(void)state;
 	struct world world;
 	struct http_server *server = start(&world, true, 60000);
-	int first = dial(server), second = dial(server), status;
+	int first = hold_bytes(server), second = peer_dial(server), status;
 
 	/* 99 of 100 bytes held by one connection leave 51 for all others */
-	send_text(first, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY);
-	send_text(first, &FIFTY[1]);
-	do { /* 200 until those bytes have arrived */
-		status = ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 52\r\n\r\n" FIFTY "ab");
-		assert_true(status == 200 || status == 503);
-	} while (status == 200);
-	assert_int_equal(ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n" FIFTY), 200);
-	assert_int_equal(ask(first, "x"), 200);
+	for (int turn = 1;; turn++) { /* 200 until those bytes have arrived */
+		status = peer_ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 52\r\n\r\n" FIFTY "ab");
+		if (status == 503)
+			break;
+		assert_int_equal(status, 200);
+		if (turn % 100 == 0) { /* they came while the other's were held, and are refused themselves */
+			close(first);
+			first = hold_bytes(server);
+		}
+	}
+	assert_int_equal(peer_ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\n" FIFTY), 200);
+	assert_int_equal(peer_ask(first, "x"), 200);
 	do { /* given back, a little after the answer has been sent */
-		status = ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY FIFTY);
+		status = peer_ask(second, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" FIFTY FIFTY);
 		assert_true(status == 200 || status == 503);
 	} while (status == 503);
 	close(first);
@@ -282,7 +233,7 @@ static void drip(int fd, const char *text)
 		assert_true(i < 1000000);
 		if (poll(&ready, 1, 5) > 0 && recv(fd, &byte, 1, 0) <= 0)
 			return;
-		if (!send_all(fd, i < n ? text + i : "a", 1))
+		if (!peer_send(fd, i < n ? text + i : "a", 1))
 			return;
 	}
 }
@@ -304,7 +255,7 @@ static void test_watchdog(void **state)
 		struct http_server *server = start(&world, rows[i].is_plain, 200);
 		struct pki_pair ca = PKI_PAIR_INIT;
 		struct err err = ERR_INIT;
-		int idle = dial(server), fd = dial(server);
+		int idle = peer_dial(server), fd = peer_dial(server);
 
 		test_row(rows[i].name);
 		assert_int_equal(pki_make_ca("x", time_now_ms(), TIME_DAY_MS, &ca, &err), 0);
@@ -312,15 +263,15 @@ static void test_watchdog(void **state)
 			assert_int_equal(http_server_set_credentials(server, ca.cert_pem, ca.key_pem, NULL, NULL, &err),
 					 0);
 		close(fd);
-		fd = dial(server);
+		fd = peer_dial(server);
 		if (rows[i].is_plain)
-			assert_int_equal(ask(idle, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+			assert_int_equal(peer_ask(idle, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 		drip(fd, rows[i].text);
 		while (atomic_load(&world.closed) == 0)
 			poll(NULL, 0, 1);
 		/* a connection that is merely idle for as long lives on */
 		if (rows[i].is_plain)
-			assert_int_equal(ask(idle, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
+			assert_int_equal(peer_ask(idle, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
 		close(fd);
 		close(idle);
 		http_server_free(server);
@@ -556,8 +507,8 @@ static void *ask_gate(void *context)
 {
 	struct gate_request *request = context;
 
-	send_text(request->fd, "GET /gate HTTP/1.1\r\nHost: x\r\n\r\n");
-	read_to_end(request->fd, &request->answer);
+	peer_send_text(request->fd, "GET /gate HTTP/1.1\r\nHost: x\r\n\r\n");
+	peer_read_to_end(request->fd, &request->answer);
 	close(request->fd);
 	return NULL;
 }
@@ -567,7 +518,7 @@ static void test_drain_waits_for_requests(void **state)
 	(void)state;
 	struct world world;
 	struct http_server *server = start(&world, true, 60000);
-	struct gate_request request = {dial(server), STRBUF_INIT(65536)};
+	struct gate_request request = {peer_dial(server), STRBUF_INIT(65536)};
 	const struct strbuf *answer = &request.answer;
 	pthread_t thread;
 	int fd, r;
@@ -596,6 +547,17 @@ static void test_drain_waits_for_requests(void **state)
 	strbuf_release(&request.answer);
 }
 
+static struct http_server_config listening_at(const char *listen)
+{
+	return (struct http_server_config){.listen = listen,
+					   .is_plain = true,
+					   .threads = 1,
+					   .connections = 4,
+					   .idle_timeout_ms = 1000,
+					   .request_timeout_ms = 1000,
+					   .routes = routes};
+}
+
 static void test_listen_addresses(void **state)
 {
 	(void)state;
@@ -608,13 +570,7 @@ static void test_listen_addresses(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct http_server_config config = {.listen = rows[i].listen,
-							  .is_plain = true,
-							  .threads = 1,
-							  .connections = 4,
-							  .idle_timeout_ms = 1000,
-							  .request_timeout_ms = 1000,
-							  .routes = routes};
+		const struct http_server_config config = listening_at(rows[i].listen);
 		struct http_server *server = NULL;
 		struct err err = ERR_INIT;
 
@@ -625,6 +581,34 @@ static void test_listen_addresses(void **state)
 			assert_true(http_server_port(server) > 0);
 		http_server_free(server);
 	}
+}
+
+/* Without a host both families reach it, where the machine has them. */
+static void test_all_addresses(void **state)
+{
+	(void)state;
+	const struct http_server_config config = listening_at(":0");
+	struct http_server *server;
+	struct err err = ERR_INIT;
+	struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_in plain = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	int probe = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool has_v6 = probe >= 0 && !bind(probe, (struct sockaddr *)&loopback, sizeof(loopback));
+	int fd;
+
+	assert_int_equal(http_server_start(&config, &server, &err), 0);
+	loopback.sin6_port = plain.sin_port = htons((uint16_t)http_server_port(server));
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&plain, sizeof(plain)), 0);
+	close(fd);
+	if (has_v6) {
+		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(fd, (struct sockaddr *)&loopback, sizeof(loopback)), 0);
+		close(fd);
+	}
+	if (probe >= 0)
+		close(probe);
+	http_server_free(server);
 }
 
 int main(void)
@@ -638,6 +622,7 @@ int main(void)
 		cmocka_unit_test(test_rotation_and_drain_under_load),
 		cmocka_unit_test(test_drain_waits_for_requests),
 		cmocka_unit_test(test_listen_addresses),
+		cmocka_unit_test(test_all_addresses),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

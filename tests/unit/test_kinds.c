@@ -33,6 +33,9 @@ static struct json_object *parse(const char *text)
 #define JOBSET                                                                                                         \
 	"{'replicatedJobs':[{'name':'leader','template':{'spec':{" T                                                   \
 	"}}},{'name':'workers','replicas':2,'template':{'spec':{'parallelism':8,'completions':8," T "}}}]}"
+#define TRAINER                                                                                                        \
+	"{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'trainer':{'resourcesPerNode':{"      \
+	"'limits':{'nvidia.com/gpu':8}}}}}"
 #define ROLES "{'Master':{'replicas':1," T "},'Worker':{'replicas':7," T "}}"
 
 static const struct {
@@ -50,6 +53,13 @@ static const struct {
 	 "/spec/replicatedJobs/0/template/spec/template 'leader' 1;"
 	 "/spec/replicatedJobs/1/template/spec/template 'workers' 16;"},
 	{"TrainJob", "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'trainer':{}}}", ""},
+	{"TrainJob with resources",
+	 "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'trainer':{'numNodes':3,'image':'i',"
+	 "'resourcesPerNode':{'limits':{'nvidia.com/gpu':8}}}}}",
+	 "/spec/trainer 'node' 3;"},
+	{"TrainJob with no resources in resourcesPerNode",
+	 "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'trainer':{'resourcesPerNode':{}}}}",
+	 ""},
 	{"ClusterTrainingRuntime",
 	 "{'apiVersion':'trainer.kubeflow.org/"
 	 "v1alpha1','kind':'ClusterTrainingRuntime','spec':{'template':{'spec':" JOBSET "}}}",
@@ -197,6 +207,50 @@ static void kinds_templates_rows(void **state)
 	}
 }
 
+/* All pods that an object makes until it is done, over all its templates. */
+static void kinds_ranks_rows(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		int64_t ranks;
+	} ranks[] = {
+		{"plain Job", "{'apiVersion':'batch/v1','kind':'Job','spec':{" T "}}", 1},
+		{"parallel Job", "{'apiVersion':'batch/v1','kind':'Job','spec':{'parallelism':3," T "}}", 3},
+		{"more completions",
+		 "{'apiVersion':'batch/v1','kind':'Job','spec':{'parallelism':3,'completions':9," T "}}", 9},
+		{"fewer completions",
+		 "{'apiVersion':'batch/v1','kind':'Job','spec':{'parallelism':8,'completions':2," T "}}", 2},
+		{"CronJob",
+		 "{'apiVersion':'batch/v1','kind':'CronJob','spec':{'jobTemplate':{'spec':{'completions':5," T "}}}}",
+		 5},
+		{"PyTorchJob",
+		 "{'apiVersion':'kubeflow.org/v1','kind':'PyTorchJob','spec':{'pytorchReplicaSpecs':" ROLES "}}", 8},
+		{"JobSet",
+		 "{'apiVersion':'jobset.x-k8s.io/v1alpha2','kind':'JobSet','spec':{'replicatedJobs':[{'name':'a',"
+		 "'replicas':2,'template':{'spec':{'parallelism':4,'completions':4," T
+		 "}}},{'name':'b','template':{'spec':{" T "}}}]}}",
+		 9},
+		{"TrainJob: its runtime may make more",
+		 "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'trainer':{'numNodes':3,"
+		 "'resourcesPerNode':{'limits':{'nvidia.com/gpu':8}}}}}",
+		 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ranks); i++) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
+		CLEANUP(json_putp) struct json_object *tree = parse(ranks[i].text);
+		struct kind_template *items;
+		size_t n;
+
+		test_row(ranks[i].name);
+		assert_int_equal(kind_templates(tree, &arena, &items, &n, NULL), 0);
+		assert_true(n > 0);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(items[k].ranks, ranks[i].ranks);
+	}
+}
+
 static void kinds_tell_the_owner_inside(void **state)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
@@ -270,6 +324,10 @@ static void kinds_pointer_rows(void **state)
 		 "/spec/initContainers/0", "/spec/templates/0/initContainers/0"},
 		{"{'apiVersion':'argoproj.io/v1alpha1','kind':'Workflow','spec':{'templates':[{'container':{}}]}}",
 		 "/metadata/annotations", "/spec/templates/0/metadata/annotations"},
+		{TRAINER, "/spec/containers/0/resources/limits/memory", "/spec/trainer/resourcesPerNode/limits/memory"},
+		{TRAINER, "/spec/containers/0/image", "/spec/trainer/image"},
+		{TRAINER, "/spec/volumes/0", "/spec/trainer"},
+		{TRAINER, "", "/spec/trainer"},
 	};
 
 	(void)state;
@@ -349,7 +407,8 @@ static size_t count_at(const struct kind *kind, const char *path, const char *en
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(k8s_pod_of_doc(items[i].object, &arena, &pod, &err), 0);
 		assert_int_equal(pod.containers[0].resources.limits[K8S_MEMORY].value, 7);
-		assert_string_equal(pod.node_selector.items[0].value, "b");
+		if (!kind->has_trainer)
+			assert_string_equal(pod.node_selector.items[0].value, "b");
 	}
 	return n;
 }
@@ -360,6 +419,7 @@ static void kinds_paths_are_allowed(void **state)
 	static const char
 		pod[] = "{'spec':{'nodeSelector':{'a':'b'},'containers':[{'name':'c','resources':{'limits':{"
 			"'memory':'7'}}}]}}",
+		trainer[] = "{'resourcesPerNode':{'limits':{'memory':'7'}}}",
 		argo[] = "{'nodeSelector':{'a':'b'},'container':{'resources':{'limits':{'memory':'7'}}}}",
 		job[] = "{'apiVersion':'batch/v1','kind':'Job','spec':{'template':{'spec':{'nodeSelector':{'a'"
 			":'b'},'containers':[{'name':'c','resources':{'limits':{'memory':'7'}}}]}}}}";
@@ -372,7 +432,11 @@ static void kinds_paths_are_allowed(void **state)
 
 		test_row(table[i].name);
 		for (; path && *path; path++)
-			assert_int_equal(count_at(&table[i], *path, table[i].has_argo_templates ? argo : pod), 1);
+			assert_int_equal(count_at(&table[i], *path,
+						  table[i].has_argo_templates ? argo
+						  : table[i].has_trainer      ? trainer
+									      : pod),
+					 1);
 		for (path = table[i].object_paths; path && *path; path++)
 			assert_int_equal(count_at(&table[i], *path, job), 1);
 	}
@@ -457,15 +521,11 @@ static void kinds_are_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_templates_rows),
-		cmocka_unit_test(kinds_tell_the_owner_inside),
-		cmocka_unit_test(kinds_argo_template_becomes_a_pod),
-		cmocka_unit_test(kinds_pointer_rows),
-		cmocka_unit_test(kinds_paths_are_allowed),
-		cmocka_unit_test(kinds_owner_is_read),
-		cmocka_unit_test(kinds_have_caps),
-		cmocka_unit_test(kinds_nesting_ends),
-		cmocka_unit_test(kinds_are_found),
+		cmocka_unit_test(kinds_templates_rows),	       cmocka_unit_test(kinds_ranks_rows),
+		cmocka_unit_test(kinds_tell_the_owner_inside), cmocka_unit_test(kinds_argo_template_becomes_a_pod),
+		cmocka_unit_test(kinds_pointer_rows),	       cmocka_unit_test(kinds_paths_are_allowed),
+		cmocka_unit_test(kinds_owner_is_read),	       cmocka_unit_test(kinds_have_caps),
+		cmocka_unit_test(kinds_nesting_ends),	       cmocka_unit_test(kinds_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -219,6 +219,31 @@ static void test_renewal_fails(void **state)
 	stop(&world);
 }
 
+/* Somebody has edited the Lease, or our clock stood still: the first look at it is enough. */
+static void test_displaced(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {{.fits = GET, .body = LEASE("1", "", "1", "01")},
+						 {.fits = PUT, .body = LEASE("2", "me", "3", "02")},
+						 {.fits = PUT, .status = 409, .body = "{}", .times = 100},
+						 {.fits = GET, .body = LEASE("3", "other", "9", "02"), .times = 10000},
+						 {0}};
+	struct world world;
+
+	start(&world, steps);
+	run_until(&world, &world.seen.stopped, 1);
+	assert_int_equal(fake_api_count(world.api, GET), 2);
+	assert_int_equal(world.seen.started, 1);
+	assert_int_equal(world.seen.failed, 1);
+	assert_string_equal(world.seen.leader, "other");
+	/* it stands for election again */
+	while (fake_api_count(world.api, GET) < 4)
+		poll_once(&world);
+	assert_int_equal(world.seen.stopped, 1);
+	assert_int_equal(world.seen.failed, 1);
+	stop(&world);
+}
+
 static void test_hanging_server(void **state)
 {
 	(void)state;
@@ -240,7 +265,8 @@ static void test_hanging_server(void **state)
 	stop(&world);
 }
 
-static void test_annotations_and_giving_up(void **state)
+/* What others wrote beside our part stays. */
+static void test_giving_up(void **state)
 {
 	(void)state;
 	static const struct fake_step steps[] = {{.fits = "\"holderIdentity\":\"\"", .status = 409, .body = "{}"},
@@ -254,14 +280,7 @@ static void test_annotations_and_giving_up(void **state)
 	char text[4096];
 
 	start(&world, steps);
-	assert_int_equal(lease_set_annotation(world.lease, "memtamer.io/watermark", "mine"), -EPERM);
 	run_until(&world, &world.seen.started, 1);
-	assert_string_equal(lease_annotation(world.lease, "memtamer.io/watermark"), "theirs");
-	assert_null(lease_annotation(world.lease, "other"));
-	assert_int_equal(lease_set_annotation(world.lease, "memtamer.io/watermark", "mine"), 0);
-	assert_string_equal(lease_annotation(world.lease, "memtamer.io/watermark"), "mine");
-	while (fake_api_count(world.api, "\"memtamer.io/watermark\":\"mine\"") < 2)
-		poll_once(&world);
 	assert_int_equal(lease_give_up(world.lease, 20000, &err), 0);
 	assert_int_equal(world.seen.stopped, 1);
 	assert_false(lease_is_leader(world.lease));
@@ -272,8 +291,32 @@ static void test_annotations_and_giving_up(void **state)
 		if (strstr(text, "\"holderIdentity\":\"\""))
 			break;
 	}
-	assert_non_null(strstr(text, "\"memtamer.io/watermark\":\"mine\""));
+	assert_non_null(strstr(text, "\"memtamer.io/watermark\":\"theirs\""));
 	assert_non_null(strstr(text, "\"leaseTransitions\":4}"));
+	stop(&world);
+}
+
+/* By the time of our own write: helm's was taken by a clock that was ahead by years. */
+static void test_clock(void **state)
+{
+	(void)state;
+	static const char ours[] = "{\"metadata\":{\"name\":\"shard-0\",\"resourceVersion\":\"2\",\"managedFields\":["
+				   "{\"manager\":\"helm\",\"time\":\"2030-01-01T00:00:00Z\",\"fieldsV1\":{\"f:"
+				   "metadata\":{\"f:labels\":{}}}},"
+				   "{\"manager\":\"memtamer\",\"time\":\"2025-12-31T23:59:57Z\",\"fieldsV1\":{\"f:"
+				   "spec\":{\"f:renewTime\":{}}}},"
+				   "{\"manager\":\"kubectl\",\"time\":\"2029-01-01T00:00:00Z\"}]}," SPEC("me", "3",
+													 "02") "}";
+	static const struct fake_step steps[] = {
+		{.fits = GET, .body = LEASE("1", "", "1", "01")}, {.fits = PUT, .body = ours, .times = 10000}, {0}};
+	struct world world;
+	int64_t ahead_ms = 0;
+
+	start(&world, steps);
+	assert_false(lease_clock_ahead(world.lease, &ahead_ms));
+	run_until(&world, &world.seen.started, 1);
+	assert_true(lease_clock_ahead(world.lease, &ahead_ms));
+	assert_int_equal(ahead_ms, 3123);
 	stop(&world);
 }
 
@@ -323,8 +366,10 @@ int main(void)
 		cmocka_unit_test(test_another_holds_it),
 		cmocka_unit_test(test_given_up_is_free),
 		cmocka_unit_test(test_renewal_fails),
+		cmocka_unit_test(test_displaced),
 		cmocka_unit_test(test_hanging_server),
-		cmocka_unit_test(test_annotations_and_giving_up),
+		cmocka_unit_test(test_giving_up),
+		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_giving_up_what_is_not_ours),
 		cmocka_unit_test(test_times_that_cannot_work),
 	};

@@ -235,6 +235,26 @@ static void test_plugins_that_fail(void **state)
 	}
 }
 
+/* A shell's `trap '' CHLD` is inherited: then nobody is told how a plugin ended, but that it did. */
+static void test_ignored_signal(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {{.fits = "Bearer a\r\n", .body = "{}"}, {0}};
+	static const char *const scripts[] = {ANSWER("{\"token\":\"a\"}"), "echo hello; exit 3"};
+
+	for (size_t i = 0; i < ARRAY_LEN(scripts); i++) {
+		struct world world;
+		struct err err = ERR_INIT;
+
+		write_script(scripts[i]);
+		start(&world, steps, 5000);
+		signal(SIGCHLD, SIG_IGN);
+		assert_int_equal(get(&world, &err), i ? -EINVAL : 0);
+		signal(SIGCHLD, SIG_DFL);
+		stop(&world);
+	}
+}
+
 static void test_plugin_that_is_not_there(void **state)
 {
 	(void)state;
@@ -326,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_unauthorized_runs_it_again),
 		cmocka_unit_test(test_what_it_is_asked),
 		cmocka_unit_test(test_plugins_that_fail),
+		cmocka_unit_test(test_ignored_signal),
 		cmocka_unit_test(test_plugin_that_is_not_there),
 		cmocka_unit_test(test_other_work_goes_on),
 		cmocka_unit_test(test_token_file_is_read_anew),

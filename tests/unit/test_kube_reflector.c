@@ -15,12 +15,16 @@
 	"{\"metadata\":{\"namespace\":\"ml\",\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
 #define LIST(version, items)                                                                                           \
 	"{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" version "\"},\"items\":[" items "]}"
+#define PAGE(more, items)                                                                                              \
+	"{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"40\",\"continue\":\"" more "\"},\"items\":[" items  \
+	"]}"
 #define EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" META(name, version) "}\n"
 #define BOOKMARK(version)                                                                                              \
 	"{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"" version "\"}}}\n"
 #define ERROR(code, reason)                                                                                            \
 	"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"reason\":\"" reason "\",\"code\":" code                 \
 	",\"message\":\"no\"}}\n"
+#define FIRST "?resourceVersion=0 HTTP"
 #define LISTS "?limit=500 HTTP"
 /* The watch that a scenario ends with stays open. */
 #define LAST(version)                                                                                                  \
@@ -41,7 +45,7 @@ static void add(struct seen *seen, char mark, const struct kube_object *object)
 		seen->has_ended = true;
 	else
 		strbuf_addf(&seen->log, "%c%s@%s%s ", mark, object->name, object->resource_version,
-			    object->json ? "" : "!");
+			    object->json || object->text ? "" : "!");
 }
 
 static void on_added(void *context, const struct kube_object *object)
@@ -129,12 +133,12 @@ static void test_scenarios(void **state)
 	(void)state;
 	static const struct {
 		const char *name;
-		struct fake_step steps[8];
+		struct fake_step steps[9];
 		const char *log;
 		size_t failed, passed_over;
 	} rows[] = {
 		{"list, then changes, byte by byte",
-		 {{.fits = LISTS,
+		 {{.fits = FIRST,
 		   .body = LIST("5", META("a", "1") "," META("b", "2")),
 		   .piece_bytes = 1,
 		   .end = FAKE_END},
@@ -147,28 +151,28 @@ static void test_scenarios(void **state)
 		 0,
 		 0},
 		{"a cut watch goes on behind its last event",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .body = EVENT("ADDED", "a", "6") "{\"type\":\"ADD", .end = FAKE_CUT},
 		  LAST("6")},
 		 "= +a@6 ",
 		 1,
 		 0},
 		{"bookmarks move it on",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .body = BOOKMARK("42"), .end = FAKE_CUT},
 		  LAST("42")},
 		 "= ",
 		 1,
 		 0},
 		{"an end that comes too soon is a failure",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .body = "", .end = FAKE_END},
 		  LAST("5")},
 		 "= ",
 		 1,
 		 0},
 		{"410 as an event: a new list, differences only",
-		 {{.fits = LISTS, .body = LIST("5", META("a", "1") "," META("b", "2") "," META("c", "3"))},
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1") "," META("b", "2") "," META("c", "3"))},
 		  {.fits = "resourceVersion=5&", .body = ERROR("410", "Expired"), .end = FAKE_HOLD},
 		  {.fits = LISTS, .body = LIST("50", META("a", "1") "," META("c", "30") "," META("d", "40"))},
 		  LAST("50")},
@@ -176,7 +180,7 @@ static void test_scenarios(void **state)
 		 0,
 		 0},
 		{"410 as an answer",
-		 {{.fits = LISTS, .body = LIST("5", META("a", "1"))},
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
 		  {.fits = "resourceVersion=5&", .status = 410, .body = "{}"},
 		  {.fits = LISTS, .body = LIST("50", "")},
 		  LAST("50")},
@@ -184,7 +188,7 @@ static void test_scenarios(void **state)
 		 0,
 		 0},
 		{"410 after a restart: no further waiting",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .status = 503, .body = "{}"},
 		  {.fits = "resourceVersion=5&", .status = 410, .body = "{}"},
 		  {.fits = LISTS, .body = LIST("50", "")},
@@ -192,30 +196,57 @@ static void test_scenarios(void **state)
 		 "= = ",
 		 1,
 		 0},
+		{"410 between two pages: what was on the first and has gone is gone",
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1") "," META("b", "2") "," META("c", "3"))},
+		  {.fits = "resourceVersion=5&", .status = 410, .body = "{}"},
+		  {.fits = LISTS, .body = PAGE("x", META("a", "1") "," META("b", "2"))},
+		  {.fits = "?limit=500&continue=x HTTP", .status = 410, .body = "{}"},
+		  {.fits = "/pods HTTP", .body = LIST("50", META("a", "1") "," META("c", "30"))},
+		  LAST("50")},
+		 "+a@1 +b@2 +c@3 = ~c@30 -b@! = ",
+		 0,
+		 0},
 		{"410 again and again backs off",
-		 {{.fits = LISTS, .body = LIST("5", ""), .times = 4},
+		 {{.fits = FIRST, .body = LIST("5", "")},
+		  {.fits = LISTS, .body = LIST("5", ""), .times = 3},
 		  {.fits = "resourceVersion=5&", .status = 410, .body = "{}", .times = 4},
 		  {.fits = LISTS, .body = LIST("50", "")},
 		  LAST("50")},
 		 "= = = = = ",
 		 3,
 		 0},
+		{"503 again and again: listed when it does not stop",
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
+		  {.fits = "resourceVersion=5&", .status = 503, .body = "{}", .times = 4},
+		  {.fits = LISTS, .body = LIST("6", META("a", "1"))},
+		  LAST("6")},
+		 "+a@1 = = ",
+		 4,
+		 0},
+		{"an error of the server as an event, again and again",
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
+		  {.fits = "resourceVersion=5&", .body = ERROR("500", "InternalError"), .end = FAKE_HOLD, .times = 4},
+		  {.fits = LISTS, .body = LIST("6", META("a", "1"))},
+		  LAST("6")},
+		 "+a@1 = = ",
+		 4,
+		 0},
 		{"429 does not lose the place",
-		 {{.fits = LISTS, .body = LIST("5", META("a", "1"))},
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
 		  {.fits = "resourceVersion=5&", .status = 429, .times = 5},
 		  LAST("5")},
 		 "+a@1 = ",
 		 5,
 		 0},
 		{"429 as an event",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .body = ERROR("429", "TooManyRequests"), .end = FAKE_HOLD},
 		  LAST("5")},
 		 "= ",
 		 1,
 		 0},
 		{"garbage: resumed, and listed when it does not stop",
-		 {{.fits = LISTS, .body = LIST("5", META("a", "1"))},
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
 		  {.fits = "resourceVersion=5&", .body = "hello\n", .end = FAKE_HOLD, .times = 4},
 		  {.fits = LISTS, .body = LIST("6", META("a", "1"))},
 		  LAST("6")},
@@ -223,16 +254,16 @@ static void test_scenarios(void **state)
 		 4,
 		 0},
 		{"an object without a name in a watch",
-		 {{.fits = LISTS, .body = LIST("5", "")},
+		 {{.fits = FIRST, .body = LIST("5", "")},
 		  {.fits = "resourceVersion=5&", .body = "{\"type\":\"ADDED\",\"object\":{}}\n", .end = FAKE_HOLD},
 		  LAST("5")},
 		 "= ",
 		 1,
 		 0},
 		{"lists that fail",
-		 {{.fits = LISTS, .status = 403, .body = "{}"},
+		 {{.fits = FIRST, .status = 403, .body = "{}"},
 		  {.fits = LISTS, .body = LIST("5", META("a", "1")), .end = FAKE_CUT},
-		  {.fits = LISTS,
+		  {.fits = FIRST,
 		   .body = "{\"metadata\":{\"resourceVersion\":\"5\"},\"items\":[" META("a", "1"),
 		   .end = FAKE_END},
 		  {.fits = LISTS, .body = LIST("5", META("a", "1"))},
@@ -241,19 +272,22 @@ static void test_scenarios(void **state)
 		 3,
 		 0},
 		{"what cannot be read in a list is passed over",
-		 {{.fits = LISTS, .body = LIST("5", "{\"metadata\":{}}," META("a", "1") ",{\"a\":tru}")}, LAST("5")},
+		 {{.fits = FIRST, .body = LIST("5", "{\"metadata\":{}}," META("a", "1") ",{\"a\":tru}")}, LAST("5")},
 		 "+a@1 = ",
 		 0,
 		 2},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+	for (size_t n = 0; n < 2 * ARRAY_LEN(rows); n++) {
+		size_t i = n / 2;
 		struct fake_step steps[ARRAY_LEN(rows[i].steps) + 1] = {0};
+		struct reflector_config own = config;
 		struct world world;
 
 		test_row(rows[i].name);
 		memcpy(steps, rows[i].steps, sizeof(rows[i].steps));
-		start(&world, steps, config);
+		own.wants_text = n % 2;
+		start(&world, steps, own);
 		run_to_end(&world);
 		assert_string_equal(strbuf_text(&world.seen.log), rows[i].log);
 		assert_int_equal(world.seen.failed, rows[i].failed);
@@ -266,7 +300,7 @@ static void test_scenarios(void **state)
 static void test_silence_is_cut(void **state)
 {
 	(void)state;
-	static const struct fake_step steps[] = {{.fits = LISTS, .body = LIST("5", "")},
+	static const struct fake_step steps[] = {{.fits = FIRST, .body = LIST("5", "")},
 						 {.fits = "resourceVersion=5&", .body = "", .end = FAKE_HOLD},
 						 LAST("5"),
 						 {0}};
@@ -288,9 +322,9 @@ static void test_together(void **state)
 	size_t n = LIMIT_KUBE_OBJECT_BYTES + 100;
 	char *text = malloc(n + 4096);
 	struct fake_step steps[] = {
-		{.fits = "GET /apis/memtamer.io/v1alpha1/nodeshapes?limit=500 ", .body = LIST("1", "")},
+		{.fits = "GET /apis/memtamer.io/v1alpha1/nodeshapes?resourceVersion=0 ", .body = LIST("1", "")},
 		{.fits = "nodeshapes?watch", .body = "", .end = FAKE_HOLD},
-		{.fits = "pods?limit", .body = LIST("5", META("a", "1"))},
+		{.fits = "pods?resourceVersion=0 ", .body = LIST("5", META("a", "1"))},
 		{.fits = "pods?watch", .body = text, .end = FAKE_HOLD},
 		{.fits = "GET /version", .body = "{}"},
 		{0}};
@@ -351,8 +385,11 @@ static void test_known(void **state)
 	assert_true(kube_known_remove(&known, "", "b1"));
 	assert_false(kube_known_remove(&known, "", "b1"));
 	assert_false(kube_known_remove(&known, "b", "3"));
-	kube_known_sweep(&known, 1, count_gone, &gone);
+	assert_true(kube_known_has(&known, "", "b3"));
+	assert_int_equal(kube_known_sweep(&known, 1, count_gone, &gone), 999);
 	assert_int_equal(gone, 999);
+	assert_false(kube_known_has(&known, "", "b3"));
+	assert_true(kube_known_has(&known, "", "a3"));
 	assert_int_equal(known.n, 2000);
 	kube_known_release(&known);
 }

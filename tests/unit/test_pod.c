@@ -345,10 +345,14 @@ static void accelerator_rows(void **state)
 	} rows[] = {
 		{"nvidia.com/gpu", 1000, "nvidia_com_gpu"},
 		{"nvidia.com/gpu.shared", 0, "nvidia_com_gpu_shared"},
-		{"nvidia.com/mig-1g.5gb", 142, "nvidia_com_mig_1g_5gb"},
-		{"nvidia.com/mig-3g.20gb", 428, "nvidia_com_mig_3g_20gb"},
-		{"nvidia.com/mig-1g.10gb.me", 142, "nvidia_com_mig_1g_10gb_me"},
+		{"nvidia.com/mig-1g.5gb", 125, "nvidia_com_mig_1g_5gb"},
+		{"nvidia.com/mig-3g.20gb", 500, "nvidia_com_mig_3g_20gb"},
+		{"nvidia.com/mig-1g.10gb.me", 125, "nvidia_com_mig_1g_10gb_me"},
 		{"nvidia.com/mig-7g.80gb", 1000, "nvidia_com_mig_7g_80gb"},
+		{"nvidia.com/mig-1g.20gb", 250, NULL},
+		{"nvidia.com/mig-4g.24gb", 1000, NULL},
+		{"nvidia.com/mig-1g.6gb", 250, NULL},
+		{"nvidia.com/mig-big", 0, NULL},
 		{"nvidia.com/mig-9g.80gb", 0, "nvidia_com_mig_9g_80gb"},
 		{"nvidia.com/a100", 1000, "nvidia_com_a100"},
 		{"nvidia.com/gpumem", -1, "nvidia_com_gpumem"},
@@ -392,6 +396,50 @@ static void accelerator_rows(void **state)
 			assert_int_equal(accelerator_is_metric_resource(rows[i].metric), rows[i].milli >= 0);
 		assert_int_equal(accelerator_of_container(&container, &ask), rows[i].milli >= 0);
 		assert_int_equal(ask.milli, rows[i].milli > 0 ? rows[i].milli : 0);
+		assert_int_equal(accelerator_milli(rows[i].name), rows[i].milli);
+	}
+}
+
+static void mig_rows(void **state)
+{
+	static const struct {
+		const char *profile;
+		int64_t device_mib, milli; /* -1: none */
+		int compute;
+	} rows[] = {
+		{"1g.5gb", 0, 125, 1},
+		{"1g.5gb", 40536, 125, 1},
+		{"1g.10gb", 0, 125, 1},
+		{"1g.10gb", 40536, 250, 1},
+		{"1g.10gb", 81559, 125, 1},
+		{"2g.20gb", 81559, 250, 2},
+		{"3g.71gb", 143771, 500, 3},
+		{"4g.40gb", 81559, 500, 4},
+		{"7g.141gb", 143771, 1000, 7},
+		{"1g.6gb", 24576, 250, 1},
+		{"1g.10gb.me", 0, 125, 1},
+		{"1g.10gb+me", 0, 125, 1},
+		{"3g.47gb", 95830, 500, 3},
+		{"1g.12gb", 95830, 125, 1},
+		{"1g.10gb", INT64_MAX, 125, 1},
+		{"5g.40gb", 0, -1, 0},
+		{"", 0, -1, 0},
+		{"1g", 0, -1, 0},
+		{"1g.gb", 0, -1, 0},
+		{"1g.0gb", 0, -1, 0},
+		{"1g.10", 0, -1, 0},
+		{"x1g.10gb", 0, -1, 0},
+		{"1g.9999999999gb", 0, -1, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct accelerator_mig mig = {.milli = -1};
+
+		test_row(rows[i].profile);
+		assert_int_equal(accelerator_mig_read(rows[i].profile, rows[i].device_mib, &mig), rows[i].milli >= 0);
+		assert_int_equal(mig.milli, rows[i].milli);
+		assert_int_equal(mig.compute, rows[i].compute);
 	}
 }
 
@@ -464,6 +512,7 @@ int main(void)
 		cmocka_unit_test(pod_qos_rows),
 		cmocka_unit_test(pod_effective_request_rows),
 		cmocka_unit_test(accelerator_rows),
+		cmocka_unit_test(mig_rows),
 		cmocka_unit_test(accelerator_of_pod_rows),
 		cmocka_unit_test(pointer_escapes),
 	};

@@ -67,28 +67,53 @@ static void every_field_survives(void **state)
 		"\"buffer\":0,\"floor\":\"1Gi\",\"ceiling\":\"64Gi\",\"class\":\"standing\",\"modeCap\":\"observe\"},"
 		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
 		"\"aliases\":[\"Job/bert\",\"pod-stem:bert\"],\"revision\":7,\"updated\":\"2026-11-02T08:15:00Z\","
-		"\"reasons\":[\"peak 85.6Gi of 14 runs + 12%\"],\"recommendation\":{\"request\":\"8Gi\","
+		"\"reasons\":[\"peak 85.6Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
+		"\"recommendation\":{\"request\":\"8Gi\","
 		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
 		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"proven\":\"10Gi\","
 		"\"lastOOM\":\"2026-11-01T08:15:00Z\",\"runs\":14,\"wholeRuns\":12,\"oomKills\":1,\"buffer\":120,"
-		"\"overRequest\":31,\"confidence\":\"high\",\"flags\":[\"cache-bound\",\"harm\"]},"
+		"\"overRequest\":31,\"minRanks\":4,\"confidence\":\"high\",\"flags\":[\"cache-bound\",\"harm\"]},"
 		"\"variants\":[{\"variant\":\"0123456789\"},"
-		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"proven\":\"0\",\"flags\":[]}]}}";
+		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"proven\":\"0\",\"flags\":[]}],"
+		"\"previous\":[{\"limit\":\"10Gi\",\"runs\":13},{\"variant\":\"abcdef0123\",\"limit\":\"11Gi\"}]}}";
 	CLEANUP(profile_freep) struct profile *profile = decode(text);
 	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
 
 	(void)state;
 	assert_int_equal(profile_encode(profile, &again), 0);
 	assert_string_equal(strbuf_text(&again), text);
-	assert_int_equal(profile->spec.buffer_permille, 0);
+	assert_int_equal(profile->spec->buffer_permille, 0);
 	assert_int_equal(profile->parent.flags, REC_CACHE_BOUND | REC_HARM);
 	assert_int_equal(profile->parent.last_oom_ms, 1793520900000);
-	assert_int_equal(profile_for_variant(profile, "0123456789")->limit_bytes, 12 * GI);
-	assert_int_equal(profile_for_variant(profile, "abcdef0123")->request_bytes, 9 * GI);
-	assert_int_equal(profile_for_variant(profile, "abcdef0123")->limit_bytes, 12 * GI);
-	assert_int_equal(profile_for_variant(profile, "abcdef0123")->proven_bytes, 0);
-	assert_ptr_equal(profile_for_variant(profile, "ffffffffff"), &profile->parent);
-	assert_ptr_equal(profile_for_variant(profile, ""), &profile->parent);
+	assert_int_equal(profile->parent.min_ranks, 4);
+	assert_int_equal(profile->n_variants, 2);
+	assert_int_equal(profile->n_previous, 2);
+	assert_int_equal(profile->variants[2].limit_bytes, 10 * GI);
+	assert_int_equal(profile->variants[2].request_bytes, 8 * GI);
+	assert_int_equal(profile->variants[0].limit_bytes, 12 * GI);
+	assert_int_equal(profile->variants[1].request_bytes, 9 * GI);
+	assert_int_equal(profile->variants[1].limit_bytes, 12 * GI);
+	assert_int_equal(profile->variants[1].proven_bytes, 0);
+	assert_string_equal(profile->variants[3].variant, "abcdef0123");
+	assert_int_equal(profile->variants[3].limit_bytes, 11 * GI);
+}
+
+/* Of one variant then and now: nothing but its name says so. */
+static void an_only_variant_survives(void **state)
+{
+	static const char text[] = "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{"
+				   "\"name\":\"bert\"},\"spec\":{},\"status\":{\"recommendation\":{"
+				   "\"variant\":\"0123456789\",\"limit\":\"12Gi\"},\"previous\":[{"
+				   "\"variant\":\"0123456789\",\"limit\":\"10Gi\"}]}}";
+	CLEANUP(profile_freep) struct profile *profile = decode(text);
+	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
+
+	(void)state;
+	assert_int_equal(profile->n_variants, 0);
+	assert_string_equal(profile->parent.variant, "0123456789");
+	assert_string_equal(profile->variants[0].variant, "0123456789");
+	assert_int_equal(profile_encode(profile, &again), 0);
+	assert_string_equal(strbuf_text(&again), text);
 }
 
 static void bare_object_has_documented_absences(void **state)
@@ -99,11 +124,11 @@ static void bare_object_has_documented_absences(void **state)
 					 "\"spec\":{\"modeCap\":\"observe\"},\"newer\":{\"x\":1}}");
 
 	(void)state;
-	assert_string_equal(profile->spec.mode_cap, "observe");
+	assert_string_equal(profile->spec->mode_cap, "observe");
 	assert_string_equal(profile->workload, "");
-	assert_int_equal(profile->spec.quantile_permille, -1);
-	assert_int_equal(profile->spec.buffer_permille, -1);
-	assert_int_equal(profile->spec.pin_limit_bytes, 0);
+	assert_int_equal(profile->spec->quantile_permille, -1);
+	assert_int_equal(profile->spec->buffer_permille, -1);
+	assert_int_equal(profile->spec->pin_limit_bytes, 0);
 	assert_int_equal(profile->n_variants, 0);
 }
 
@@ -121,6 +146,8 @@ static void refused_rows(void **state)
 		{"no metadata", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\"}", "metadata"},
 		{"no name", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{}}",
 		 "metadata.name"},
+		{"previous without variant", HEAD(",\"status\":{\"previous\":[{},{}]}"), "status.previous[1]"},
+		{"too many previous", HEAD(",\"status\":{\"previous\":[{},{},{},{},{},{}]}"), "status.previous"},
 		{"quantity", HEAD(",\"spec\":{\"floor\":\"1Gb\"}"), "spec.floor"},
 		{"negative", HEAD(",\"spec\":{\"floor\":\"-1Gi\"}"), "spec.floor"},
 		{"number for a quantity", HEAD(",\"spec\":{\"floor\":5}"), "spec.floor"},
@@ -199,7 +226,7 @@ static void size_stays_bounded(void **state)
 {
 	static char texts[16][300];
 	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
-	struct recommendation variants[LIMIT_PROFILE_VARIANTS];
+	struct recommendation variants[PROFILE_RECOMMENDATIONS];
 	struct profile draft = {
 		.namespace_name = repeat(texts[0], 'n', 63),
 		.name = repeat(texts[1], 'o', 62),
@@ -212,7 +239,7 @@ static void size_stays_bounded(void **state)
 		.n_reasons = PROFILE_REASONS,
 		.revision = 123456,
 		.updated_ms = 1793607300250,
-		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.spec = &profile_spec_none,
 		.parent = full_recommendation,
 		.variants = variants,
 	};
@@ -222,19 +249,24 @@ static void size_stays_bounded(void **state)
 		aliases[i] = repeat(texts[5 + i], (char)('0' + i), i ? 20 : 127);
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		reasons[i] = "peak 85.6Gi of 14 runs + 12%; limit raised after an OOM kill at 80Gi on 2026-11-01";
-	for (size_t i = 0; i < ARRAY_LEN(variants); i++) {
-		variants[i] = full_recommendation;
-		snprintf(variants[i].variant, sizeof(variants[i].variant), "%010zu", i);
-		/* A figure that differs from the parent's is written: all of them here. */
-		for (size_t k = 0; i > 0 && k < 9; k++)
-			(&variants[i].request_bytes)[k] += 1001;
-		variants[i].runs += i ? 1 : 0;
-	}
 	for (size_t n = 0; n <= LIMIT_PROFILE_VARIANTS; n++) {
 		CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
 
-		draft.n_variants = n;
+		for (size_t i = 0; i < n; i++) {
+			variants[i] = full_recommendation;
+			snprintf(variants[i].variant, sizeof(variants[i].variant), "%010zu", i);
+			/* A figure that differs from the parent's is written: all of them here. */
+			for (size_t k = 0; i > 0 && k < 9; k++)
+				(&variants[i].request_bytes)[k] += 1001;
+			variants[i].runs += i ? 1 : 0;
+		}
+		/* what counted before is left out where there is no room */
+		draft.n_variants = (uint8_t)n;
+		draft.n_previous = (uint8_t)(n + 1);
+		variants[n] = full_recommendation;
+		memcpy(variants + n + 1, variants, n * sizeof(*variants));
+		variants[n].variant[0] = '\0';
 		profile = profile_dup(&draft);
 		assert_non_null(profile);
 		assert_int_equal(profile_encode(profile, &text), 0);
@@ -245,8 +277,9 @@ static void size_stays_bounded(void **state)
 		assert_string_equal(back->aliases[0], aliases[0]);
 		assert_memory_equal(&back->parent, &profile->parent, offsetof(struct recommendation, variant));
 		for (size_t i = 0; i < n; i++) {
-			assert_memory_equal(&back->variants[i], &variants[i], offsetof(struct recommendation, variant));
-			assert_string_equal(back->variants[i].variant, variants[i].variant);
+			assert_memory_equal(&back->variants[i], &profile->variants[i],
+					    offsetof(struct recommendation, variant));
+			assert_string_equal(back->variants[i].variant, profile->variants[i].variant);
 		}
 	}
 }
@@ -294,9 +327,13 @@ static void buffer_cap_is_sticky(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_survives), cmocka_unit_test(bare_object_has_documented_absences),
-		cmocka_unit_test(refused_rows),		cmocka_unit_test(refused_texts),
-		cmocka_unit_test(size_stays_bounded),	cmocka_unit_test(copy_is_deep_and_counted),
+		cmocka_unit_test(every_field_survives),
+		cmocka_unit_test(bare_object_has_documented_absences),
+		cmocka_unit_test(an_only_variant_survives),
+		cmocka_unit_test(refused_rows),
+		cmocka_unit_test(refused_texts),
+		cmocka_unit_test(size_stays_bounded),
+		cmocka_unit_test(copy_is_deep_and_counted),
 		cmocka_unit_test(buffer_cap_is_sticky),
 	};
 

@@ -85,7 +85,7 @@ static void text_names_place_check_and_container(void **state)
 		strstr(strbuf_text(&o.out),
 		       "cronjob.yaml:15:34: warn [memory-unit-suspicious] CronJob/nightly container \"train\": "));
 	assert_non_null(strstr(strbuf_text(&o.out), "\n1 file, 0 pods, 1 pod template: 1 patch, 1 warn\n"));
-	assert_non_null(strstr(strbuf_text(&o.out), "No history: profiles.json does not exist."));
+	assert_non_null(strstr(strbuf_text(&o.out), "No history: there is no kubeconfig"));
 	assert_null(strchr(strbuf_text(&o.out), '\033'));
 }
 
@@ -296,7 +296,7 @@ static void store_a_profile(const char *path)
 		.container = "main",
 		.revision = 7,
 		.updated_ms = 1000,
-		.spec = {.quantile_permille = -1, .buffer_permille = -1},
+		.spec = &profile_spec_none,
 		.parent =
 			{
 				.request_bytes = (int64_t)(20 * GIB),

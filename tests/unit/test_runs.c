@@ -14,6 +14,8 @@ struct expected {
 	int attempts, ranks, world_size;
 	int64_t peak_mib, killed_mib; /* killed: greatest; -1: none */
 	bool is_whole, is_cache_bound, is_final;
+	bool has_activity;
+	int activity_permille;
 };
 
 #define MAX_PODS      6
@@ -30,6 +32,7 @@ struct row {
 #define FAILED	     .ends = END_FAILED, .container_ends = END_ERROR
 #define KILLED	     .ends = END_FAILED, .container_ends = END_OOM_KILLED
 #define MEMORY(u, p) .usual_mib = (u), .peak_mib = (p), .rss_mib = (p), .peak_after_min = 5
+#define ACTIVE(p)    .has_activity = true, .active_permille = (p)
 #define WHOLE                                                                                                          \
 	.outcome = OUTCOME_COMPLETED, .is_whole = true, .is_final = true, .attempts = 1, .ranks = 1, .world_size = 1
 
@@ -127,6 +130,24 @@ static const struct row rows[] = {
 	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 70, DONE, .limit_mib = 100, .usual_mib = 95,
 	   .peak_mib = 98, .rss_mib = 80, .active_file_mib = 10, .peak_after_min = 5}},
 	 {{"Job/a", "", WHOLE, .peak_mib = 98}}},
+	{"accelerators: by samples, over ranks, roles apart",
+	 {{"t-master-0", "u1", TORCH("t"), .start_min = 10, .end_min = 70, DONE, MEMORY(50, 80)},
+	  {"t-worker-0", "u2", TORCH("t"), .start_min = 10, .end_min = 70, DONE, MEMORY(40, 60), ACTIVE(900)},
+	  {"t-worker-1", "u3", TORCH("t"), .start_min = 10, .end_min = 40, DONE, MEMORY(40, 70), ACTIVE(300)}},
+	 {{"PyTorchJob/t", "master", .outcome = OUTCOME_COMPLETED, .attempts = 1, .ranks = 1, .world_size = 3,
+	   .peak_mib = 80, .is_whole = true, .is_final = true},
+	  {"PyTorchJob/t", "worker", .outcome = OUTCOME_COMPLETED, .attempts = 1, .ranks = 2, .world_size = 3,
+	   .peak_mib = 70, .is_whole = true, .is_final = true, .has_activity = true, .activity_permille = 700}}},
+	{"accelerators: over attempts and midnight",
+	 {{"a-x1", "u1", JOB("a"), .start_min = 1380, .end_min = 1400, KILLED, .limit_mib = 100, MEMORY(50, 99),
+	   ACTIVE(0)},
+	  {"a-x2", "u2", JOB("a"), .start_min = 1410, .end_min = 1490, DONE, .limit_mib = 400, MEMORY(50, 230),
+	   ACTIVE(1000)}},
+	 {{"Job/a", "", .outcome = OUTCOME_COMPLETED, .attempts = 2, .ranks = 1, .world_size = 1, .peak_mib = 230,
+	   .killed_mib = 100, .is_whole = true, .is_final = true, .has_activity = true, .activity_permille = 800}}},
+	{"accelerators that never had work",
+	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 70, DONE, MEMORY(50, 80), ACTIVE(0)}},
+	 {{"Job/a", "", WHOLE, .peak_mib = 80, .has_activity = true, .activity_permille = 0}}},
 	{"over before it was seen",
 	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 11, KILLED, .limit_mib = 100, .has_no_samples = true}},
 	 {{"Job/a", "", .outcome = OUTCOME_OOM_KILLED, .attempts = 1, .ranks = 1, .world_size = 1, .peak_mib = 0,
@@ -172,6 +193,7 @@ static void check(const struct expected *expected, const struct run_summary *fou
 		assert_int_equal(run->killed_limits[0], -1);
 	assert_int_equal(run->is_whole, expected->is_whole);
 	assert_int_equal(run->is_cache_bound, expected->is_cache_bound);
+	assert_int_equal(run->activity_permille, expected->has_activity ? expected->activity_permille : -1);
 	assert_int_equal(found->is_final, expected->is_final);
 }
 
@@ -262,6 +284,35 @@ static void what_began_before_the_first_window_is_not_whole(void **state)
 	pod_table_release(&table);
 }
 
+/* What was told first came from somebody who tells only some labels; the API server tells all that there are. */
+static void labels_of_a_watched_pod_replace_others(void **state)
+{
+	static const struct k8s_label told[] = {{"job-name", "a"}, {"memtamer.io/workload", "bert"}};
+	const struct evidence_window window = {.start_ms = FAKE_EPOCH_MS, .end_ms = FAKE_EPOCH_MS + TIME_HOUR_MS};
+	struct pod_table table = POD_TABLE_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct evidence_batch batch;
+		struct evidence_pod *pod;
+
+		evidence_batch_init(&batch, &window);
+		pod = evidence_pod_put(&batch, "ml", "a", "u1");
+		assert_non_null(pod);
+		pod->start_ms = FAKE_EPOCH_MS;
+		pod->is_training = true;
+		pod->is_watched = i % 2 == 1;
+		for (size_t k = 0; k < (pod->is_watched ? 2 : 1); k++)
+			assert_int_equal(vec_push(&pod->labels, told[k]), 0);
+		assert_int_equal(pod_table_merge(&table, &batch, NULL), 0);
+		evidence_batch_release(&batch);
+		assert_int_equal(table.pods.n, 1);
+		assert_int_equal(table.pods.items[0]->labels.n, i == 0 ? 1 : 2);
+	}
+	assert_string_equal(table.pods.items[0]->labels.items[1].value, "bert");
+	pod_table_release(&table);
+}
+
 static void damaged_state_is_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -273,6 +324,9 @@ static void damaged_state_is_refused(void **state)
 		"{\"pods\":[{\"namespace\":\"a\",\"name\":\"b\",\"ends\":-1,\"containers\":[]}]}",
 		"{\"pods\":[{\"namespace\":\"a\",\"name\":\"b\",\"containers\":[{\"name\":\"c\",\"usage\":\"x\"}]}]}",
 		"{\"pods\":[{\"namespace\":\"a\",\"name\":\"b\",\"labels\":{\"k\":1},\"containers\":[]}]}",
+		"{\"stepMs\":1,\"pods\":[{\"namespace\":\"a\",\"name\":\"b\",\"uid\":\"c\",\"labels\":{},"
+		"\"containers\":[{"
+		"\"name\":\"m\",\"n_killed_limits\":5,\"usage\":\"\"}]}]}",
 	};
 
 	(void)state;
@@ -294,6 +348,7 @@ int main(void)
 		cmocka_unit_test(the_state_survives_a_restart),
 		cmocka_unit_test(uids_are_the_same_every_time),
 		cmocka_unit_test(what_began_before_the_first_window_is_not_whole),
+		cmocka_unit_test(labels_of_a_watched_pod_replace_others),
 		cmocka_unit_test(damaged_state_is_refused),
 	};
 

@@ -167,7 +167,7 @@ static void nothing_moves_while_a_run_is_active(void **state)
 		add_whole(f, 10 * GI, 8 * GI);
 	size(f, NULL);
 	previous = f->rec;
-	add_whole(f, 20 * GI, 8 * GI);
+	add_whole(f, 11 * GI, 8 * GI);
 	active = run_of(f, 5 * GI, 5 * GI);
 	active.is_whole = false;
 	active.outcome = OUTCOME_RUNNING;
@@ -177,12 +177,18 @@ static void nothing_moves_while_a_run_is_active(void **state)
 	assert_int_equal(f->rec.request_bytes, previous.request_bytes);
 	assert_int_equal(f->rec.runs, 5);
 	assert_true(has_reason(f, "unchanged while a run is active"));
+	assert_int_equal(f->rec.peak_bytes, 11 * GI); /* nobody is to be cut below that meanwhile */
 	test_row("a kill moves the limit");
 	active.killed_limits[active.n_killed_limits++] = previous.limit_bytes;
 	add(f, active);
 	size(f, &previous);
 	assert_int_equal(f->rec.limit_bytes, 2 * previous.limit_bytes);
 	assert_int_equal(f->rec.request_bytes, previous.request_bytes);
+	test_row("a run that used more than the limit moves it");
+	add_whole(f, 30 * GI, 8 * GI);
+	size(f, &previous);
+	assert_true(f->rec.limit_bytes > 30 * GI);
+	assert_int_equal(f->rec.peak_bytes, 30 * GI);
 	test_row("a pin counts at once");
 	f->spec.pin_limit_bytes = 9 * GI;
 	size(f, &previous);

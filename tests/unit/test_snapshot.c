@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
+#include "snapshot_fixture.h"
 
 #include "base/str.h"
 #include "model/snapshot.h"
@@ -30,22 +30,6 @@ static struct profile *make_profile(const char *name, const char *key, const cha
 static void put(struct snapshot_builder *builder, struct profile *profile)
 {
 	assert_int_equal(snapshot_builder_put(builder, profile), 0);
-}
-
-static struct snapshot_builder *start(const struct snapshot *base)
-{
-	struct snapshot_builder *builder = snapshot_builder_new(base);
-
-	assert_non_null(builder);
-	return builder;
-}
-
-static struct snapshot *finish(struct snapshot_builder *builder)
-{
-	struct snapshot *snapshot = snapshot_builder_finish(builder, 42);
-
-	assert_non_null(snapshot);
-	return snapshot;
 }
 
 static const char *name_of(const struct snapshot *snapshot, const char *key)
@@ -114,144 +98,6 @@ static void later_profile_wins_a_shared_key(void **state)
 	assert_int_equal(snapshot_profile_count(snapshot), 3);
 	snapshot_unref(next);
 	snapshot_unref(snapshot);
-}
-
-static void namespaces_and_shapes(void **state)
-{
-	struct snapshot_builder *builder = start(NULL);
-	struct node_shape shape = {.name = "h100", .resource = "nvidia.com/gpu", .accelerators = 8};
-	struct snapshot *snapshot, *next;
-	size_t n;
-
-	(void)state;
-	assert_int_equal(snapshot_builder_put_shape(builder, &shape), 0);
-	assert_int_equal(snapshot_builder_put_namespace(builder, &(struct namespace_facts){.name = "a", .mode = "off"}),
-			 0);
-	snapshot = finish(builder);
-	assert_false(snapshot_shapes_complete(snapshot, "nvidia.com/gpu"));
-	builder = start(snapshot);
-	shape.is_declared = true;
-	assert_int_equal(snapshot_builder_put_shape(builder, &shape), 0);
-	assert_int_equal(snapshot_builder_put_namespace(builder, &(struct namespace_facts){.name = "a"}), 0);
-	assert_int_equal(
-		snapshot_builder_put_namespace(builder, &(struct namespace_facts){.name = "b", .is_ignored = true}), 0);
-	next = finish(builder);
-	assert_int_equal(snapshot_node_shapes(next, &n)->accelerators, 8);
-	assert_int_equal(n, 1);
-	assert_true(snapshot_shapes_complete(next, "nvidia.com/gpu"));
-	assert_false(snapshot_shapes_complete(next, "amd.com/gpu"));
-	assert_null(snapshot_namespace(next, "a")->mode);
-	assert_true(snapshot_namespace(next, "b")->is_ignored);
-	assert_null(snapshot_namespace(next, "c"));
-	assert_string_equal(snapshot_namespace(snapshot, "a")->mode, "off");
-	assert_null(snapshot_namespace(snapshot, "b"));
-	snapshot_unref(snapshot);
-	snapshot_unref(next);
-}
-
-static void limits_and_quotas_come_and_go_by_name(void **state)
-{
-	const struct k8s_limit_item item = {.is_pod = true};
-	struct k8s_limit_range b = {.namespace_name = "ml", .name = "b", .items = &item, .n_items = 1};
-	struct k8s_limit_range a = {.namespace_name = "ml", .name = "a"};
-	struct k8s_quota quota = {.namespace_name = "ml", .name = "q", .pods = {.hard = 3}};
-	struct snapshot_builder *builder = start(NULL);
-	struct snapshot *first, *second, *third;
-	const struct namespace_facts *facts;
-
-	(void)state;
-	assert_int_equal(snapshot_builder_put_limit_range(builder, &b), 0);
-	assert_int_equal(
-		snapshot_builder_put_namespace(builder, &(struct namespace_facts){.name = "ml", .mode = "fill"}), 0);
-	assert_int_equal(snapshot_builder_put_limit_range(builder, &a), 0);
-	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
-	first = finish(builder);
-	facts = snapshot_namespace(first, "ml");
-	assert_string_equal(facts->mode, "fill");
-	assert_int_equal(facts->n_limit_ranges, 2);
-	assert_string_equal(facts->limit_ranges[0]->name, "a");
-	assert_true(facts->limit_ranges[1]->items[0].is_pod);
-	assert_int_equal(facts->quotas[0]->pods.hard, 3);
-
-	builder = start(first);
-	quota.pods.hard = 4;
-	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
-	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "a"), 0);
-	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "never-was"), 0);
-	assert_int_equal(snapshot_builder_remove_quota(builder, "other", "q"), 0);
-	second = finish(builder);
-	facts = snapshot_namespace(second, "ml");
-	assert_string_equal(facts->mode, "fill");
-	assert_int_equal(facts->n_limit_ranges, 1);
-	assert_int_equal(facts->n_quotas, 1);
-	assert_int_equal(facts->quotas[0]->pods.hard, 4);
-	assert_null(snapshot_namespace(second, "other"));
-	assert_int_equal(snapshot_namespace(first, "ml")->quotas[0]->pods.hard, 3);
-
-	builder = start(second);
-	assert_int_equal(snapshot_builder_remove_quota(builder, "ml", "q"), 0);
-	assert_int_equal(snapshot_namespace(second, "ml")->n_quotas, 1);
-	assert_int_equal(snapshot_builder_remove_namespace(builder, "ml"), 0);
-	third = finish(builder);
-	assert_null(snapshot_namespace(third, "ml"));
-	snapshot_unref(second);
-	snapshot_unref(first);
-	snapshot_unref(third);
-}
-
-static void root_owners_are_found_over_their_children(void **state)
-{
-	struct snapshot_builder *builder = start(NULL);
-	struct snapshot *snapshot, *next;
-
-	(void)state;
-	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "root", .pods = 8}), 0);
-	assert_int_equal(snapshot_builder_put_owner(
-				 builder, &(struct owner_facts){.uid = "job", .parent_uid = "root", .pods = 2}),
-			 0);
-	assert_int_equal(
-		snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "lost", .parent_uid = "gone"}), 0);
-	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "x", .parent_uid = "y"}), 0);
-	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "y", .parent_uid = "x"}), 0);
-	snapshot = finish(builder);
-	assert_int_equal(snapshot_root_owner(snapshot, "job")->pods, 8);
-	assert_int_equal(snapshot_root_owner(snapshot, "root")->pods, 8);
-	assert_null(snapshot_root_owner(snapshot, "lost"));
-	assert_null(snapshot_root_owner(snapshot, "x")); /* a ring has no root */
-	assert_null(snapshot_root_owner(snapshot, ""));
-	builder = start(snapshot);
-	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = "root", .pods = 9}), 0);
-	assert_int_equal(snapshot_builder_remove_owner(builder, "job"), 0);
-	assert_int_equal(snapshot_builder_remove_owner(builder, "never-was"), 0);
-	next = finish(builder);
-	assert_null(snapshot_root_owner(next, "job"));
-	assert_int_equal(snapshot_root_owner(next, "root")->pods, 9);
-	assert_int_equal(snapshot_root_owner(snapshot, "job")->pods, 8);
-	snapshot_unref(snapshot);
-	snapshot_unref(next);
-}
-
-static void shapes_go(void **state)
-{
-	struct snapshot_builder *builder = start(NULL);
-	struct node_shape shape = {.name = "a"}, other = {.name = "b"};
-	struct snapshot *snapshot, *next;
-	size_t n;
-
-	(void)state;
-	assert_int_equal(snapshot_builder_put_shape(builder, &shape), 0);
-	assert_int_equal(snapshot_builder_put_shape(builder, &other), 0);
-	snapshot = finish(builder);
-	builder = start(snapshot);
-	assert_int_equal(snapshot_builder_remove_shape(builder, "a"), 0);
-	assert_int_equal(snapshot_builder_remove_shape(builder, "never-was"), 0);
-	next = finish(builder);
-	assert_string_equal(snapshot_node_shapes(next, &n)->name, "b");
-	assert_int_equal(n, 1);
-	snapshot_node_shapes(snapshot, &n);
-	assert_int_equal(n, 2);
-	snapshot_unref(snapshot);
-	snapshot_unref(next);
 }
 
 static void empty_snapshot_answers(void **state)
@@ -435,7 +281,7 @@ static void memory_of_many(void **state)
 static void unchanged_profiles_are_shared(void **state)
 {
 	const char *const aliases[] = {"Job/bert", "pod-stem:bert"}, *const others[] = {"Job/bert", "pod-stem:berta"};
-	const struct recommendation variant = {.variant = "0123456789", .limit_bytes = 5},
+	const struct recommendation variant[] = {{.variant = "0123456789", .limit_bytes = 5}, {.limit_bytes = 4}},
 				    other_variant = {.variant = "0123456789", .limit_bytes = 6};
 	const struct profile base = {.namespace_name = "ml",
 				     .name = "a",
@@ -447,9 +293,9 @@ static void unchanged_profiles_are_shared(void **state)
 				     .revision = 7,
 				     .updated_ms = 1,
 				     .parent = {.limit_bytes = 5},
-				     .variants = &variant,
+				     .variants = variant,
 				     .n_variants = 1};
-	struct profile rows[9];
+	struct profile rows[10];
 	struct snapshot_builder *builder = start(NULL);
 	struct snapshot *old, *fresh;
 
@@ -460,10 +306,11 @@ static void unchanged_profiles_are_shared(void **state)
 	rows[2].aliases = others;
 	rows[3].n_aliases = 1;
 	rows[4].revision = 8;
-	rows[5].spec.pin_limit_bytes = 1;
+	rows[5].spec = &(struct profile_spec){.pin_limit_bytes = 1};
 	rows[6].parent.limit_bytes = 6;
 	rows[7].variants = &other_variant;
 	rows[8].n_variants = 0;
+	rows[9].n_previous = 1;
 	assert_int_equal(snapshot_builder_put_copy(builder, &base), 0);
 	old = finish(builder);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -481,20 +328,46 @@ static void unchanged_profiles_are_shared(void **state)
 	snapshot_unref(old);
 }
 
+/* What counted before a change goes when it can count for nobody any more. */
+static void previous_sizes_are_forgotten(void **state)
+{
+	const struct recommendation previous = {.limit_bytes = 4};
+	struct profile draft = {.namespace_name = "ml",
+				.name = "a",
+				.workload = "Job/a",
+				.updated_ms = 1000,
+				.parent = {.limit_bytes = 5},
+				.variants = &previous,
+				.n_previous = 1};
+	struct snapshot_builder *builder = start(NULL);
+	struct snapshot *old, *fresh;
+
+	(void)state;
+	assert_int_equal(snapshot_builder_put_copy(builder, &draft), 0);
+	draft.name = "b";
+	draft.workload = "Job/b";
+	draft.updated_ms = 2000;
+	assert_int_equal(snapshot_builder_put_copy(builder, &draft), 0);
+	old = finish(builder);
+	builder = start(old);
+	assert_int_equal(snapshot_builder_forget_previous(builder, 1000 + PROFILE_PREVIOUS_MS), 0);
+	fresh = finish(builder);
+	assert_int_equal(snapshot_profile_by_name(old, "ml", "a")->n_previous, 1);
+	assert_int_equal(snapshot_profile_by_name(fresh, "ml", "a")->n_previous, 0);
+	assert_int_equal(snapshot_profile(fresh, "ml", "Job/a", "", "")->n_previous, 0);
+	assert_ptr_equal(snapshot_profile_by_name(fresh, "ml", "b"), snapshot_profile_by_name(old, "ml", "b"));
+	assert_int_equal(snapshot_profile_count(fresh), 2);
+	snapshot_unref(old);
+	snapshot_unref(fresh);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unchanged_profiles_are_shared),
-		cmocka_unit_test(lookups_need_every_part),
-		cmocka_unit_test(later_profile_wins_a_shared_key),
-		cmocka_unit_test(namespaces_and_shapes),
-		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
-		cmocka_unit_test(root_owners_are_found_over_their_children),
-		cmocka_unit_test(shapes_go),
-		cmocka_unit_test(empty_snapshot_answers),
-		cmocka_unit_test(random_updates_match_a_model),
-		cmocka_unit_test(readers_and_a_writer),
-		cmocka_unit_test(memory_of_many),
+		cmocka_unit_test(unchanged_profiles_are_shared), cmocka_unit_test(lookups_need_every_part),
+		cmocka_unit_test(previous_sizes_are_forgotten),	 cmocka_unit_test(later_profile_wins_a_shared_key),
+		cmocka_unit_test(empty_snapshot_answers),	 cmocka_unit_test(random_updates_match_a_model),
+		cmocka_unit_test(readers_and_a_writer),		 cmocka_unit_test(memory_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,14 +9,12 @@
 
 #define TREE_BYTES (1 * GIB)
 
-static const char *const kinds[] = {"Namespace", "LimitRange", "ResourceQuota"};
-enum { KIND_NAMESPACE, KIND_LIMIT_RANGE, KIND_QUOTA };
+static const char *const kinds[] = {"Namespace", "LimitRange", "ResourceQuota"}; /* by enum namespace_object */
 
 struct collecting {
 	struct review *review;
 	struct snapshot_builder *builder;
 	const char *file; /* cleaned name */
-	struct arena *arena;
 };
 
 /* Most files have none of them: these are not parsed twice. */
@@ -65,9 +63,17 @@ static void report(const struct collecting *self, const struct yaml_node *node, 
 	review_report(self->review, &err);
 }
 
-static int put_namespace(const struct collecting *self, struct json_object *object, struct err *err)
+/* One object on its way into the builder. */
+struct putting {
+	struct json_object *object;
+	struct review *review;
+	struct snapshot_builder *builder;
+	struct arena *arena;
+};
+
+static int put_namespace(const struct putting *self, struct err *err)
 {
-	struct json_object *metadata = json_member(object, "metadata"), *labels = json_member(metadata, "labels");
+	struct json_object *metadata = json_member(self->object, "metadata"), *labels = json_member(metadata, "labels");
 	struct namespace_facts facts = {.name = NULL};
 	const char *ignore = "";
 	int r = json_get_string(metadata, "metadata", "name", &facts.name, err);
@@ -82,10 +88,10 @@ static int put_namespace(const struct collecting *self, struct json_object *obje
 	return snapshot_builder_put_namespace(self->builder, &facts);
 }
 
-static int put_limit_range(const struct collecting *self, struct json_object *object, struct err *err)
+static int put_limit_range(const struct putting *self, struct err *err)
 {
 	struct k8s_limit_range range;
-	int r = k8s_limit_range_decode(object, self->arena, &range, err);
+	int r = k8s_limit_range_decode(self->object, self->arena, &range, err);
 
 	if (r)
 		return r;
@@ -94,10 +100,10 @@ static int put_limit_range(const struct collecting *self, struct json_object *ob
 	return snapshot_builder_put_limit_range(self->builder, &range);
 }
 
-static int put_quota(const struct collecting *self, struct json_object *object, struct err *err)
+static int put_quota(const struct putting *self, struct err *err)
 {
 	struct k8s_quota quota;
-	int r = k8s_quota_decode(object, self->arena, &quota, err);
+	int r = k8s_quota_decode(self->object, self->arena, &quota, err);
 
 	if (r)
 		return r;
@@ -106,56 +112,86 @@ static int put_quota(const struct collecting *self, struct json_object *object, 
 	return snapshot_builder_put_quota(self->builder, &quota);
 }
 
-static int collect_object(const struct collecting *self, const struct yaml_node *node)
+int namespaces_put(struct review *self, enum namespace_object sort, struct json_object *object,
+		   struct snapshot_builder *builder, struct err *err)
 {
-	static int (*const put[])(const struct collecting *self, struct json_object *object, struct err *err) = {
-		[KIND_NAMESPACE] = put_namespace, [KIND_LIMIT_RANGE] = put_limit_range, [KIND_QUOTA] = put_quota};
+	static int (*const put[])(const struct putting *self, struct err *err) = {
+		[NAMESPACE_ITSELF] = put_namespace,
+		[NAMESPACE_LIMIT_RANGE] = put_limit_range,
+		[NAMESPACE_QUOTA] = put_quota,
+	};
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	const struct putting putting = {object, self, builder, &arena};
+
+	return put[sort](&putting, err);
+}
+
+static int collect_object(void *context, const char *file, const struct yaml_node *node)
+{
+	struct collecting *self = context;
 	CLEANUP(json_putp) struct json_object *object = NULL;
 	struct err err = ERR_INIT;
 	int kind = kind_of(node), r;
 
+	self->file = file;
 	if (kind < 0)
 		return 0;
 	r = yaml_tree_to_json(node, &object, &err);
 	if (r == -EINVAL)
 		err.where[0] = '\0'; /* a line and column, not a field */
 	if (!r)
-		r = put[kind](self, object, &err);
+		r = namespaces_put(self->review, (enum namespace_object)kind, object, self->builder, &err);
 	if (r != -EINVAL)
 		return r;
 	report(self, node, &err);
 	return 0;
 }
 
-static int collect_document(const struct collecting *self, const struct yaml_node *root)
+int namespaces_collect(struct review *self, const struct manifest *manifest, struct snapshot_builder *builder)
+{
+	struct collecting collecting = {.review = self, .builder = builder};
+
+	return namespaces_each_object(self, manifest, may_hold_one, collect_object, &collecting);
+}
+
+/* ---- objects of a file ---- */
+
+struct walk {
+	const char *file;
+	namespaces_object_fn *object;
+	void *context;
+};
+
+static int walk_document(const struct walk *self, const struct yaml_node *root)
 {
 	const struct yaml_node *items = yaml_tree_get(root, "items");
 	int r = 0;
 
 	if (!is_text(yaml_tree_get(root, "kind"), "List") || !items || items->type != YAML_TREE_SEQUENCE)
-		return collect_object(self, root);
+		return self->object(self->context, self->file, root);
 	for (size_t i = 0; !r && i < items->n; i++)
-		r = collect_object(self, &items->items[i]);
+		r = self->object(self->context, self->file, &items->items[i]);
 	return r;
 }
 
-int namespaces_collect(struct review *self, const struct manifest *manifest, struct snapshot_builder *builder)
+int namespaces_each_object(struct review *self, const struct manifest *manifest,
+			   bool (*may_matter)(const struct strbuf *text), namespaces_object_fn *object, void *context)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(TREE_BYTES);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_MANIFEST_BYTES);
-	struct collecting collecting = {.review = self, .builder = builder, .arena = &arena};
+	struct walk walk = {.object = object, .context = context};
 	struct yaml_documents documents = {0};
 	int r = review_read(self, manifest->path, &text, NULL);
 
-	if (r || !may_hold_one(&text))
+	if (r || !may_matter(&text))
 		return r == -ENOMEM ? r : 0;
-	collecting.file = review_file_name(self, manifest);
-	if (!collecting.file)
+	walk.file = review_file_name(self, manifest);
+	if (!walk.file)
 		return -ENOMEM;
-	r = yaml_tree_parse(strbuf_text(&text), text.len, collecting.file, &arena, &documents, NULL);
+	r = yaml_tree_parse(strbuf_text(&text), text.len, walk.file, &arena, &documents, NULL);
 	if (r)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; !r && i < documents.n; i++)
-		r = collect_document(&collecting, &documents.items[i]);
+		r = walk_document(&walk, &documents.items[i]);
 	return r;
 }

@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "review/namespaces.h"
 #include "review/review_internal.h"
-#include "store/store.h"
+#include "review/review_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,32 +35,10 @@ static int load_config(const struct cli_args *args, struct config **ret, struct 
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* Profiles of the store. A path that was named must be there; one that only the configuration knows may be empty yet.
- */
-static int read_store(struct review *review, const struct cli_args *args, const struct config *config,
-		      struct snapshot_builder *builder, struct err *err)
-{
-	CLEANUP(store_closep) struct store *store = NULL;
-	const char *path = cli_get(args, "store") ? cli_get(args, "store") : config->store.path;
-	int r;
-
-	if (!cli_get(args, "store") && config->store.kind != STORE_FILE)
-		return err_set_at(err, -ENOTSUP, config->file, 0, 0,
-				  "store.kind kube cannot be read here; give --store PATH");
-	if (access(path, F_OK) != 0) {
-		if (cli_get(args, "store"))
-			return err_set_at(err, -errno, path, 0, 0, "cannot open: %s", strerror(errno));
-		review->history_note = arena_printf(&review->arena, "%s does not exist", path);
-		return review->history_note ? 0 : err_set(err, -ENOMEM, "out of memory");
-	}
-	r = store_open_file(path, false, &store, err);
-	return r ? r : store_read_profiles(store, builder, err);
-}
-
 static int fill_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
-			 struct snapshot_builder *builder, struct err *err)
+			 struct snapshot_builder *builder, int *ret_code, struct err *err)
 {
-	int r = read_store(review, args, config, builder, err);
+	int r = review_store_read(review, args, config, builder, ret_code, err);
 
 	for (size_t i = 0; !r && i < config->n_node_shapes; i++)
 		if (snapshot_builder_put_shape(builder, &config->node_shapes[i]))
@@ -99,24 +77,31 @@ static int collect_namespaces(struct review *review, const struct cli_args *args
 	return 0;
 }
 
+/* @return an exit code. */
 static int load_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
 			 struct err *err)
 {
 	struct snapshot_builder *builder = snapshot_builder_new(NULL);
-	int r = builder ? fill_snapshot(review, args, config, builder, err) : err_set(err, -ENOMEM, "out of memory");
+	int code = EXIT_USAGE;
+	int r = builder ? fill_snapshot(review, args, config, builder, &code, err)
+			: err_set(err, -ENOMEM, "out of memory");
 
 	if (!r)
 		r = collect_namespaces(review, args, builder, err);
 	if (r) {
 		snapshot_builder_free(builder);
-		return r;
+		return code;
 	}
 	review->snapshot = snapshot_builder_finish(builder, review->now_ms);
-	if (!review->snapshot)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (!review->history_note && !snapshot_profile_count(review->snapshot))
+	if (!review->snapshot) {
+		err_set(err, -ENOMEM, "out of memory");
+		return EXIT_DEPENDENCY;
+	}
+	if (snapshot_profile_count(review->snapshot))
+		review->history_note = NULL;
+	else if (!review->history_note)
 		review->history_note = "the store has no profiles";
-	return 0;
+	return EXIT_CLEAN;
 }
 
 static int visit_file(void *context, const struct manifest *manifest)
@@ -202,21 +187,24 @@ static int review_run(const struct cli_args *args)
 		.wants_yaml = streq(cli_get(args, "output"), "yaml"),
 	};
 	struct err err = ERR_INIT;
+	int code;
 
 	if (load_config(args, &config, &err))
 		return fail(EXIT_USAGE, &err);
 	review.policy = config->policy;
 	if (cli_get(args, "mode"))
 		review.policy.mode = (enum mode)mode_parse(cli_get(args, "mode"));
-	if (load_snapshot(&review, args, config, &err))
-		return fail(EXIT_USAGE, &err);
+	code = load_snapshot(&review, args, config, &err);
+	if (code)
+		return fail(code, &err);
 	return review_all(&review, args);
 }
 
 static const struct cli_option options[] = {
 	{"config", 'c', CLI_STRING, "FILE", "configuration; without one, every key has its default", NULL},
-	{"store", 's', CLI_STRING, "PATH", "file with the profiles, instead of the configuration's", NULL},
-	{"namespace", 'n', CLI_STRING, "NAMESPACE", "namespace of objects that name none", "default"},
+	STORE_ACCESS_OPTIONS,
+	{"namespace", 'n', CLI_STRING, "NAMESPACE",
+	 "namespace of objects that name none (default: the kubeconfig's, else \"default\")", "default"},
 	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "how far to go, instead of the configuration's",
 	 NULL},
 	{"output", 'o', CLI_STRING, "text|json|yaml|sarif", "yaml prints the manifests as they would be patched",
@@ -234,7 +222,11 @@ const struct cli_command review_command = {
 		"Says for "
 		"each finding where it is and what would be set. Namespace, LimitRange and ResourceQuota objects among "
 		"them "
-		"count for the pods of their namespace, wherever they stand. Other objects are passed over.",
+		"count for the pods of their namespace, wherever they stand. Other objects are passed over.\n\n"
+		"History comes from --store or --config, else from the cluster of --kubeconfig or of the kubeconfig "
+		"that "
+		"kubectl would take; then its LimitRanges, ResourceQuotas and labels of namespaces count too. "
+		"--store none asks nobody.",
 	.options = options,
 	.run = review_run,
 };

@@ -169,22 +169,54 @@ static int apply(struct document *d, const struct kind_template *template_, cons
 	return patch_apply(d->object, template_, strbuf_text(&patch), patch.len, d->arena, d->err);
 }
 
-static int review_template(struct document *d, const struct kind_template *template_)
+/* One that cannot be read is said, and left out. */
+static int read_templates(struct document *d, const struct kind_template *templates, size_t n,
+			  struct workload_template **items, size_t *ret_n)
 {
-	struct workload_template *item = arena_alloc(d->arena, sizeof(*item));
-	struct err err = ERR_INIT;
-	int r = item ? workload_template_read(template_, d->review->default_namespace, d->arena, item, &err) : -ENOMEM;
+	*ret_n = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct workload_template *item = arena_alloc(d->arena, sizeof(*item));
+		struct err err = ERR_INIT;
+		int r = item ? workload_template_read(&templates[i], d->review->default_namespace, d->arena, item, &err)
+			     : -ENOMEM;
 
-	if (r)
-		return r == -ENOMEM ? r : report_pod_error(d, template_, &err);
+		if (!r)
+			items[(*ret_n)++] = item;
+		else
+			r = r == -ENOMEM ? r : report_pod_error(d, &templates[i], &err);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int review_template(struct document *d, struct workload_template *item)
+{
+	const struct kind_template *template_ = item->from;
+	int r;
+
 	*(item->input.subject == SUBJECT_POD ? &d->review->n_pods : &d->review->n_templates) += 1;
 	item->input.snapshot = d->review->snapshot;
 	item->input.policy = &d->review->policy;
 	item->input.now_ms = d->review->now_ms;
+	item->input.is_template_patched = workload_is_patched(item, item->input.policy);
 	r = decide(&item->input, d->arena, &item->decision, d->err);
 	for (size_t i = 0; !r && i < item->decision.n_findings; i++)
 		r = add_finding(d, template_, &item->input, &item->decision, &item->decision.findings[i]);
 	return r || !d->review->wants_yaml ? r : apply(d, template_, &item->input, &item->decision);
+}
+
+static int review_templates(struct document *d, const struct kind_template *templates, size_t n)
+{
+	struct workload_template **items = arena_array(d->arena, n + 1, sizeof(struct workload_template *));
+	size_t n_read = 0;
+	int r = items ? read_templates(d, templates, n, items, &n_read) : -ENOMEM;
+
+	if (!r)
+		r = workload_declare(items, n_read, d->arena);
+	for (size_t i = 0; !r && i < n_read; i++)
+		r = review_template(d, items[i]);
+	return r;
 }
 
 /* --- One object --- */
@@ -213,8 +245,7 @@ static int review_object(struct document *outer)
 		return r == -E2BIG || r == -EINVAL ? report_at_root(&d, d.err) : r;
 	d.review->n_objects++;
 	d.review->n_skipped += n == 0;
-	for (size_t i = 0; !r && i < n; i++)
-		r = review_template(&d, &templates[i]);
+	r = review_templates(&d, templates, n);
 	outer->is_changed = d.is_changed;
 	return r;
 }

@@ -55,19 +55,19 @@ void admission_skip(struct admission *self, const char *reason)
 	enum metric_id id = self->webhook->skipped;
 
 	self->result = RESULT_SKIPPED;
-	metrics_count(self->metrics, id, metrics_label(id, 0, reason), 0, 0);
+	metrics_count(self->world->metrics, id, metrics_label(id, 0, reason), 0, 0);
 }
 
 void admission_count_findings(const struct admission *self, const struct decision *decision)
 {
 	for (size_t i = 0; i < decision->n_findings; i++)
-		metrics_count(self->metrics, self->webhook->findings, decision->findings[i].check,
+		metrics_count(self->world->metrics, self->webhook->findings, decision->findings[i].check,
 			      decision->findings[i].action, 0);
 }
 
 static void fail_open(struct admission *self, enum metric_error reason, const struct err *err)
 {
-	metrics_count(self->metrics, self->webhook->errors, reason, 0, 0);
+	metrics_count(self->world->metrics, self->webhook->errors, reason, 0, 0);
 	log_event(LOG_WARN, "allowed without a decision", "uid", self->review.uid, "kind", self->review.kind,
 		  "namespace", self->review.namespace_name, "where", err->where, "error", err->msg, NULL);
 	self->result = RESULT_ERROR;
@@ -89,20 +89,23 @@ static void admit(struct admission *self, int read_result, struct err *err)
 		fail_open(self, ERROR_POD, err);
 		return;
 	}
-	r = self->state ? self->webhook->decide(self, err) : err_set(err, -EAGAIN, "no snapshot yet");
+	r = self->webhook->decide(self, err);
 	if (r)
 		fail_open(self, r == -EINVAL ? ERROR_POD : ERROR_INTERNAL, err);
 }
 
 int admission_handle(const struct admission_webhook *webhook, struct admission_scratch *scratch,
-		     struct metrics *metrics, const struct state *state, const char *body, size_t n, int64_t now_ms,
-		     struct strbuf *ret_answer, struct err *err)
+		     const struct admission_world *world, const char *body, size_t n, struct strbuf *ret_answer,
+		     struct err *err)
 {
-	struct admission self = {
-		.webhook = webhook, .scratch = scratch, .metrics = metrics, .state = state, .now_ms = now_ms};
+	struct admission self = {.webhook = webhook, .scratch = scratch, .world = world};
+	struct metrics *metrics = world->metrics;
 	int64_t start_ns = monotonic_ns();
 	int r;
 
+	/* An answer without a patch would look like a decision; what fails, the API server allows, counts and tells. */
+	if (!world->state)
+		return err_set(err, -EAGAIN, "there is no snapshot yet");
 	admission_scratch_clear(scratch);
 	r = webhook->read(&self, body, n, err);
 	if (r < 0 && !self.review.uid[0]) {
@@ -110,6 +113,8 @@ int admission_handle(const struct admission_webhook *webhook, struct admission_s
 		return r == -ENOMEM ? r : -EINVAL;
 	}
 	admit(&self, r, err);
+	if (self.waits)
+		return ADMISSION_WAITS;
 	r = review_render(&self.review, &self.response, ret_answer);
 	metrics_count(metrics, webhook->requests, self.result, self.mode, self.review.is_dry_run);
 	metrics_observe_ns(metrics, webhook->duration, monotonic_ns() - start_ns);

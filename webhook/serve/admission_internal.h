@@ -10,9 +10,7 @@
 struct admission {
 	const struct admission_webhook *webhook;
 	struct admission_scratch *scratch;
-	struct metrics *metrics;
-	const struct state *state;
-	int64_t now_ms;
+	const struct admission_world *world;
 	struct review review;
 	/* What `read` found: a pod, or an object that makes pods. */
 	struct k8s_pod pod;
@@ -22,6 +20,7 @@ struct admission {
 	struct review_response response;
 	enum metric_result result;
 	enum mode mode;
+	bool waits; /* there is to be no answer yet */
 };
 
 struct admission_webhook {
@@ -34,10 +33,10 @@ struct admission_webhook {
 	int (*decide)(struct admission *self, struct err *err);
 };
 
-/** What admission_review() and admission_validate() do. */
+/** What admission_review() and its siblings do. */
 int admission_handle(const struct admission_webhook *webhook, struct admission_scratch *scratch,
-		     struct metrics *metrics, const struct state *state, const char *body, size_t n, int64_t now_ms,
-		     struct strbuf *ret_answer, struct err *err) ATTR_NODISCARD;
+		     const struct admission_world *world, const char *body, size_t n, struct strbuf *ret_answer,
+		     struct err *err) ATTR_NODISCARD;
 
 void admission_skip(struct admission *self, const char *reason);
 void admission_count_findings(const struct admission *self, const struct decision *decision);

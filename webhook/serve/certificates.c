@@ -16,9 +16,13 @@
 struct certificates {
 	struct http_server *server;
 	struct pki_pair ca, leaf;
-	int64_t renew_ms;  /* of the own leaf */
-	int64_t expiry_ms; /* of what is in use */
-	uint64_t seen;	   /* hash of what was looked at last, good or not */
+	struct pki_pair given; /* empty: none yet */
+	bool is_shared;	       /* one will be given */
+	char *chain;	       /* what is in use */
+	int64_t renew_ms;      /* of the own leaf */
+	uint64_t names;	       /* hash of the names that the own leaf is for */
+	int64_t expiry_ms;     /* of what is in use */
+	uint64_t seen;	       /* hash of what was looked at last, good or not */
 	bool has_seen;
 };
 
@@ -51,6 +55,8 @@ void certificates_free(struct certificates *self)
 		return;
 	pki_pair_release(&self->ca);
 	pki_pair_release(&self->leaf);
+	pki_pair_release(&self->given);
+	free(self->chain);
 	free(self);
 }
 
@@ -66,7 +72,22 @@ int64_t certificates_expiry_ms(const struct certificates *self)
 
 const char *certificates_own_ca(const struct certificates *self)
 {
-	return self->ca.cert_pem;
+	return self->is_shared ? NULL : self->ca.cert_pem;
+}
+
+static uint64_t hash_text(uint64_t state, const char *text, size_t n)
+{
+	/* with the end of each part, so that moving text from one to the next is a change */
+	return hash_stable(hash_stable(state, text, n), "", 1);
+}
+
+static uint64_t hash_of_names(const struct webhook_config *config)
+{
+	uint64_t hash = HASH_STABLE_INIT;
+
+	for (size_t i = 0; config->server_names && config->server_names[i]; i++)
+		hash = hash_text(hash, config->server_names[i], strlen(config->server_names[i]));
+	return hash;
 }
 
 static int make_own(struct certificates *self, const struct webhook_config *config, int64_t now_ms, struct err *err)
@@ -90,7 +111,13 @@ static int make_own(struct certificates *self, const struct webhook_config *conf
 	pki_pair_release(&self->leaf);
 	self->leaf = fresh;
 	self->renew_ms = now_ms + OWN_LEAF_VALIDITY_MS / 3 * 2;
+	self->names = hash_of_names(config);
 	return 0;
+}
+
+static bool needs_own(const struct certificates *self, const struct webhook_config *config, int64_t now_ms)
+{
+	return !self->leaf.cert_pem || now_ms >= self->renew_ms || self->names != hash_of_names(config);
 }
 
 static int read_pem(const char *path, struct strbuf *buf, struct err *err)
@@ -111,8 +138,12 @@ static int gather(struct certificates *self, const struct webhook_config *config
 		r = read_pem(config->cert_file, &material->cert, err);
 		if (!r)
 			r = read_pem(config->key_file, &material->key, err);
+	} else if (self->is_shared && self->given.cert_pem) {
+		if (strbuf_adds(&material->cert, self->given.cert_pem) ||
+		    strbuf_adds(&material->key, self->given.key_pem))
+			r = err_set(err, -ENOMEM, "out of memory");
 	} else {
-		if (!self->leaf.cert_pem || now_ms >= self->renew_ms)
+		if (needs_own(self, config, now_ms))
 			r = make_own(self, config, now_ms, err);
 		if (!r && (strbuf_adds(&material->cert, self->leaf.cert_pem) ||
 			   strbuf_adds(&material->key, self->leaf.key_pem)))
@@ -121,12 +152,6 @@ static int gather(struct certificates *self, const struct webhook_config *config
 	if (!r && config->client_ca_file)
 		r = read_pem(config->client_ca_file, &material->client_ca, err);
 	return r;
-}
-
-static uint64_t hash_text(uint64_t state, const char *text, size_t n)
-{
-	/* with the end of each part, so that moving text from one to the next is a change */
-	return hash_stable(hash_stable(state, text, n), "", 1);
 }
 
 static uint64_t hash_of(const struct material *material, const struct webhook_config *config, const struct err *err)
@@ -162,6 +187,8 @@ static int apply(struct certificates *self, const struct webhook_config *config,
 		return err_set_at(err, r, where, 0, 0, "certificate not used: %s", why.msg);
 	}
 	self->expiry_ms = until_ms;
+	free(self->chain);
+	self->chain = strdup(cert); /* for comparisons only */
 	return CERTIFICATES_LOADED;
 }
 
@@ -185,5 +212,47 @@ int certificates_check(struct certificates *self, const struct webhook_config *c
 		r = apply(self, config, &material, &why);
 	if (r < 0 && err)
 		*err = why;
+	return r;
+}
+
+void certificates_share(struct certificates *self, bool is_shared)
+{
+	/* the own one becomes what clients are meant to see, though it may be in use already */
+	if (self->is_shared && !is_shared)
+		self->has_seen = false;
+	self->is_shared = is_shared;
+	if (!is_shared)
+		pki_pair_release(&self->given);
+}
+
+const char *certificates_chain(const struct certificates *self)
+{
+	return certificates_is_ready(self) ? self->chain : NULL;
+}
+
+bool certificates_is_ready(const struct certificates *self)
+{
+	return !self->is_shared || self->given.cert_pem;
+}
+
+int certificates_give(struct certificates *self, const struct webhook_config *config, const char *cert_pem,
+		      const char *key_pem, int64_t now_ms, struct err *err)
+{
+	struct pki_pair old = self->given;
+	int r;
+
+	self->given = (struct pki_pair){strdup(cert_pem), strdup(key_pem)};
+	if (self->given.cert_pem && self->given.key_pem) {
+		self->has_seen = false;
+		r = certificates_check(self, config, now_ms, err);
+	} else {
+		r = err_set(err, -ENOMEM, "out of memory");
+	}
+	if (r < 0) {
+		pki_pair_release(&self->given);
+		self->given = old;
+	} else {
+		pki_pair_release(&old);
+	}
 	return r;
 }

@@ -4,6 +4,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "serve/control_cluster.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -19,6 +20,8 @@
 /* After an event: a certificate and its key come as two files. */
 #define SETTLE_MS 30
 #define LOOK_MS	  (2 * TIME_SECOND_MS)
+/* Trimming walks through the whole heap: not for every snapshot of a busy cluster. */
+#define TRIM_MS (10 * TIME_SECOND_MS)
 
 static void fill_signals(sigset_t *signals)
 {
@@ -47,8 +50,8 @@ static void watch_folder(struct control *self, const char *file)
 	if (!file || (size_t)snprintf(folder, sizeof(folder), "%s", file) >= sizeof(folder))
 		return;
 	/* a folder that cannot be watched is looked into every two seconds all the same */
-	if (inotify_add_watch(self->watch_fd, dirname(folder), IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE) <
-	    0)
+	if (self->watch_fd >= 0 && inotify_add_watch(self->watch_fd, dirname(folder),
+						     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE) < 0)
 		log_event(LOG_DEBUG, "folder not watched", "path", folder, NULL);
 }
 
@@ -75,9 +78,13 @@ int control_init(struct control *self, struct serve *serve, const char *path, st
 	self->config_seen = control_config_hash(path);
 	fill_signals(&signals);
 	self->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (self->signal_fd < 0)
+		return err_set(err, -errno, "cannot wait for signals: %s", strerror(errno));
+	/* All programs of a node that run as one user share few of these (fs.inotify.max_user_instances). */
 	self->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (self->signal_fd < 0 || self->watch_fd < 0)
-		return err_set(err, -errno, "cannot watch: %s", strerror(errno));
+	if (self->watch_fd < 0)
+		log_event(LOG_WARN, "no inotify; changes of files are seen within seconds", "error", strerror(errno),
+			  NULL);
 	watch_folders(self);
 	return control_open_store(self, err);
 }
@@ -89,6 +96,7 @@ void control_release(struct control *self)
 	config_share_unref(self->config);
 	certificates_free(self->certificates);
 	store_close(self->store);
+	control_cluster_free(self->cluster);
 	closep(&self->signal_fd);
 	closep(&self->watch_fd);
 }
@@ -99,7 +107,8 @@ static void drain_events(struct control *self)
 
 	while (read(self->watch_fd, events, sizeof(events)) > 0)
 		;
-	store_watch_changed(self->store);
+	if (self->store)
+		store_watch_changed(self->store);
 	if (!self->settle_ms)
 		self->settle_ms = time_monotonic_ms() + SETTLE_MS;
 }
@@ -111,7 +120,8 @@ static void look(struct control *self)
 	control_check_config(self);
 	watch_folders(self);
 	control_check_certificates(self);
-	control_check_store(self, false);
+	if (self->store)
+		control_check_store(self, false);
 }
 
 /* The next signal that came, 0: none. */
@@ -133,9 +143,35 @@ static bool handle_signals(struct control *self)
 		log_event(LOG_INFO, "loading everything anew", NULL);
 		control_forget(self);
 		look(self);
-		control_check_store(self, true);
+		if (self->store)
+			control_check_store(self, true);
 	}
 	return false;
+}
+
+/* Free what is out of use, on this thread. An old snapshot leaves a heap full of holes behind. */
+static void collect(struct control *self)
+{
+	int64_t now_ms = time_monotonic_ms();
+
+	if (holder_collect(self->serve->holder))
+		self->needs_trim = true;
+	if (!self->needs_trim || (self->trim_ms && now_ms < self->trim_ms + TRIM_MS))
+		return;
+	self->needs_trim = false;
+	self->trim_ms = now_ms;
+	malloc_trim(0);
+}
+
+/* Until something comes, at most until `until_ms`. */
+static void wait_for(struct control *self, struct pollfd *fds, size_t n_fds, int64_t until_ms)
+{
+	int64_t wait_ms = MAX(0, until_ms - time_monotonic_ms());
+
+	if (self->cluster)
+		control_cluster_poll(self->cluster, fds, n_fds, wait_ms);
+	else
+		poll(fds, n_fds, (int)MIN(wait_ms, INT_MAX));
 }
 
 void control_run(struct control *self)
@@ -146,34 +182,33 @@ void control_run(struct control *self)
 	while (!is_over) {
 		struct pollfd fds[] = {{.fd = self->signal_fd, .events = POLLIN},
 				       {.fd = self->watch_fd, .events = POLLIN},
-				       {.fd = store_watch_fd(self->store, NULL), .events = POLLIN}};
+				       {.fd = self->store ? store_watch_fd(self->store, NULL) : -1, .events = POLLIN}};
 		int64_t until_ms = self->settle_ms ? MIN(self->settle_ms, self->look_ms) : self->look_ms;
 
-		poll(fds, ARRAY_LEN(fds), (int)MAX(0, until_ms - time_monotonic_ms()));
+		wait_for(self, fds, ARRAY_LEN(fds), until_ms);
 		if (fds[1].revents || fds[2].revents)
 			drain_events(self);
 		if (time_monotonic_ms() >= until_ms)
 			look(self);
 		is_over = handle_signals(self);
-		/* an old snapshot leaves a heap full of holes behind */
-		if (holder_collect(self->serve->holder))
-			malloc_trim(0);
+		collect(self);
 	}
 }
 
 /* As long as the configuration says, or until another signal. */
 static void serve_on(struct control *self, int64_t ms)
 {
-	int64_t until_ms = time_monotonic_ms() + ms, left_ms;
+	int64_t until_ms = time_monotonic_ms() + ms;
 
-	while ((left_ms = until_ms - time_monotonic_ms()) > 0) {
+	while (time_monotonic_ms() < until_ms) {
 		struct pollfd signals = {.fd = self->signal_fd, .events = POLLIN};
 		int number;
 
-		poll(&signals, 1, (int)MIN(left_ms, INT_MAX));
+		wait_for(self, &signals, 1, until_ms);
 		number = next_signal(self);
 		if (number && number != SIGHUP)
 			return;
+		collect(self);
 	}
 }
 

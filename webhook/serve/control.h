@@ -2,24 +2,30 @@
 #pragma once
 /* control: the one thread that changes what the server's threads decide by. It waits for signals, for changes of the
  * folders that hold configuration, certificates and store (and looks itself every two seconds, because some changes
- * come without an event), reads what has changed, and swaps it in whole. What cannot be read is logged and counted, and
- * the old one goes on. It is the program's main thread. */
+ * come without an event), reads what has changed, and swaps it in whole. In a cluster it waits for the API server as
+ * well (control_cluster.h), which then stands for the store. What cannot be read is logged and counted, and the old one
+ * goes on. It is the program's main thread. */
 #include "serve/certificates.h"
 #include "serve/routes.h"
 #include "store/store.h"
+
+struct control_cluster;
 
 struct control {
 	struct serve *serve;
 	const char *config_path;
 	struct config_share *config;
-	struct snapshot *snapshot; /* own reference to the current one; NULL: none yet */
-	struct store *store;
-	bool is_store_unread; /* its last reading failed */
+	struct snapshot *snapshot;	 /* own reference to the current one; NULL: none yet */
+	struct store *store;		 /* NULL in a cluster */
+	struct control_cluster *cluster; /* NULL without one */
+	bool is_store_unread;		 /* its last reading failed */
 	struct certificates *certificates;
 	uint64_t config_seen; /* hash of the file's text, good or not */
 	int signal_fd, watch_fd;
 	int64_t settle_ms; /* monotonic: when to look after an event; 0: none came */
 	int64_t look_ms;   /* when to look anyway */
+	int64_t trim_ms;   /* when the heap was trimmed */
+	bool needs_trim;
 };
 
 /** Signals must be blocked already (control_block_signals). `take_config` is the one that was loaded from `path`.
@@ -39,9 +45,15 @@ void control_drain(struct control *self);
 void control_check_config(struct control *self);
 /** @return false when the server has no certificate at all. */
 bool control_check_certificates(struct control *self);
+/** The certificate that all replicas share. @return 0; <0: the old one goes on. */
+int control_give_certificate(struct control *self, const char *cert_pem, const char *key_pem,
+			     struct err *err) ATTR_NODISCARD;
 /** `is_forced`: read the store even if its file has not changed. */
 void control_check_store(struct control *self, bool is_forced);
+/** The store, or the cluster, by the configuration in use; what was open before is closed when that succeeds. */
 int control_open_store(struct control *self, struct err *err) ATTR_NODISCARD;
+/** Make it what requests decide by. @return 0; -ENOMEM, and the old one goes on. */
+int control_publish(struct control *self, struct snapshot *take_snapshot, struct err *err) ATTR_NODISCARD;
 /** Forget what has been seen, so that everything is read again. */
 void control_forget(struct control *self);
 uint64_t control_config_hash(const char *path);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "serve/control_cluster.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -57,8 +58,7 @@ static int build(struct control *self, bool from_store, struct snapshot **ret, s
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* Make it what requests decide by. */
-static int publish(struct control *self, struct snapshot *take_snapshot, struct err *err)
+int control_publish(struct control *self, struct snapshot *take_snapshot, struct err *err)
 {
 	struct serve *serve = self->serve;
 
@@ -71,6 +71,7 @@ static int publish(struct control *self, struct snapshot *take_snapshot, struct 
 	metrics_set(serve->metrics, METRIC_PROFILES, (double)snapshot_profile_count(take_snapshot));
 	metrics_set(serve->metrics, METRIC_SNAPSHOT_BUILT, (double)snapshot_built_ms(take_snapshot) / 1000);
 	atomic_store(&serve->has_snapshot, true);
+	http_server_wake_held(serve->server);
 	return 0;
 }
 
@@ -79,7 +80,7 @@ static int rebuild(struct control *self, bool from_store, struct err *err)
 	struct snapshot *fresh = NULL;
 	int r = build(self, from_store, &fresh, err);
 
-	return r ? r : publish(self, fresh, err);
+	return r ? r : control_publish(self, fresh, err);
 }
 
 static void confirm(struct control *self)
@@ -115,20 +116,29 @@ void control_check_store(struct control *self, bool is_forced)
 int control_open_store(struct control *self, struct err *err)
 {
 	const struct store_config *config = &config_of(self)->store;
-	struct err why = ERR_INIT;
+	struct control_cluster *cluster = NULL;
 	struct store *store = NULL;
+	struct err why = ERR_INIT;
 	int r;
 
-	if (config->kind != STORE_FILE)
-		return err_set(err, -EINVAL, "store.kind: only \"file\" is served by this version");
-	r = store_open_file(config->path, false, &store, err);
+	if (config->kind == STORE_FILE)
+		r = store_open_file(config->path, false, &store, err);
+	else
+		r = control_cluster_start(self, &cluster, err);
 	if (r)
 		return r;
 	/* the two-second look replaces events where there are none */
-	if (store_watch_fd(store, &why) < 0)
+	if (store && store_watch_fd(store, &why) < 0)
 		log_err(LOG_WARN, "the store's folder is not watched", &why);
 	store_close(self->store);
+	control_cluster_free(self->cluster);
 	self->store = store;
+	self->cluster = cluster;
+	if (!cluster) {
+		/* nobody is left who would give one */
+		certificates_share(self->certificates, false);
+		serve_set_certificate_waiting(self->serve, "");
+	}
 	return 0;
 }
 
@@ -150,23 +160,43 @@ static bool needs_restart(const struct config *a, const struct config *b)
 	       !streq(a->log.level, b->log.level) || !streq(a->log.format, b->log.format);
 }
 
+static bool has_moved(const struct config *a, const struct config *b)
+{
+	if (a->store.kind != b->store.kind)
+		return true;
+	if (a->store.kind == STORE_FILE)
+		return !streq(a->store.path, b->store.path);
+	return !streq(a->kubernetes.kubeconfig, b->kubernetes.kubeconfig) ||
+	       !streq(a->kubernetes.context, b->kubernetes.context) ||
+	       !streq(a->policy.own_namespace, b->policy.own_namespace);
+}
+
+/* What requests decide by, with the new configuration. */
+static int renew(struct control *self, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (self->store) {
+		self->is_store_unread = rebuild(self, true, &why) != 0;
+		if (!self->is_store_unread)
+			return 0;
+		/* a torn store must not hold up a changed policy */
+		log_err(LOG_ERROR, "store not read", &why);
+	} else {
+		control_cluster_reconfigure(self->cluster);
+	}
+	return self->snapshot ? rebuild(self, false, err) : 0;
+}
+
 static int use_config(struct control *self, struct config_share *take_fresh, struct err *err)
 {
 	struct config_share *old = self->config;
-	bool has_moved = !streq(config_share_get(old)->store.path, config_share_get(take_fresh)->store.path) ||
-			 config_share_get(old)->store.kind != config_share_get(take_fresh)->store.kind;
-	struct err why = ERR_INIT;
 	int r;
 
 	self->config = take_fresh;
-	r = has_moved ? control_open_store(self, err) : 0;
+	r = has_moved(config_share_get(old), config_of(self)) ? control_open_store(self, err) : 0;
 	if (!r)
-		self->is_store_unread = rebuild(self, true, &why) != 0;
-	if (!r && self->is_store_unread) {
-		/* a torn store must not hold up a changed policy */
-		log_err(LOG_ERROR, "store not read", &why);
-		r = self->snapshot ? rebuild(self, false, err) : 0;
-	}
+		r = renew(self, err);
 	if (r) {
 		self->config = old;
 		config_share_unref(take_fresh);
@@ -202,29 +232,44 @@ void control_check_config(struct control *self)
 			  mode_names[config_of(self)->policy.mode], NULL);
 }
 
-bool control_check_certificates(struct control *self)
+/* Metrics and log of what certificates_check or certificates_give returned. */
+static void tell_certificates(struct control *self, int r, const struct err *err)
 {
-	struct err err = ERR_INIT;
-	int64_t now_ms = time_now_ms(), expiry_ms;
-	char when[TIME_TEXT_BYTES];
-	int r = certificates_check(self->certificates, &config_of(self)->webhook, now_ms, &err);
 	bool has_one = http_server_has_credentials(self->serve->server);
+	bool is_ready = certificates_is_ready(self->certificates);
+	int64_t now_ms = time_now_ms(), expiry_ms = certificates_expiry_ms(self->certificates);
+	char when[TIME_TEXT_BYTES];
 
 	if (r < 0) {
 		count_reload(self, METRIC_CERTIFICATE_RELOADS, false);
 		log_err(LOG_ERROR, has_one ? "certificate not loaded; the old one goes on" : "certificate not loaded",
-			&err);
+			err);
 	}
-	if (r == CERTIFICATES_LOADED) {
-		expiry_ms = certificates_expiry_ms(self->certificates);
+	if (r == CERTIFICATES_LOADED && is_ready) {
 		count_reload(self, METRIC_CERTIFICATE_RELOADS, true);
 		metrics_set(self->serve->metrics, METRIC_CERTIFICATE_EXPIRY, (double)expiry_ms / 1000);
 		log_event(expiry_ms < now_ms ? LOG_WARN : LOG_INFO,
 			  expiry_ms < now_ms ? "certificate loaded, but its time is over" : "certificate loaded",
 			  "until", time_render(expiry_ms, when), NULL);
 	}
-	atomic_store(&self->serve->has_certificate, has_one);
-	return has_one;
+	atomic_store(&self->serve->has_certificate, has_one && is_ready);
+}
+
+bool control_check_certificates(struct control *self)
+{
+	struct err err = ERR_INIT;
+	int r = certificates_check(self->certificates, &config_of(self)->webhook, time_now_ms(), &err);
+
+	tell_certificates(self, r, &err);
+	return http_server_has_credentials(self->serve->server);
+}
+
+int control_give_certificate(struct control *self, const char *cert_pem, const char *key_pem, struct err *err)
+{
+	int r = certificates_give(self->certificates, &config_of(self)->webhook, cert_pem, key_pem, time_now_ms(), err);
+
+	tell_certificates(self, r, err);
+	return MIN(r, 0);
 }
 
 void control_forget(struct control *self)

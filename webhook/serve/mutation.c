@@ -51,23 +51,43 @@ static int render(struct admission *self, const struct decide_input *input, cons
 	return 0;
 }
 
+/* Shall the pod be held for the news of its owner? What came of it the last time is counted. */
+static bool waits(struct admission *self, const struct decision *decision)
+{
+	const struct admission_world *world = self->world;
+	const struct k8s_owner *controller = k8s_pod_controller(&self->pod);
+	bool is_untold = decision->awaits_owner && controller && world->untold;
+
+	if (is_untold && world->may_wait && !untold_is_given_up(world->untold, controller->uid, world->now_ms))
+		return true;
+	if (world->has_waited) {
+		metrics_count(world->metrics, METRIC_WAITS, is_untold ? WAIT_IN_VAIN : WAIT_TOLD, 0, 0);
+		if (is_untold)
+			untold_add(world->untold, controller->uid, world->now_ms);
+	}
+	return false;
+}
+
 static int decide_pod(struct admission *self, struct err *err)
 {
-	const struct config *config = self->state->config;
+	const struct config *config = self->world->state->config;
 	struct decide_input input = {
 		.pod = &self->pod,
 		.subject = SUBJECT_POD,
 		.namespace_name = self->review.namespace_name,
 		.replicas = 1,
-		.snapshot = self->state->snapshot,
+		.snapshot = self->world->state->snapshot,
 		.policy = &config->policy,
-		.now_ms = self->now_ms,
+		.now_ms = self->world->now_ms,
 	};
 	struct decision decision;
 	int r = decide(&input, &self->scratch->arena, &decision, err);
 
 	if (r)
 		return r;
+	self->waits = waits(self, &decision);
+	if (self->waits)
+		return 0;
 	self->mode = decision.mode;
 	if (decision.skip) {
 		admission_skip(self, decision.skip);
@@ -91,8 +111,8 @@ static const struct admission_webhook mutate = {
 	.decide = decide_pod,
 };
 
-int admission_review(struct admission_scratch *scratch, struct metrics *metrics, const struct state *state,
-		     const char *body, size_t n, int64_t now_ms, struct strbuf *ret_answer, struct err *err)
+int admission_review(struct admission_scratch *scratch, const struct admission_world *world, const char *body, size_t n,
+		     struct strbuf *ret_answer, struct err *err)
 {
-	return admission_handle(&mutate, scratch, metrics, state, body, n, now_ms, ret_answer, err);
+	return admission_handle(&mutate, scratch, world, body, n, ret_answer, err);
 }

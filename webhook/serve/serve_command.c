@@ -15,6 +15,8 @@
 
 #define PROGRAM	    "memtamer-webhook serve"
 #define OTHER_FILES 64 /* standard streams, store, watches, libraries */
+/* The API server gives up at 2 s; news of an owner that is alive is some ms behind. */
+#define HOLD_MS 300
 
 static const struct cli_option options[] = {
 	{"config", 0, CLI_STRING, "FILE", "the configuration (YAML); loaded again when it changes", NULL},
@@ -61,6 +63,8 @@ static int start_server(struct serve *serve, const struct webhook_config *config
 		.idle_timeout_ms = config->idle_timeout_ms,
 		.request_timeout_ms = config->request_timeout_ms,
 		.bodies_total_bytes = LIMIT_REVIEWS_TOTAL_BYTES,
+		/* well before the watchdog cuts the connection */
+		.hold_timeout_ms = MIN(HOLD_MS, config->request_timeout_ms / 2),
 		.routes = serve_routes,
 		.context = serve,
 		.observe = serve_observe,
@@ -77,7 +81,7 @@ static int write_ca(const struct control *control, const char *path, struct err 
 		return 0;
 	if (!pem)
 		return err_set(err, -EINVAL,
-			       "--write-ca: the configuration names certificate files, so there is no own CA");
+			       "--write-ca: the certificate comes from files or a Secret, so there is no own CA");
 	return io_write_file_atomic(path, pem, strlen(pem), 0644, err);
 }
 
@@ -91,7 +95,8 @@ static int serve_until_signal(struct control *control, const struct cli_args *ar
 	r = write_ca(control, cli_get(args, "write-ca"), &err);
 	if (r)
 		return complain(&err, r == -EINVAL ? EXIT_USAGE : EXIT_DEPENDENCY);
-	control_check_store(control, true);
+	if (control->store)
+		control_check_store(control, true);
 	metrics_set(control->serve->metrics, METRIC_START_TIME, (double)time_now_ms() / 1000);
 	log_event(LOG_INFO, "serving", "port", log_i64(http_server_port(control->serve->server)), "mode",
 		  mode_names[config_share_get(control->config)->policy.mode], NULL);

@@ -11,7 +11,7 @@
 #define DEFAULT_CONNECT_TIMEOUT_MS (10 * TIME_SECOND_MS)
 #define DEFAULT_TIMEOUT_MS	   (30 * TIME_SECOND_MS)
 #define DEFAULT_CONCURRENCY	   4
-#define MAX_CONCURRENCY		   256
+#define MAX_CONCURRENCY		   1024
 
 bool has_control_character(const char *text)
 {
@@ -183,12 +183,9 @@ static int make_slots(struct http_client *self, size_t n, struct err *err)
 	if (!self->slots)
 		return err_set(err, -ENOMEM, "out of memory");
 	self->n_slots = n;
-	for (size_t i = 0; i < n; i++) {
+	/* their handles are made when they are needed: most of many slots never are */
+	for (size_t i = 0; i < n; i++)
 		self->slots[i].client = self;
-		self->slots[i].easy = curl_easy_init();
-		if (!self->slots[i].easy)
-			return err_set(err, -ENOMEM, "out of memory");
-	}
 	self->multi = curl_multi_init();
 	if (!self->multi)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -70,7 +70,7 @@ struct http_result {
 	struct err err; /* unless HTTP_DONE: where = URL without query, msg = what and why, code < 0 */
 };
 
-/** Before the first byte of a 2xx body (also of an empty one). Non-zero aborts. */
+/** As soon as the head of a 2xx answer is there, before its body. Non-zero aborts. */
 typedef int http_head_fn(void *context, long status, const char *content_type);
 /** A piece of a 2xx body. Non-zero aborts. Must not call this client, except http_client_submit. */
 typedef int http_body_fn(void *context, const char *bytes, size_t n);

@@ -66,6 +66,17 @@ static void keep_error_body(struct slot *slot, const char *bytes, size_t n)
 	slot->error_body[slot->error_body_bytes] = '\0';
 }
 
+/* The line behind the last header: a body may be minutes away. */
+static size_t on_header(char *bytes, size_t size, size_t count, void *context)
+{
+	struct slot *slot = context;
+	size_t n = size * count;
+
+	if (n > 0 && (bytes[0] == '\r' || bytes[0] == '\n') && is_success(status_of(slot)))
+		slot->aborted = tell_head(slot, status_of(slot));
+	return slot->aborted ? CURL_WRITEFUNC_ERROR : n;
+}
+
 static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct slot *slot = context;
@@ -235,6 +246,8 @@ static CURLcode set_connection(struct slot *slot)
 	if (client->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, client->connect_to);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, slot->curl_error);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, slot);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, slot);
@@ -263,7 +276,12 @@ int transfer_prepare(struct slot *slot, struct err *err)
 	CURLcode code;
 	int r;
 
-	curl_easy_reset(slot->easy);
+	if (slot->easy)
+		curl_easy_reset(slot->easy);
+	else
+		slot->easy = curl_easy_init();
+	if (!slot->easy)
+		return err_set(err, -ENOMEM, "out of memory");
 	slot->curl_error[0] = slot->error_body[0] = '\0';
 	slot->error_body_bytes = 0;
 	slot->received_bytes = 0;
@@ -289,7 +307,8 @@ void transfer_finish(struct slot *slot)
 	curl_slist_free_all(slot->headers);
 	slot->headers = NULL;
 	/* Forgets the secrets and the pointers into the job. */
-	curl_easy_reset(slot->easy);
+	if (slot->easy)
+		curl_easy_reset(slot->easy);
 	job_free(TAKE_PTR(slot->job));
 }
 

@@ -91,7 +91,7 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 static int start_daemon(struct http_server *self, struct err *err)
 {
 	const struct http_server_config *config = &self->config;
-	unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+	unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	struct MHD_OptionItem options[] = {
 		/* first, so that it hears everything */
 		{MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, self},
@@ -222,8 +222,10 @@ void http_server_free(struct http_server *self)
 	if (!self)
 		return;
 	if (self->daemon)
+		hold_end(self);
+	watchdog_stop(self); /* it may be waking some: none must be held when the daemon stops */
+	if (self->daemon)
 		MHD_stop_daemon(self->daemon);
-	watchdog_stop(self);
 	if (self->listen_fd >= 0)
 		close(self->listen_fd);
 	credentials_unref(self->current);

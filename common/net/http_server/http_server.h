@@ -15,17 +15,24 @@
 
 struct http_server;
 
+/* A request may be held: its handler says that it lacks something that is on its way, the thread serves others, and
+ * http_server_wake_held, or the end of hold_timeout_ms, asks the handler again with the same request. */
+
 /** Borrowed for the handler's call. */
 struct http_server_request {
 	const char *method;
 	const char *path; /* without the query, percent-decoded */
 	const char *body; /* `body_bytes` long, NUL-terminated; "" without one */
 	size_t body_bytes;
+	bool may_be_held; /* response->is_held would be heeded: false once it was held long enough, or too many are */
+	bool was_held;	  /* this is not the first call */
 };
 
 /** Filled by the handler; starts as 200, text/plain and an empty body. The body's memory is the server's and is used
- *  again for the connection's next answer. A body in error (too long, out of memory) is answered with 500. */
+ *  again for the connection's next answer. A body in error (too long, out of memory) is answered with 500.
+ *  is_held: nothing is to be answered yet, and the rest is not looked at. */
 struct http_server_response {
+	bool is_held;
 	unsigned int status;
 	const char *content_type; /* static text */
 	struct strbuf body;
@@ -62,11 +69,12 @@ typedef void http_observer_fn(void *context, const struct http_server_event *eve
 
 struct http_server_config {
 	const char *listen; /* "127.0.0.1:8443", "[::]:8443", ":8443"; port 0: any free one */
-	bool is_plain;	    /* HTTP without TLS: for tests */
+	bool is_plain;	    /* HTTP without TLS: where nothing is secret, and for tests */
 	unsigned int threads, connections;
 	int64_t idle_timeout_ms;    /* of a kept-alive connection: above 90 s, or API servers lose requests */
 	int64_t request_timeout_ms; /* from the first byte of a request (or of a handshake) to the end of the answer */
 	size_t bodies_total_bytes;  /* of all connections together; beyond that 503 */
+	int64_t hold_timeout_ms;    /* a request is held for so long at most; 0: never */
 	const struct http_server_route *routes; /* borrowed for the server's life */
 	void *context;				/* of handlers and observer */
 	http_observer_fn *observe;		/* may be NULL */
@@ -89,6 +97,9 @@ unsigned int http_server_port(const struct http_server *self);
 /** Open connections and requests under way. Any thread. */
 size_t http_server_connections(struct http_server *self);
 size_t http_server_in_flight(struct http_server *self);
+
+/** Ask the handlers of all held requests again: what they lack may be there. Any thread. */
+void http_server_wake_held(struct http_server *self);
 
 /** From now on every answer closes its connection; new ones are still accepted. */
 void http_server_drain_start(struct http_server *self);

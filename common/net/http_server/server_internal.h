@@ -48,6 +48,11 @@ struct connection {
 	const char *allow;    /* with 405 */
 	bool must_close;
 	struct http_server_response response;
+	int64_t held_since_ms; /* 0: it was not */
+
+	/* while it is held: under the server's mutex */
+	struct connection *next_held;
+	struct MHD_Connection *mhd;
 };
 
 struct http_server {
@@ -56,12 +61,17 @@ struct http_server {
 	int listen_fd; /* ours again after quiescing; else -1 */
 	unsigned int port;
 
-	pthread_mutex_t mutex; /* list, current credentials, is_stopping */
+	pthread_mutex_t mutex; /* lists, current credentials, is_stopping, what is held */
 	pthread_cond_t wake;   /* of the watchdog */
 	struct connection *connections;
 	size_t n_connections;
 	struct credentials *current;
 	bool is_stopping;
+	struct connection *held;
+	size_t n_held;
+	uint64_t wakes;	       /* so often held requests were woken */
+	bool holds_no_more;    /* it is about to end */
+	int64_t held_until_ms; /* the first of them is woken then; 0: none is held */
 	pthread_t watchdog;
 	bool has_watchdog;
 
@@ -83,6 +93,16 @@ void connection_free(struct connection *connection);
 void connection_set_state(struct connection *connection, enum connection_state state);
 int watchdog_start(struct http_server *self, struct err *err) ATTR_NODISCARD;
 void watchdog_stop(struct http_server *self);
+
+/* server_hold.c */
+/** May it be held, and how often have held ones been woken so far? Before the handler is asked. */
+bool hold_is_allowed(struct connection *connection, uint64_t *ret_wakes);
+/** Hold it, from its handler's thread. Where something was woken since, it is asked again at once. */
+void hold_begin(struct connection *connection, struct MHD_Connection *mhd, uint64_t wakes);
+/** Wake those whose time is over; under the mutex, which is let go meanwhile. */
+void hold_look(struct http_server *self, int64_t now_ms);
+/** Wake all, and hold none from now on: libmicrohttpd must not be stopped while one is held. */
+void hold_end(struct http_server *self);
 
 /* server_tls.c */
 /** Hand the current credentials to a new session. -EIO when there are none. */

@@ -219,6 +219,7 @@ static void begin(struct connection *connection)
 	connection->must_close = false;
 	connection->discarded_bytes = 0;
 	connection->expected_bytes = 0;
+	connection->held_since_ms = 0;
 	strbuf_clear(&connection->response.body);
 	connection->response.status = MHD_HTTP_OK;
 	connection->response.content_type = "text/plain";
@@ -261,17 +262,25 @@ static enum MHD_Result handle_piece(struct connection *connection, const char *b
 static enum MHD_Result handle_end(struct connection *connection, struct MHD_Connection *mhd, const char *path,
 				  const char *method)
 {
+	uint64_t wakes = 0;
 	const struct http_server_request request = {
 		.method = method,
 		.path = path,
 		.body = connection->body.n ? connection->body.bytes : "",
 		.body_bytes = connection->body.n,
+		.may_be_held = !connection->refusal && hold_is_allowed(connection, &wakes),
+		.was_held = connection->held_since_ms > 0,
 	};
 
 	if (connection->refusal)
 		return queue_refusal(connection, mhd);
+	strbuf_clear(&connection->response.body);
+	connection->response.is_held = false;
 	connection->route->handle(connection->server->config.context, &request, &connection->response);
-	return queue(connection, mhd);
+	if (!connection->response.is_held || !request.may_be_held)
+		return queue(connection, mhd);
+	hold_begin(connection, mhd, wakes);
+	return MHD_YES;
 }
 
 enum MHD_Result request_handle(void *context, struct MHD_Connection *mhd, const char *path, const char *method,

@@ -48,6 +48,18 @@ static int open_socket(const struct addrinfo *address)
 	return r;
 }
 
+/* Without a host that is all addresses: [::] takes IPv4 along, but getaddrinfo names it last, after 0.0.0.0, which no
+ * IPv6 peer reaches. A node without IPv6 has only the latter. */
+static int open_first(const struct addrinfo *addresses, bool is_any)
+{
+	int fd = -EADDRNOTAVAIL;
+
+	for (const struct addrinfo *one = addresses; is_any && one && fd < 0; one = one->ai_next)
+		if (one->ai_family == AF_INET6)
+			fd = open_socket(one);
+	return fd < 0 && addresses ? open_socket(addresses) : fd;
+}
+
 static unsigned int bound_port(int fd)
 {
 	struct sockaddr_storage address = {0};
@@ -75,7 +87,7 @@ int server_listen(const char *listen, int *ret_fd, unsigned int *ret_port, struc
 	r = getaddrinfo(host, port, &hints, &addresses);
 	if (r)
 		return err_set(err, -EINVAL, "listen address %s: %s", listen, gai_strerror(r));
-	fd = open_socket(addresses);
+	fd = open_first(addresses, !host);
 	freeaddrinfo(addresses);
 	if (fd < 0)
 		return err_set(err, fd, "listen on %s: %s", listen, strerror(-fd));

@@ -3,6 +3,7 @@
  * keeps a connection for ever. Three things are watched:
  *  - a handshake or a request (state HANDSHAKE or BUSY) older than the deadline;
  *  - an idle connection whose byte counter moves while no request ends: a head that drips in.
+ * It also wakes held requests whose time is over (server_hold.c).
  * shutdown() makes the pool thread see the end and clean up; only it closes the socket. */
 #include "base/timefmt.h"
 #include "http_server/server_internal.h"
@@ -111,32 +112,31 @@ static void close_if_slow(struct connection *connection, int64_t now_ms)
 							 .peer = connection->peer});
 }
 
-static void wait_tick(struct http_server *self, int64_t tick_ms)
+/* Or until something is held or the server ends. */
+static void wait_until(struct http_server *self, int64_t until_ms)
 {
-	struct timespec until;
+	const struct timespec until = {.tv_sec = (time_t)(until_ms / 1000),
+				       .tv_nsec = (long)(until_ms % 1000) * 1000000};
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(tick_ms / 1000);
-	until.tv_nsec += (long)(tick_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_cond_timedwait(&self->wake, &self->mutex, &until);
 }
 
 static void *watchdog_main(void *context)
 {
 	struct http_server *self = context;
-	int64_t tick_ms = MIN(MAX(self->config.request_timeout_ms / 8, TICK_MIN_MS), TICK_MAX_MS);
+	int64_t tick_ms = MIN(MAX(self->config.request_timeout_ms / 8, TICK_MIN_MS), TICK_MAX_MS), next_ms = 0;
 
 	pthread_mutex_lock(&self->mutex);
 	while (!self->is_stopping) {
 		int64_t now_ms = time_monotonic_ms();
 
-		for (struct connection *c = self->connections; c; c = c->next)
-			close_if_slow(c, now_ms);
-		wait_tick(self, tick_ms);
+		hold_look(self, now_ms);
+		if (now_ms >= next_ms) {
+			for (struct connection *c = self->connections; c; c = c->next)
+				close_if_slow(c, now_ms);
+			next_ms = now_ms + tick_ms;
+		}
+		wait_until(self, self->held_until_ms ? MIN(self->held_until_ms, next_ms) : next_ms);
 	}
 	pthread_mutex_unlock(&self->mutex);
 	return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "pki/pki.h"
+#include "pki/pki_internal.h"
+
 #include "base/strbuf.h"
 
 #include <arpa/inet.h>
@@ -17,21 +18,6 @@
 #include <time.h>
 
 #define SERIAL_BYTES 16
-
-static void cert_freep(X509 **cert)
-{
-	X509_free(*cert);
-}
-
-static void key_freep(EVP_PKEY **key)
-{
-	EVP_PKEY_free(*key);
-}
-
-static void bio_freep(BIO **bio)
-{
-	BIO_free_all(*bio);
-}
 
 /* What OpenSSL complained about first; its queue is emptied. */
 static int fail(struct err *err, int code, const char *what)
@@ -71,14 +57,14 @@ static char *bio_text(BIO *bio)
 
 static char *cert_to_pem(X509 *cert)
 {
-	CLEANUP(bio_freep) BIO *bio = BIO_new(BIO_s_mem());
+	CLEANUP(pki_bio_freep) BIO *bio = BIO_new(BIO_s_mem());
 
 	return bio && PEM_write_bio_X509(bio, cert) ? bio_text(bio) : NULL;
 }
 
 static char *key_to_pem(EVP_PKEY *key)
 {
-	CLEANUP(bio_freep) BIO *bio = BIO_new(BIO_s_secmem());
+	CLEANUP(pki_bio_freep) BIO *bio = BIO_new(BIO_s_secmem());
 
 	return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) ? bio_text(bio) : NULL;
 }
@@ -92,7 +78,7 @@ static int no_passphrase(char *buf, int size, int is_writing, void *context)
 
 static int read_cert(const char *pem, X509 **ret, struct err *err)
 {
-	CLEANUP(bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
+	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
 
 	*ret = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, NULL) : NULL;
 	return *ret ? 0 : fail(err, -EINVAL, "no certificate in PEM");
@@ -100,7 +86,7 @@ static int read_cert(const char *pem, X509 **ret, struct err *err)
 
 static int read_key(const char *pem, EVP_PKEY **ret, struct err *err)
 {
-	CLEANUP(bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
+	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
 
 	*ret = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
 	return *ret ? 0 : fail(err, -EINVAL, "no private key in PEM");
@@ -202,8 +188,8 @@ static int finish(X509 *cert, EVP_PKEY *key, struct pki_pair *ret, struct err *e
 
 int pki_make_ca(const char *common_name, int64_t now_ms, int64_t validity_ms, struct pki_pair *ret, struct err *err)
 {
-	CLEANUP(key_freep) EVP_PKEY *key = EVP_EC_gen("P-256");
-	CLEANUP(cert_freep) X509 *cert = NULL;
+	CLEANUP(pki_key_freep) EVP_PKEY *key = EVP_EC_gen("P-256");
+	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 
 	if (!key)
 		return fail(err, -EIO, "cannot make a key");
@@ -246,10 +232,10 @@ static int fill_leaf(X509 *cert, X509 *ca, EVP_PKEY *ca_key, const struct pki_le
 
 int pki_make_leaf(const struct pki_pair *ca, const struct pki_leaf *leaf, struct pki_pair *ret, struct err *err)
 {
-	CLEANUP(key_freep) EVP_PKEY *ca_key = NULL;
-	CLEANUP(key_freep) EVP_PKEY *key = NULL;
-	CLEANUP(cert_freep) X509 *ca_cert = NULL;
-	CLEANUP(cert_freep) X509 *cert = NULL;
+	CLEANUP(pki_key_freep) EVP_PKEY *ca_key = NULL;
+	CLEANUP(pki_key_freep) EVP_PKEY *key = NULL;
+	CLEANUP(pki_cert_freep) X509 *ca_cert = NULL;
+	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 	int64_t until_ms = leaf->now_ms + leaf->validity_ms, ca_until_ms;
 	int r = read_cert(ca->cert_pem, &ca_cert, err);
 
@@ -271,7 +257,7 @@ int pki_make_leaf(const struct pki_pair *ca, const struct pki_leaf *leaf, struct
 
 int pki_read_validity(const char *cert_pem, int64_t *ret_from_ms, int64_t *ret_until_ms, struct err *err)
 {
-	CLEANUP(cert_freep) X509 *cert = NULL;
+	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 	int64_t from_ms, until_ms;
 	int r = read_cert(cert_pem, &cert, err);
 
@@ -286,8 +272,8 @@ int pki_read_validity(const char *cert_pem, int64_t *ret_from_ms, int64_t *ret_u
 
 int pki_check_pair(const char *cert_pem, const char *key_pem, struct err *err)
 {
-	CLEANUP(cert_freep) X509 *cert = NULL;
-	CLEANUP(key_freep) EVP_PKEY *key = NULL;
+	CLEANUP(pki_cert_freep) X509 *cert = NULL;
+	CLEANUP(pki_key_freep) EVP_PKEY *key = NULL;
 	int r = read_cert(cert_pem, &cert, err);
 
 	if (!r)

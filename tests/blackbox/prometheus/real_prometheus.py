@@ -5,7 +5,6 @@ import http.server
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -18,12 +17,6 @@ DEMO = os.path.join(harness.TOP, "demo")
 
 def is_installed():
     return shutil.which("prometheus") is not None and shutil.which("promtool") is not None
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def demo_text(folder, now, *arguments):
@@ -47,7 +40,7 @@ class Prometheus:
         config = os.path.join(folder, "prometheus.yml")
         with open(config, "w", encoding="utf-8") as file:
             file.write("global: {}\n")
-        self.port = free_port()
+        self.port = harness.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "prometheus.log")
         with open(self.log, "wb") as log:

@@ -200,6 +200,21 @@ class Learned(OnPrometheus):
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertEqual(json.loads(report.stdout)["summary"]["workloads"], 8)
 
+    def test_a_new_image_is_not_lowered(self):
+        """What metrics call an image and what a manifest calls it are one thing on both sides."""
+        enforce = os.path.join(self.place.folder, "enforce.yaml")
+        with open(self.place.config, encoding="utf-8") as known, open(enforce, "w", encoding="utf-8") as file:
+            file.write(known.read() + "mode: enforce\n")
+        path = os.path.join(self.place.folder, "job.yaml")
+        with open(os.path.join(real_prometheus.DEMO, "manifests/job-far-too-large.yaml"), encoding="utf-8") as file:
+            manifest = file.read()
+        for tag, outcome in (("1.4", r"will be set to 1\.5Gi"), ("1.5", "not lowered: new variant")):
+            with self.subTest(tag):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(manifest.replace("resnet-train:1.4", f"resnet-train:{tag}"))
+                said = harness.run("memtamer-webhook", "review", "--config", enforce, path).stdout
+                self.assertRegex(said, outcome)
+
     def test_nodes_become_shapes(self):
         shapes = self.place.items("NodeShape")
         self.assertEqual([(s["spec"]["resource"], s["spec"]["accelerators"]) for s in shapes], [("nvidia.com/gpu", 8)])
@@ -336,6 +351,22 @@ class Spoilt(OnPrometheus):
     def test_dies_in_mid_stream(self):
         self.spoilt(self.on_queries(lambda status, body: None), 3, ".")
 
+    def test_half_an_answer_is_not_added(self):
+        """Counts add up as they are read: what came before the connection broke must not come once more."""
+        broken = []
+
+        def spoil(_number, path, status, body):
+            if broken or "query_range" not in path or body.count(b"metric") < 4:
+                return status, body
+            broken.append(path)
+            return None
+        place = self.place_at(self.proxy(spoil).url)
+        place.run()
+        self.assertTrue(broken)
+        done = place.run()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(place.learned(), self.place.learned())
+
     def test_warnings_mean_partial_data(self):
         def warn(status, body):
             return status, body.replace(b'"data"', b'"warnings":["store 7 did not answer"],"data"', 1)
@@ -350,7 +381,7 @@ class Spoilt(OnPrometheus):
 
     def test_unreachable(self):
         self.spoilt(lambda *_: None, 3, ".")
-        place = self.place_at(f"http://127.0.0.1:{real_prometheus.free_port()}")
+        place = self.place_at(f"http://127.0.0.1:{harness.free_port()}")
         done = place.run()
         self.assertEqual(done.returncode, 3)
         self.assertFalse(os.path.exists(place.store))

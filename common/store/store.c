@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What both kinds share, and the way to what they do not. */
+#include "store/store_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void store_release(struct store *self)
+{
+	free(self->place);
+	free(self->state_place);
+	free(self->namespace_name);
+}
+
+void store_close(struct store *self)
+{
+	if (self)
+		self->ops->close(self);
+}
+
+void store_closep(struct store **self)
+{
+	store_close(*self);
+	*self = NULL;
+}
+
+void store_set_bad(struct store *self, store_bad_fn *bad, void *context)
+{
+	self->bad = bad;
+	self->bad_context = context;
+}
+
+void store_tell_bad(const struct store *self, const struct err *why)
+{
+	if (self->bad)
+		self->bad(self->bad_context, why);
+}
+
+void store_set_cancelled(struct store *self, store_cancelled_fn *cancelled, void *context)
+{
+	self->cancelled = cancelled;
+	self->cancelled_context = context;
+}
+
+bool store_is_cancelled(const struct store *self)
+{
+	return self->cancelled && self->cancelled(self->cancelled_context);
+}
+
+int store_set_namespace(struct store *self, const char *namespace_name)
+{
+	char *copy = namespace_name ? strdup(namespace_name) : NULL;
+
+	if (namespace_name && !copy)
+		return -ENOMEM;
+	free(self->namespace_name);
+	self->namespace_name = copy;
+	return 0;
+}
+
+const char *store_place(const struct store *self)
+{
+	return self->place;
+}
+
+const char *store_state_place(const struct store *self)
+{
+	return self->state_place;
+}
+
+int store_check_writer(const struct store *self, struct err *err)
+{
+	return self->is_writer ? 0 : err_set_at(err, -EACCES, self->place, 0, 0, "the store was opened for reading");
+}
+
+int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err)
+{
+	return self->ops->read_profiles(self, builder, err);
+}
+
+int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
+{
+	return self->ops->visit(self, visitor, err);
+}
+
+int store_visit_named(struct store *self, const struct store_visitor *visitor, const struct store_name *names, size_t n,
+		      struct err *err)
+{
+	return n ? self->ops->visit_named(self, visitor, names, n, err) : 0;
+}
+
+int store_commit(struct store *self, const struct store_change *change, struct err *err)
+{
+	int r = store_check_writer(self, err);
+
+	return r ? r : self->ops->commit(self, change, err);
+}
+
+int store_remove(struct store *self, const struct store_name *names, size_t n, size_t *ret_n, struct err *err)
+{
+	size_t ignored;
+	int r = store_check_writer(self, err);
+
+	ret_n = ret_n ? ret_n : &ignored;
+	*ret_n = 0;
+	return r || !n ? r : self->ops->remove(self, names, n, ret_n, err);
+}
+
+int store_state_load(struct store *self, struct strbuf *ret_text, struct err *err)
+{
+	return self->ops->state_load(self, ret_text, err);
+}
+
+int store_state_save(struct store *self, const char *text, size_t n, struct err *err)
+{
+	int r = store_check_writer(self, err);
+
+	return r ? r : self->ops->state_save(self, text, n, err);
+}
+
+/* From the lowest on. */
+static const char *const caps[] = {"off", "observe", "fill", "raise"};
+
+/* What is none caps nothing: it is above all. */
+static size_t height_of(const char *cap)
+{
+	size_t at = 0;
+
+	while (at < ARRAY_LEN(caps) && !streq(cap, caps[at]))
+		at++;
+	return at;
+}
+
+bool store_cap_stands(const struct store_cap *self, const char *now)
+{
+	if (self->only_lowers)
+		return height_of(now) <= height_of(self->mode);
+	return streq(now, self->mode ? self->mode : "");
+}
+
+static int set_cap(struct store *self, const struct store_cap *want, struct err *err)
+{
+	int r = store_check_writer(self, err);
+
+	if (r)
+		return r;
+	if (want->mode && height_of(want->mode) == ARRAY_LEN(caps))
+		return err_set(err, -EINVAL, "\"%.20s\" caps no mode: expected off, observe, fill or raise",
+			       want->mode);
+	return self->ops->set_mode_cap(self, want, err);
+}
+
+int store_set_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
+		       struct err *err)
+{
+	return set_cap(self, &(struct store_cap){namespace_name, name, cap, false}, err);
+}
+
+int store_lower_mode_cap(struct store *self, const char *namespace_name, const char *cap, struct err *err)
+{
+	return set_cap(self, &(struct store_cap){namespace_name, PROFILE_OF_NAMESPACE, cap, true}, err);
+}
+
+int store_status_load(struct store *self, struct strbuf *ret_text, struct err *err)
+{
+	return self->ops->status_load(self, ret_text, err);
+}
+
+int store_status_save(struct store *self, const char *text, size_t n, struct err *err)
+{
+	int r = store_check_writer(self, err);
+
+	if (!r && n > LIMIT_STATUS_BYTES)
+		r = err_set(err, -E2BIG, "the status of a cycle is larger than %zu KiB", LIMIT_STATUS_BYTES / KIB);
+	return r ? r : self->ops->status_save(self, text, n, err);
+}
+
+const char *store_status_place(const struct store *self, char *buf, size_t size)
+{
+	return self->ops->status_place(self, buf, size);
+}
+
+int store_watch_fd(struct store *self, struct err *err)
+{
+	return self->ops->watch_fd ? self->ops->watch_fd(self, err)
+				   : err_set_at(err, -ENOTSUP, self->place, 0, 0, "this is not watched as a file");
+}
+
+bool store_watch_changed(struct store *self)
+{
+	return self->ops->watch_changed && self->ops->watch_changed(self);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine_quick: what pods came to, without waiting for Prometheus: an OOM kill is in the profile when the retry is
+ * created. Only runs of which something is new are folded, and only their objects are read and written. */
+#include "engine/engine.h"
+
+#include "base/timefmt.h"
+#include "engine/engine_internal.h"
+#include "engine/learn.h"
+
+#include <errno.h>
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory left for pods");
+}
+
+static int learn_news(struct engine *self, const struct collect *found, bool is_settling, struct engine_result *ret,
+		      struct err *err)
+{
+	struct learn learn = {.config = self->config,
+			      .store = self->store,
+			      .now_ms = found->now_ms,
+			      .is_sizing_found = self->has_failed,
+			      .is_settling = is_settling,
+			      .names = &self->names,
+			      .is_quick = self->config->store.kind == STORE_KUBE};
+	int r = learn_runs(&learn, found->runs.items, found->runs.n, err);
+
+	if (!r) {
+		r = learn_commit(&learn, NULL, 0, err);
+		self->has_failed = r != 0;
+		if (engine_keep_untold(self, &learn))
+			r = no_memory(err);
+	}
+	if (!r && engine_follow(self, &learn, true, ret))
+		r = no_memory(err);
+	ret->n_runs = found->runs.n;
+	ret->n_workloads = learn.n_workloads;
+	ret->n_profiles_changed = learn.n_profiles_changed;
+	learn_release(&learn);
+	return r;
+}
+
+/* Sightings are as whole as they are: there is nothing to be read, and nothing to be kept of them. */
+static int fold_news(struct collect *found, struct evidence_batch *batch, struct err *err)
+{
+	struct pod_table table = POD_TABLE_INIT;
+	int r;
+
+	batch->is_partial = false;
+	r = pod_table_merge(&table, batch, err);
+	r = r ? r : collect_fold(found, &table, found->now_ms, err);
+	pod_table_release(&table);
+	return r;
+}
+
+static int quick(struct engine *self, struct collect *found, bool may_settle, struct engine_result *ret,
+		 struct err *err)
+{
+	const struct evidence_window window = {.end_ms = found->now_ms, .is_open = true};
+	struct evidence_batch batch;
+	bool is_any, is_settling;
+	int r;
+
+	evidence_batch_init(&batch, &window);
+	r = self->pods ? self->pods(self->pods_context, !may_settle, &batch) : 1;
+	if (r < 0)
+		r = no_memory(err);
+	is_settling = may_settle && !batch.is_partial;
+	is_any = batch.pods.n > 0 || is_settling;
+	r = r ? r : fold_news(found, &batch, err);
+	evidence_batch_release(&batch);
+	if (r)
+		return r;
+	if (is_any)
+		r = learn_news(self, found, is_settling, ret, err);
+	if (r)
+		return r;
+	self->has_settled |= is_settling;
+	self->pods_done(self->pods_context, found->now_ms);
+	return !is_any;
+}
+
+int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)
+{
+	struct collect found = {.now_ms = now_ms, .state = COLLECTOR_STATE_INIT};
+	int64_t begun_ms = time_monotonic_ms();
+	int r;
+
+	*ret = (struct engine_result){.n_capped = SIZE_MAX};
+	r = quick(self, &found, false, ret, err);
+	ret->duration_ms = time_monotonic_ms() - begun_ms;
+	collect_release(&found);
+	return r;
+}
+
+void engine_settle(struct engine *self, int64_t now_ms)
+{
+	struct collect found = {.now_ms = now_ms, .state = COLLECTOR_STATE_INIT};
+	struct engine_result ignored = {.n_runs = 0};
+	struct err why = ERR_INIT;
+
+	if (self->pods && !self->has_settled)
+		(void)!quick(self, &found, true, &ignored, &why);
+	collect_release(&found);
+}

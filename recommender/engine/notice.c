@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/notice.h"
+
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "k8s/quantity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HUMAN(bytes) quantity_render_bytes((bytes), (char[QUANTITY_TEXT_BYTES]){0})
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+	size_t n = strnlen(from, size - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+static void begin(struct notice *ret, enum notice_kind kind, const char *namespace_name, const char *owner,
+		  const char *reason)
+{
+	*ret = (struct notice){.kind = kind};
+	copy_text(ret->namespace_name, sizeof(ret->namespace_name), namespace_name);
+	copy_text(ret->owner, sizeof(ret->owner), owner);
+	copy_text(ret->reason, sizeof(ret->reason), reason);
+}
+
+static void add_value(const char *what, int64_t to, bool tells_from, int64_t from, const char **comma,
+		      struct strbuf *buf)
+{
+	if (!to)
+		return;
+	strbuf_addf(buf, "%s%s %s", *comma, what, HUMAN(to));
+	if (from)
+		strbuf_addf(buf, " (was %s)", HUMAN(from));
+	else if (tells_from)
+		strbuf_adds(buf, " (had none)");
+	*comma = ", ";
+}
+
+/* What makes two entries of one owner's name different ones. Times are kept to the second. */
+static void make_subject(const char *container, const struct history_decision *decision, struct notice *ret)
+{
+	const int64_t values[] = {decision->request_from_bytes,		decision->request_to_bytes,
+				  decision->limit_from_bytes,		decision->limit_to_bytes,
+				  decision->ephemeral_request_to_bytes, decision->ephemeral_limit_to_bytes,
+				  decision->time_ms / TIME_SECOND_MS};
+	uint64_t hash = hash_stable(HASH_STABLE_INIT, ret->namespace_name, strlen(ret->namespace_name) + 1);
+
+	hash = hash_stable(hash, decision->owner, strlen(decision->owner) + 1);
+	hash = hash_stable(hash, container, strlen(container) + 1);
+	hash = hash_stable(hash, values, sizeof(values));
+	snprintf(ret->subject, sizeof(ret->subject), "%016llx", (unsigned long long)hash);
+}
+
+void notice_of_decision(const char *namespace_name, const char *container, const struct history_decision *decision,
+			bool is_update, struct notice *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
+	const char *comma = "memory ";
+
+	begin(ret, NOTICE_SET, namespace_name, decision->owner, "MemorySet");
+	copy_text(ret->pod, sizeof(ret->pod), decision->pod);
+	ret->is_update = is_update;
+	make_subject(container, decision, ret);
+	strbuf_addf(&text, "%s: ", container);
+	add_value("request", decision->request_to_bytes, true, decision->request_from_bytes, &comma, &text);
+	add_value("limit", decision->limit_to_bytes, true, decision->limit_from_bytes, &comma, &text);
+	if (comma[0] == 'm')
+		comma = "";
+	add_value("ephemeral-storage request", decision->ephemeral_request_to_bytes, false, 0, &comma, &text);
+	add_value("ephemeral-storage limit", decision->ephemeral_limit_to_bytes, false, 0, &comma, &text);
+	strbuf_addf(&text, ": %s", decision->rule);
+	if (*decision->cap)
+		strbuf_addf(&text, " (%s)", decision->cap);
+	if (decision->revision)
+		strbuf_addf(&text, ", revision %lld", (long long)decision->revision);
+	strbuf_addf(&text, ", %d pod%s", decision->pods, decision->pods == 1 ? "" : "s");
+	copy_text(ret->text, sizeof(ret->text), strbuf_text(&text));
+}
+
+void notice_of_harm(const char *namespace_name, const char *owner, const struct run *run, enum harm harm,
+		    const char *figures, struct notice *ret)
+{
+	static const char *const words[HARM_COUNT_] = {
+		[HARM_OOM] = "OOM-killed at a limit that memtamer had set below its own, or where it had none",
+		[HARM_EVICTED] = "evicted for memory, above a request that memtamer had lowered",
+		[HARM_PENDING] = "no node had room for a request that memtamer had raised",
+		[HARM_QUOTA] = "a quota refused pods while others held more than their own sizes",
+		[HARM_SLOWER] = "took longer, or used its accelerators less, than any run at its own size",
+	};
+
+	begin(ret, NOTICE_HARM, namespace_name, owner, "MemoryHarm");
+	snprintf(ret->subject, sizeof(ret->subject), "%s-%d", run->uid, (int)harm);
+	ret->is_warning = true;
+	snprintf(ret->text, sizeof(ret->text),
+		 "%s: %s; its own values stand from now on, and nothing is lowered for ten runs", harm_names[harm],
+		 figures && *figures ? figures : words[harm]);
+}
+
+void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)
+{
+	begin(ret, NOTICE_CAP, namespace_name, "", "NamespaceCapped");
+	copy_text(ret->subject, sizeof(ret->subject), "cap");
+	ret->is_warning = true;
+	snprintf(ret->text, sizeof(ret->text),
+		 "%lld of %lld runs of the last day were harmed at sizes of memtamer, which only observes here until "
+		 "spec.modeCap is taken out of this profile",
+		 (long long)harmed, (long long)runs);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sighting_status: how a pod and its containers ended, by what the API server tells of them. A status tells only the
+ * present end of a container and the one before it; what was seen earlier is taken over from the sighting before. */
+#include "base/timefmt.h"
+#include "pods/sighting_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct allow leaf = {.fields = NULL};
+static const struct allow map_of_leaf = {.any = &leaf};
+
+static const struct allow_field terminated_fields[] = {ALLOW_FIELD("exitCode", leaf), ALLOW_FIELD("reason", leaf),
+						       ALLOW_FIELD("finishedAt", leaf)};
+static const struct allow terminated = {ALLOW_FIELDS(terminated_fields)};
+static const struct allow_field running_fields[] = {ALLOW_FIELD("startedAt", leaf)};
+static const struct allow running = {ALLOW_FIELDS(running_fields)};
+static const struct allow_field state_fields[] = {ALLOW_FIELD("running", running),
+						  ALLOW_FIELD("terminated", terminated)};
+static const struct allow state = {ALLOW_FIELDS(state_fields)};
+static const struct allow_field resources_fields[] = {ALLOW_FIELD("limits", map_of_leaf)};
+static const struct allow resources = {ALLOW_FIELDS(resources_fields)};
+static const struct allow_field container_fields[] = {
+	ALLOW_FIELD("name", leaf),	 ALLOW_FIELD("restartCount", leaf),   ALLOW_FIELD("state", state),
+	ALLOW_FIELD("lastState", state), ALLOW_FIELD("resources", resources), ALLOW_FIELD("containerID", leaf),
+};
+static const struct allow container = {ALLOW_FIELDS(container_fields)};
+static const struct allow_field condition_fields[] = {ALLOW_FIELD("type", leaf), ALLOW_FIELD("status", leaf),
+						      ALLOW_FIELD("reason", leaf), ALLOW_FIELD("message", leaf),
+						      ALLOW_FIELD("lastTransitionTime", leaf)};
+static const struct allow condition = {ALLOW_FIELDS(condition_fields)};
+static const struct allow_field status_fields[] = {
+	ALLOW_FIELD("phase", leaf),
+	ALLOW_FIELD("reason", leaf),
+	ALLOW_FIELD("message", leaf),
+	ALLOW_FIELD("startTime", leaf),
+	ALLOW_FIELD("conditions", condition),
+	ALLOW_FIELD("containerStatuses", container),
+	ALLOW_FIELD("initContainerStatuses", container),
+};
+static const struct allow status = {ALLOW_FIELDS(status_fields)};
+static const struct allow_field metadata_fields[] = {
+	ALLOW_FIELD("resourceVersion", leaf),
+	ALLOW_FIELD("creationTimestamp", leaf),
+	ALLOW_FIELD("deletionTimestamp", leaf),
+	ALLOW_FIELD("deletionGracePeriodSeconds", leaf),
+};
+static const struct allow metadata = {ALLOW_FIELDS(metadata_fields)};
+static const struct allow_field spec_fields[] = {ALLOW_FIELD("nodeName", leaf)};
+static const struct allow spec = {ALLOW_FIELDS(spec_fields)};
+static const struct allow_field pod_fields[] = {ALLOW_FIELD("metadata", metadata), ALLOW_FIELD("spec", spec),
+						ALLOW_FIELD("status", status)};
+const struct allow sighting_allow = {ALLOW_FIELDS(pod_fields)};
+
+/* ---- fields ---- */
+
+/* "" when it is absent or no text: a status is the server's own, and a field that we cannot read is one that we do
+ * without. */
+static const char *text_of(const struct doc *object, const char *key)
+{
+	const struct doc *value = doc_member(object, key);
+
+	return value && value->type == DOC_STRING ? value->text : "";
+}
+
+static int64_t time_of(const struct doc *object, const char *key)
+{
+	const char *text = text_of(object, key);
+	int64_t ms;
+
+	return *text && time_parse(text, strlen(text), &ms) == 0 && ms > 0 ? ms : 0;
+}
+
+static int64_t number_of(const struct doc *object, const char *key)
+{
+	const struct doc *value = doc_member(object, key);
+
+	return value && value->type == DOC_NUMBER ? strtoll(value->text, NULL, 10) : 0;
+}
+
+static int64_t bytes_of(const struct doc *object, const char *key)
+{
+	const char *text = text_of(object, key);
+	struct quantity quantity;
+
+	if (!*text || quantity_parse(text, strlen(text), &quantity, NULL) != 0)
+		return 0;
+	return MAX(quantity_value(&quantity), 0);
+}
+
+/* ---- containers ---- */
+
+enum kind_of_end { NO_END, ENDED_WELL, ENDED_BADLY, KILLED };
+
+static enum kind_of_end end_of(const struct doc *ended)
+{
+	if (!ended || ended->type != DOC_OBJECT)
+		return NO_END;
+	if (streq(text_of(ended, "reason"), "OOMKilled"))
+		return KILLED;
+	return number_of(ended, "exitCode") == 0 ? ENDED_WELL : ENDED_BADLY;
+}
+
+/* The limit in force when it was killed. A container that has not been started again still shows its own; of one that
+ * has, what was seen before the kill is the truth, as the limit may have been raised since. Of a pod that is seen for
+ * the first time, as after a restart of ours, the resize tells: it was killed at no less than it had before. */
+static int64_t limit_at_kill(const struct sighting_container *now, const struct sighting_container *before,
+			     bool is_restarted, int64_t time_ms)
+{
+	int64_t live = before && is_restarted ? before->live_limit_bytes : now->live_limit_bytes;
+	int64_t limit = before ? before->limit_bytes : now->limit_bytes;
+
+	if (!before && now->resized_from_bytes && time_ms <= now->resized_ms)
+		return now->resized_from_bytes;
+	return live ? live : limit ? limit : -1;
+}
+
+static void note_kill(struct sighting_container *self, const struct sighting_container *before, const struct doc *ended,
+		      bool is_restarted, int64_t now_ms)
+{
+	int64_t time_ms = time_of(ended, "finishedAt");
+
+	if (!time_ms)
+		time_ms = self->last_oom_ms ? self->last_oom_ms : now_ms;
+	if (time_ms <= self->last_oom_ms)
+		return; /* it was seen before */
+	self->last_oom_ms = time_ms;
+	run_add_killed_limit(self->killed_limits, &self->n_killed_limits,
+			     limit_at_kill(self, before, is_restarted, time_ms));
+}
+
+/* What a container's earlier lives came to, as far as they were seen. */
+static void take_over(struct sighting_container *self, const struct sighting_container *before)
+{
+	if (!before)
+		return;
+	self->ends |= before->ends & (END_OOM_RESTARTED | END_ERROR_RESTARTED);
+	if (self->restarts > before->restarts) {
+		self->ends |= before->ends & END_OOM_KILLED ? END_OOM_RESTARTED : 0U;
+		self->ends |= before->ends & END_ERROR ? END_ERROR_RESTARTED : 0U;
+	}
+	self->restarts = MAX(self->restarts, before->restarts);
+	memcpy(self->killed_limits, before->killed_limits, sizeof(self->killed_limits));
+	self->n_killed_limits = before->n_killed_limits;
+	self->last_oom_ms = before->last_oom_ms;
+}
+
+/* "containerd://0b5e..." */
+static void read_id(struct sighting_container *self, const struct doc *doc)
+{
+	const char *text = text_of(doc, "containerID"), *scheme_end = strstr(text, "://");
+	const char *id = scheme_end ? scheme_end + 3 : "";
+
+	if (strlen(id) < sizeof(self->id))
+		snprintf(self->id, sizeof(self->id), "%s", id);
+}
+
+static void read_container(struct sighting_container *self, const struct doc *doc,
+			   const struct sighting_container *before, int64_t now_ms)
+{
+	const struct doc *now = doc_member(doc, "state"), *earlier = doc_member(doc, "lastState");
+	const struct doc *ended = doc_member(now, "terminated"), *ended_before = doc_member(earlier, "terminated");
+	enum kind_of_end end = end_of(ended), end_before = end_of(ended_before);
+	int64_t restarts = number_of(doc, "restartCount");
+
+	self->restarts = (int)MIN(MAX(restarts, 0), INT32_MAX);
+	self->is_running = doc_member(now, "running") != NULL;
+	self->started_ms = time_of(doc_member(now, "running"), "startedAt");
+	read_id(self, doc);
+	self->live_limit_bytes = bytes_of(doc_member(doc_member(doc, "resources"), "limits"), "memory");
+	take_over(self, before);
+	/* In the order of time, so that each is noted at its own limit. */
+	if (end_before == KILLED)
+		note_kill(self, before, ended_before, true, now_ms);
+	if (end == KILLED)
+		note_kill(self, before, ended, false, now_ms);
+	self->ends |= end_before == KILLED ? END_OOM_RESTARTED : end_before == ENDED_BADLY ? END_ERROR_RESTARTED : 0U;
+	self->ends |= end == KILLED	   ? END_OOM_KILLED
+		      : end == ENDED_BADLY ? END_ERROR
+		      : end == ENDED_WELL  ? END_COMPLETED
+					   : 0U;
+}
+
+static struct sighting_container *find(struct sighting *self, const char *name)
+{
+	for (size_t i = 0; i < self->containers.n; i++)
+		if (streq(self->containers.items[i].name, name))
+			return &self->containers.items[i];
+	return NULL;
+}
+
+/* @return the latest end among them; *ret_running: one of them runs. */
+static int64_t read_containers(struct sighting *self, const struct doc *list, const struct sighting *before,
+			       int64_t now_ms)
+{
+	int64_t end_ms = 0;
+
+	if (!list || list->type != DOC_ARRAY)
+		return 0;
+	for (const struct doc *doc = list->first; doc; doc = doc->next) {
+		struct sighting_container *found = find(self, text_of(doc, "name"));
+
+		if (!found)
+			continue;
+		read_container(found, doc, sighting_container(before, found->name), now_ms);
+		end_ms = MAX(end_ms, time_of(doc_member(doc_member(doc, "state"), "terminated"), "finishedAt"));
+	}
+	return end_ms;
+}
+
+/* ---- the pod ---- */
+
+static bool has_text(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+static bool has_memory_volume(const struct k8s_pod *pod)
+{
+	for (size_t i = 0; i < pod->n_volumes; i++)
+		if (pod->volumes[i].is_memory)
+			return true;
+	return false;
+}
+
+/* For what the kubelet evicted a pod stands in its words only (pkg/kubelet/eviction/helpers.go and
+ * eviction_manager.go). Other resources (inodes, process ids) are the node's own trouble. */
+static unsigned int eviction(const struct k8s_pod *pod, const char *message)
+{
+	if (has_text(message, "low on resource: memory"))
+		return END_EVICTED | END_EVICTED_MEMORY;
+	if (has_text(message, "low on resource: ephemeral-storage") ||
+	    has_text(message, "exceeded its local ephemeral storage limit") ||
+	    has_text(message, "ephemeral local storage usage exceeds"))
+		return END_EVICTED | END_EVICTED_EPHEMERAL;
+	/* A memory-backed one over its sizeLimit says the same, and then the disk was not what ran out. */
+	if (has_text(message, "EmptyDir volume"))
+		return has_memory_volume(pod) ? END_FAILED : END_EVICTED | END_EVICTED_EPHEMERAL;
+	return *message ? END_PREEMPTED : END_EVICTED;
+}
+
+static bool is_status(const struct doc *doc, const char *type, const char *wanted)
+{
+	return streq(text_of(doc, "type"), type) && streq(text_of(doc, "status"), wanted);
+}
+
+static bool lacks_memory(const struct doc *doc)
+{
+	return is_status(doc, "PodScheduled", "False") && has_text(text_of(doc, "message"), "Insufficient memory");
+}
+
+/* The condition keeps the time when it turned False, for a gate or for accelerators perhaps, although its words change:
+ * where we had seen the pod without these words, they are of now. */
+static int64_t memory_since(const struct doc *doc, const struct sighting *before, int64_t now_ms)
+{
+	int64_t turned_ms = time_of(doc, "lastTransitionTime");
+
+	if (before && before->memory_since_ms)
+		return before->memory_since_ms;
+	return turned_ms && (!before || turned_ms >= before->seen_ms) ? turned_ms : now_ms;
+}
+
+/* What it had waited for memory until that came to an end, by being scheduled or by waiting for something else. */
+static int64_t memory_waited(const struct sighting *self, const struct sighting *before, int64_t now_ms)
+{
+	int64_t end_ms = self->scheduled_ms ? self->scheduled_ms : now_ms;
+
+	if (!before)
+		return 0;
+	if (!before->memory_since_ms || self->memory_since_ms)
+		return before->memory_waited_ms;
+	return before->memory_waited_ms + MAX(end_ms - before->memory_since_ms, 0);
+}
+
+/* Conditions: scheduled when; why not; whether somebody else ended it (KEP-3329: PreemptionByScheduler,
+ * DeletionByTaintManager, EvictionByEvictionAPI, DeletionByPodGC, TerminationByKubelet). */
+static unsigned int read_conditions(struct sighting *self, const struct doc *list, const struct sighting *before,
+				    int64_t now_ms)
+{
+	unsigned int ends = 0;
+
+	if (!list || list->type != DOC_ARRAY)
+		return 0;
+	for (const struct doc *doc = list->first; doc; doc = doc->next) {
+		if (is_status(doc, "PodScheduled", "True"))
+			self->scheduled_ms = time_of(doc, "lastTransitionTime");
+		if (lacks_memory(doc)) {
+			ends |= END_UNSCHEDULABLE_MEMORY;
+			self->memory_since_ms = memory_since(doc, before, now_ms);
+		}
+		if (is_status(doc, "DisruptionTarget", "True"))
+			ends |= END_PREEMPTED;
+	}
+	return ends;
+}
+
+/* When it was asked to go: the time stamp says when it must have gone. */
+static int64_t deleted_at(const struct doc *meta)
+{
+	int64_t time_ms = time_of(meta, "deletionTimestamp");
+
+	return time_ms ? time_ms - MAX(number_of(meta, "deletionGracePeriodSeconds"), 0) * TIME_SECOND_MS : 0;
+}
+
+static unsigned int phase_ends(const struct doc *doc)
+{
+	const char *phase = text_of(doc, "phase");
+
+	return streq(phase, "Succeeded") ? END_SUCCEEDED : streq(phase, "Failed") ? END_FAILED : 0U;
+}
+
+/* When a pod ended whose containers do not tell, as on a node that is lost. Who saw it before saw it end now; else its
+ * conditions changed with its end, or it came to nothing at all. */
+static int64_t end_unsaid(const struct sighting *self, const struct doc *conditions, const struct sighting *before,
+			  int64_t now_ms)
+{
+	int64_t turned_ms = 0;
+
+	if (before)
+		return before->end_ms ? before->end_ms : now_ms;
+	if (conditions && conditions->type == DOC_ARRAY)
+		for (const struct doc *doc = conditions->first; doc; doc = doc->next)
+			turned_ms = MAX(turned_ms, time_of(doc, "lastTransitionTime"));
+	turned_ms = MAX(turned_ms, MAX(self->start_ms, self->created_ms));
+	return turned_ms ? MIN(turned_ms, now_ms) : now_ms;
+}
+
+void sighting_read_status(struct sighting *self, const struct k8s_pod *pod, const struct doc *doc,
+			  const struct sighting *before, int64_t now_ms)
+{
+	const struct doc *meta = doc_member(doc, "metadata"), *told = doc_member(doc, "status");
+	unsigned int others = read_conditions(self, doc_member(told, "conditions"), before, now_ms);
+	const char *reason = text_of(told, "reason");
+	int64_t end_ms;
+
+	self->created_ms = time_of(meta, "creationTimestamp");
+	self->deleted_ms = deleted_at(meta);
+	self->start_ms = time_of(told, "startTime");
+	self->memory_waited_ms = memory_waited(self, before, now_ms);
+	self->ends |= phase_ends(told) | (others & END_UNSCHEDULABLE_MEMORY);
+	/* Waiting for a node is over, but that it had to wait is not forgotten. */
+	self->ends |= before ? before->ends & END_UNSCHEDULABLE_MEMORY : 0U;
+	end_ms = read_containers(self, doc_member(told, "containerStatuses"), before, now_ms);
+	(void)read_containers(self, doc_member(told, "initContainerStatuses"), before, now_ms);
+	if (streq(reason, "Evicted"))
+		self->ends |= eviction(pod, text_of(told, "message"));
+	else if ((others & END_PREEMPTED || streq(reason, "Preempting")) && !(self->ends & END_SUCCEEDED))
+		self->ends |= END_PREEMPTED;
+	if (self->ends & (END_SUCCEEDED | END_FAILED))
+		self->end_ms = end_ms ? end_ms : end_unsaid(self, doc_member(told, "conditions"), before, now_ms);
+	/* What ends because it was deleted did not end by itself, whatever its exit code is. */
+	if (self->deleted_ms && (!self->end_ms || self->end_ms >= self->deleted_ms))
+		self->ends |= END_DELETED;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/status.h"
+
+#include "base/timefmt.h"
+#include "evidence/query.h"
+#include "report/report_commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define COMMAND	     "memtamer-recommender status"
+#define WINDOW_MS    (14 * TIME_DAY_MS)
+#define ASK_MS	     (15 * TIME_SECOND_MS)
+#define STATUS_BYTES (16 * MIB)
+
+/* Everything that a status borrows from. */
+struct asking {
+	struct knowledge knowledge;
+	struct evidence_reader *reader;
+	VEC(struct node_shape) shapes;
+	struct status status;
+};
+
+static void asking_release(struct asking *self)
+{
+	query_reader_freep(&self->reader);
+	vec_release(&self->shapes);
+	arena_release(&self->status.arena);
+	knowledge_release(&self->knowledge);
+}
+
+/* ---- the store ---- */
+
+static void read_cycle(struct asking *self)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_STATUS_BYTES);
+	struct status *status = &self->status;
+	struct store *store = self->knowledge.access.store;
+	struct err err = ERR_INIT;
+	char why[sizeof(err.where) + sizeof(err.msg)], place[300];
+	int r = store_status_load(store, &text, &err);
+
+	if (!r)
+		r = cycle_status_decode(strbuf_text(&text), text.len, &status->arena, &status->cycle, &err);
+	status->has_cycle = !r;
+	store_status_place(store, place, sizeof(place));
+	if (r > 0)
+		snprintf(status->cycle_unknown, sizeof(status->cycle_unknown),
+			 "there is no %s: no cycle has ended yet, or memtamer runs elsewhere", place);
+	else if (r)
+		snprintf(status->cycle_unknown, sizeof(status->cycle_unknown), "%s cannot be read: %s", place,
+			 err_text(&err, why, sizeof(why)));
+}
+
+static int take_shape(void *context, const struct node_shape *shape, struct err *err)
+{
+	struct asking *self = context;
+
+	return vec_push(&self->shapes, *shape) ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+/* Who may read one namespace may not read these; the replay goes on without. */
+static void read_shapes(struct asking *self)
+{
+	const struct store_visitor visitor = {.context = self, .shape = take_shape};
+	struct err err = ERR_INIT;
+
+	if (store_visit(self->knowledge.access.store, &visitor, &err))
+		self->shapes.n = 0;
+}
+
+/* ---- Prometheus ---- */
+
+static int ask(struct asking *self, struct err *err)
+{
+	const struct config *config = self->knowledge.config;
+	const struct query_config query = {.prometheus = &config->prometheus,
+					   .namespaces = config->recommender.namespaces,
+					   .excluded_namespaces = config->policy.excluded_namespaces};
+	int r = query_reader_new(&query, &self->reader, err);
+
+	if (r)
+		return r;
+	query_reader_deadline(self->reader, time_monotonic_ms() + MIN(ASK_MS, config->prometheus.timeout_ms));
+	return self->reader->detect(self->reader, self->status.from_ms, self->status.now_ms, err);
+}
+
+static void find_metrics(struct asking *self, bool has_config)
+{
+	struct status *status = &self->status;
+	struct err err = ERR_INIT;
+	char why[sizeof(err.where) + sizeof(err.msg)];
+
+	if (has_config && !ask(self, &err)) {
+		status->is_asked = true;
+		status->findings = self->reader->findings;
+		status->n_findings = self->reader->n_findings;
+		return;
+	}
+	if (has_config)
+		snprintf(status->metrics_unknown, sizeof(status->metrics_unknown), "Prometheus was not reached: %s",
+			 err_text(&err, why, sizeof(why)));
+	else
+		snprintf(status->metrics_unknown, sizeof(status->metrics_unknown),
+			 "without --config nothing says where Prometheus is");
+	status->findings = status->cycle.findings;
+	status->n_findings = status->cycle.n_findings;
+}
+
+/* A value that some run has was seen, whoever showed it. */
+static bool is_seen(const struct asking *self, const char *metric, size_t offset)
+{
+	for (size_t i = 0; i < self->status.n_findings; i++)
+		if (self->status.findings[i].is_present && streq(self->status.findings[i].metric, metric))
+			return true;
+	for (size_t i = 0; i < self->knowledge.items.n; i++) {
+		const struct history *history = self->knowledge.items.items[i].history;
+
+		for (size_t k = 0; history && k < history->runs.n; k++)
+			if (*(const int64_t *)((const char *)&history->runs.items[k] + offset))
+				return true;
+	}
+	return false;
+}
+
+/* ---- what follows ---- */
+
+static int replay_all(struct asking *self, struct err *err)
+{
+	struct status *status = &self->status;
+	const struct replay_scope scope = {.config = self->knowledge.config,
+					   .shapes = self->shapes.items,
+					   .n_shapes = self->shapes.n,
+					   .knowledge = &self->knowledge,
+					   .from_ms = status->from_ms,
+					   .now_ms = status->now_ms,
+					   .knows_limits = status->knows_limits,
+					   .knows_requests = status->knows_requests};
+	struct replay_world *world = NULL;
+	int r = replay_open(&scope, &world, err);
+
+	for (size_t i = 0; i < self->knowledge.items.n && !r; i++) {
+		const struct known *known = &self->knowledge.items.items[i];
+
+		if (!status->namespace_name || streq(status->namespace_name, known_namespace(known)))
+			r = replay_history(world, known, &status->replay, err);
+	}
+	replay_free(world);
+	return r;
+}
+
+static void count_workloads(struct asking *self)
+{
+	struct status *status = &self->status;
+
+	for (size_t i = 0; i < self->knowledge.items.n; i++) {
+		const struct known *known = &self->knowledge.items.items[i];
+
+		status->n_workloads += known->history && (!status->namespace_name ||
+							  streq(status->namespace_name, known_namespace(known)));
+	}
+	status->n_bad = self->knowledge.n_bad;
+}
+
+static int compute(struct asking *self, struct err *err)
+{
+	struct status *status = &self->status;
+
+	count_workloads(self);
+	status->knows_limits = is_seen(self, "kube_pod_container_resource_limits", offsetof(struct run, limit_bytes));
+	status->knows_requests = is_seen(self, "kube_pod_container_resource_requests",
+					 offsetof(struct run, request_bytes));
+	if (coverage_compute(&self->knowledge, status->namespace_name, status->from_ms, status->now_ms,
+			     &status->coverage))
+		return err_set(err, -ENOMEM, "out of memory");
+	status->n_riskiest = riskiest_find(&self->knowledge, status->namespace_name, status->from_ms, status->now_ms,
+					   status->knows_limits, status->riskiest);
+	return replay_all(self, err);
+}
+
+bool status_is_lost(const struct status *self, const struct evidence_finding *finding)
+{
+	return !finding->is_present && !(self->has_cycle && self->cycle.watches_pods && finding->is_of_pods);
+}
+
+bool status_is_silent(const struct status *self)
+{
+	return self->has_cycle && self->cycle.silent_after_ms > 0 &&
+	       self->now_ms - self->cycle.time_ms > self->cycle.silent_after_ms;
+}
+
+bool status_is_partial(const struct status *self)
+{
+	bool is_partial = self->n_bad || !self->has_cycle || (!self->is_asked && !self->n_findings);
+
+	if (self->has_cycle)
+		is_partial |= !streq(self->cycle.result, "done") || status_is_silent(self) ||
+			      (!streq(self->cycle.webhook, "reached") && !streq(self->cycle.webhook, "not-asked"));
+	for (size_t i = 0; i < self->n_findings; i++)
+		is_partial |= status_is_lost(self, &self->findings[i]) && !self->findings[i].without;
+	return is_partial;
+}
+
+static int show(const struct status *status, bool is_json)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATUS_BYTES);
+
+	if (!is_json)
+		return status_print(status, stdout);
+	if (status_render_json(status, &text))
+		return text.status;
+	fwrite(strbuf_text(&text), 1, text.len, stdout);
+	return 0;
+}
+
+static int status_run(const struct cli_args *args)
+{
+	CLEANUP(asking_release)
+	struct asking self = {
+		.knowledge = KNOWLEDGE_INIT,
+		.status = {.now_ms = time_now_ms(),
+			   .namespace_name = cli_get(args, "namespace"),
+			   .arena = ARENA_INIT(MIB)},
+	};
+	struct err err = ERR_INIT;
+	int code;
+
+	self.status.from_ms = self.status.now_ms - WINDOW_MS;
+	self.knowledge.keeps_store = true;
+	self.knowledge.own_namespace = cli_get(args, "memtamer-namespace");
+	if (!self.knowledge.own_namespace && !cli_get(args, "config"))
+		self.knowledge.own_namespace = "memtamer";
+	code = knowledge_load(COMMAND, args, NULL, &self.knowledge);
+	if (code)
+		return code;
+	read_cycle(&self);
+	read_shapes(&self);
+	store_access_release(&self.knowledge.access);
+	find_metrics(&self, cli_get(args, "config"));
+	if (compute(&self, &err) || show(&self.status, streq(cli_get(args, "output"), "json"))) {
+		fprintf(stderr, COMMAND ": %s\n", err.msg[0] ? err.msg : "out of memory");
+		return EXIT_DEPENDENCY;
+	}
+	return status_is_partial(&self.status) ? EXIT_FINDINGS : EXIT_CLEAN;
+}
+
+static const struct cli_option status_options[] = {
+	KNOWLEDGE_OPTIONS,
+	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
+	{"memtamer-namespace", 0, CLI_STRING, "NAMESPACE",
+	 "where memtamer is installed (default: as --config says; without it, memtamer)", NULL},
+	{.name = NULL},
+};
+
+const struct cli_command status_command = {
+	.name = "status",
+	.help = "is memtamer healthy, what does it know, and what would it have done",
+	.options = status_options,
+	.run = status_run,
+};

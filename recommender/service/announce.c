@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/announce.h"
+
+#include "base/str.h"
+#include "model/profile.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What an event is about, with texts of its own: a sighting lives only as long as it is looked at. */
+struct subject {
+	const struct notice *notice;
+	const char *kind, *name; /* of the owner; kind is in `owner_kind` */
+	char owner_kind[RUN_NAME_BYTES];
+	char api_version[128], uid[64];
+	bool is_found;
+};
+
+static bool is_it(const struct sighting_owner *owner, const struct subject *self)
+{
+	bool was_cut = strlen(self->notice->owner) == sizeof(self->notice->owner) - 1;
+
+	return streq(owner->kind, self->kind) &&
+	       (was_cut ? strstarts(owner->name, self->name) : streq(owner->name, self->name));
+}
+
+static void take(struct subject *self, const char *api_version, const char *uid)
+{
+	snprintf(self->api_version, sizeof(self->api_version), "%s", api_version);
+	snprintf(self->uid, sizeof(self->uid), "%s", uid);
+	self->is_found = true;
+}
+
+static bool look(void *context, const struct sighting *sighting)
+{
+	struct subject *self = context;
+
+	if (!streq(sighting->namespace_name, self->notice->namespace_name))
+		return true;
+	if (is_it(&sighting->root, self))
+		take(self, sighting->root.api_version, sighting->root.uid);
+	else if (is_it(&sighting->owner, self))
+		take(self, sighting->owner.api_version, sighting->owner.uid);
+	else if (streq(self->kind, "Pod") && streq(sighting->name, self->name))
+		take(self, "v1", sighting->uid);
+	return !self->is_found;
+}
+
+static int announce_cap(struct announce *self, const struct notice *notice, struct err *err)
+{
+	const struct kube_event_object object = {.api_version = PROFILE_API_VERSION,
+						 .kind = "MemoryProfile",
+						 .name = PROFILE_OF_NAMESPACE,
+						 .namespace = notice->namespace_name};
+
+	return kube_events_record(self->events, &object, notice->is_warning, notice->reason, notice->text, err);
+}
+
+int announce_notice(struct announce *self, const struct notice *notice, struct err *err)
+{
+	struct subject subject = {.notice = notice};
+	const char *slash = strchr(notice->owner, '/');
+	struct kube_event_object object;
+
+	if (notice->kind == NOTICE_CAP || !slash)
+		return announce_cap(self, notice, err);
+	snprintf(subject.owner_kind, sizeof(subject.owner_kind), "%.*s", (int)(slash - notice->owner), notice->owner);
+	subject.kind = subject.owner_kind;
+	subject.name = slash + 1;
+	if (self->pods)
+		pods_visit(self->pods, look, &subject);
+	if (!subject.is_found)
+		return 0; /* it is gone, and nobody would look there any more; the history has it */
+	object = (struct kube_event_object){.api_version = subject.api_version,
+					    .kind = subject.kind,
+					    .name = subject.name,
+					    .namespace = notice->namespace_name,
+					    .uid = subject.uid};
+	return kube_events_record(self->events, &object, notice->is_warning, notice->reason, notice->text, err);
+}

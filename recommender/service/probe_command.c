@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/probe_command.h"
+
+#include "config/config.h"
+#include "kube/kube_access.h"
+#include "service/probe.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#define COMMAND "memtamer-recommender probe"
+
+static int complain(const struct err *err, int code)
+{
+	char text[sizeof(err->where) + sizeof(err->msg)];
+
+	fprintf(stderr, COMMAND ": %s\n", err_text(err, text, sizeof(text)));
+	return code;
+}
+
+struct waiting {
+	bool is_done;
+	struct probe_outcome outcome;
+};
+
+static void probe_done(void *context, const struct probe_outcome *outcome)
+{
+	struct waiting *waiting = context;
+
+	waiting->outcome = *outcome;
+	waiting->is_done = true;
+}
+
+static int exit_code(enum probe_result result)
+{
+	if (result == PROBE_REACHED)
+		return EXIT_CLEAN;
+	return result == PROBE_NOT_CONFIGURED || result == PROBE_FAILED_OPEN ? EXIT_FINDINGS : EXIT_DEPENDENCY;
+}
+
+static int ask(const struct config *config, const struct kube_access *access, const char *namespace)
+{
+	struct waiting waiting = {.is_done = false};
+	struct probe probe = {
+		.client = access->client,
+		.namespace = namespace,
+		.configuration = config->webhook.mutating_configuration,
+		.done = probe_done,
+		.context = &waiting,
+	};
+	struct err err = ERR_INIT;
+
+	probe_begin(&probe);
+	while (!waiting.is_done)
+		if (kube_client_poll(access->client, NULL, 0, 1000, &err) && !waiting.is_done) {
+			probe_cancel(&probe);
+			return complain(&err, EXIT_DEPENDENCY);
+		}
+	fprintf(waiting.outcome.result == PROBE_REACHED ? stdout : stderr, "%s\n", waiting.outcome.text);
+	return exit_code(waiting.outcome.result);
+}
+
+static int run_with(const struct cli_args *args, const struct config *config)
+{
+	CLEANUP(kube_access_release) struct kube_access access = KUBE_ACCESS_INIT;
+	const char *kubeconfig = cli_get(args, "kubeconfig"), *context = cli_get(args, "context");
+	const char *namespace = cli_get(args, "namespace");
+	struct err err = ERR_INIT;
+	int r = kube_access_open(kubeconfig ? kubeconfig : config->kubernetes.kubeconfig,
+				 context ? context : config->kubernetes.context, "memtamer-recommender", &access, &err);
+
+	if (r)
+		return complain(&err, r == -EINVAL ? EXIT_USAGE : EXIT_DEPENDENCY);
+	if (!namespace)
+	namespace = config->policy.own_namespace;
+	return ask(config, &access, namespace && *namespace ? namespace : access.namespace);
+}
+
+static int run(const struct cli_args *args)
+{
+	CLEANUP(config_freep) struct config *config = NULL;
+	const char *path = cli_get(args, "config");
+	struct err err = ERR_INIT;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (path ? config_load(path, &config, &err) : !(config = config_new_default()))
+		return complain(&err, EXIT_USAGE);
+	return run_with(args, config);
+}
+
+static const struct cli_option options[] = {
+	{"config", 0, CLI_STRING, "FILE", "configuration file; without it the defaults", NULL},
+	{"kubeconfig", 0, CLI_STRING, "FILE", "ask the cluster of this kubeconfig", NULL},
+	{"context", 0, CLI_STRING, "NAME", "this context of the kubeconfig", NULL},
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "memtamer's own namespace", NULL},
+	{.name = NULL},
+};
+
+const struct cli_command probe_command = {
+	.name = "probe",
+	.help = "does the API server reach the webhook?",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replica_work: what a replica does while it leads: probe, watches of nodes, pods and refusals, Events, resizes. */
+#include "service/replica_internal.h"
+
+#include "base/log.h"
+#include "config/config.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define FIRST_PROBE_MS (2 * TIME_SECOND_MS)
+
+/* ---- the probe ---- */
+
+static void probe_done(void *context, const struct probe_outcome *outcome)
+{
+	struct replica *self = context;
+	struct metrics *metrics = self->config.metrics;
+	enum probe_result result = outcome->result;
+	bool is_known = result == PROBE_REACHED || result == PROBE_NOT_CONFIGURED || result == PROBE_FAILED_OPEN;
+
+	metrics_count(metrics, METRIC_PROBES, result, 0, 0);
+	metrics_observe_ns(metrics, METRIC_PROBE_DURATION, outcome->duration_ns);
+	metrics_set(metrics, METRIC_REACHABLE, is_known ? result == PROBE_REACHED : (double)NAN);
+	if ((int)result != atomic_load(&self->probe_seen))
+		log_event(result == PROBE_REACHED ? LOG_INFO : LOG_WARN, "webhook probe", "result",
+			  probe_result_names[result], "why", outcome->text, NULL);
+	atomic_store(&self->probe_seen, (int)result);
+	kube_timer_set(self->access.client, &self->probe_timer, self->config.config->recommender.probe_ms);
+}
+
+static void probe_now(void *context)
+{
+	struct replica *self = context;
+
+	probe_begin(&self->probe);
+}
+
+static void start_probing(struct replica *self)
+{
+	const struct config *config = self->config.config;
+
+	self->probe = (struct probe){.client = self->access.client,
+				     .namespace = self->namespace,
+				     .configuration = config->webhook.mutating_configuration,
+				     .done = probe_done,
+				     .context = self};
+	self->probe_timer.fire = probe_now;
+	self->probe_timer.context = self;
+	if (config->recommender.probe_ms)
+		kube_timer_set(self->access.client, &self->probe_timer, FIRST_PROBE_MS);
+}
+
+static void stop_probing(struct replica *self)
+{
+	kube_timer_stop(self->access.client, &self->probe_timer);
+	probe_cancel(&self->probe);
+	atomic_store(&self->probe_seen, PROBE_RESULT_COUNT_);
+	metrics_set(self->config.metrics, METRIC_REACHABLE, NAN);
+}
+
+/* ---- nodes ---- */
+
+bool replica_is_new(char said[160], const struct err *why)
+{
+	if (strncmp(said, why->msg, 159) == 0)
+		return false;
+	snprintf(said, 160, "%.159s", why->msg);
+	return true;
+}
+
+static void watch_failed(void *context, const struct err *why)
+{
+	struct replica *self = context;
+
+	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
+	if (replica_is_new(self->watch_said, why))
+		log_err(LOG_WARN, "watch of nodes failed, it is tried again", why);
+}
+
+static void set_nodes(struct replica *self, struct nodes *nodes)
+{
+	pthread_mutex_lock(&self->mutex);
+	self->nodes = nodes;
+	pthread_mutex_unlock(&self->mutex);
+}
+
+static void start_watching(struct replica *self)
+{
+	struct nodes *nodes = NULL;
+	struct err err = ERR_INIT;
+
+	self->watch_said[0] = '\0';
+	if (nodes_start(self->access.client, watch_failed, self, &nodes, &err))
+		log_err(LOG_ERROR, "nodes are not watched", &err);
+	else
+		set_nodes(self, nodes);
+}
+
+static void stop_watching(struct replica *self)
+{
+	struct nodes *nodes = self->nodes;
+
+	set_nodes(self, NULL);
+	nodes_free(nodes);
+	metrics_set(self->config.metrics, METRIC_NODES, NAN);
+}
+
+/* ---- pods ---- */
+
+static void pods_changed(void *context)
+{
+	struct replica *self = context;
+
+	self->config.pods_changed(self->config.context);
+}
+
+static void pods_failed(void *context, const struct err *why)
+{
+	struct replica *self = context;
+
+	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
+	if (replica_is_new(self->pods_said, why))
+		log_err(LOG_WARN, "watch of pods failed, it is tried again", why);
+}
+
+int replica_make_pods(struct replica *self, struct err *err)
+{
+	const struct config *config = self->config.config;
+	const struct pods_config pods = {
+		.own_namespace = self->namespace,
+		.namespaces = config->recommender.namespaces,
+		.excluded_namespaces = config->policy.excluded_namespaces,
+		.changed = pods_changed,
+		.failed = pods_failed,
+		.context = self,
+	};
+
+	return config->recommender.pods ? pods_new(&pods, &self->pods, err) : 0;
+}
+
+static void start_pods(struct replica *self)
+{
+	struct err err = ERR_INIT;
+
+	self->pods_said[0] = '\0';
+	if (self->pods && pods_watch(self->pods, self->access.client, &err))
+		log_err(LOG_ERROR, "pods are not watched", &err);
+}
+
+static void stop_pods(struct replica *self)
+{
+	if (self->pods)
+		pods_unwatch(self->pods);
+	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, NAN);
+}
+
+/* Counted where they are known, told where they are scraped. */
+static void show_pods(struct replica *self)
+{
+	struct pods_figures figures;
+
+	if (!self->pods)
+		return;
+	pods_figures(self->pods, &figures);
+	for (size_t i = 0; i < OUTCOME_COUNT_; i++)
+		metrics_add(self->config.metrics, METRIC_POD_ENDS, i, 0, 0, figures.ends[i] - self->counted.ends[i]);
+	self->counted = figures;
+	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, (double)figures.watched);
+}
+
+/* ---- resizes ---- */
+
+static void set_resizes(struct replica *self, struct resizes *resizes)
+{
+	pthread_mutex_lock(&self->mutex);
+	self->resizes = resizes;
+	pthread_mutex_unlock(&self->mutex);
+}
+
+static void start_resizes(struct replica *self)
+{
+	const struct config *config = self->config.config;
+	struct resizes *resizes = NULL;
+	struct err err = ERR_INIT;
+
+	if (config->policy.resize == RESIZE_OFF)
+		return;
+	if (resizes_start(self->access.client, config, self->config.metrics, self->identity, &resizes, &err))
+		log_err(LOG_ERROR, "pods that run are not resized", &err);
+	else
+		set_resizes(self, resizes);
+}
+
+static void stop_resizes(struct replica *self)
+{
+	struct resizes *resizes = self->resizes;
+
+	set_resizes(self, NULL);
+	resizes_stop(resizes);
+}
+
+/* ---- events ---- */
+
+static void refusals_failed(void *context, const struct err *why)
+{
+	struct replica *self = context;
+
+	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
+	if (replica_is_new(self->refusals_said, why))
+		log_err(LOG_WARN, "watch of events failed, it is tried again", why);
+}
+
+struct refused {
+	const char *namespace_name, *uid;
+};
+
+static bool is_refused(void *context, const struct sighting *sighting)
+{
+	const struct refused *self = context;
+
+	return streq(sighting->owner.uid, self->uid) && streq(sighting->namespace_name, self->namespace_name);
+}
+
+static void owner_refused(void *context, const char *namespace_name, const char *uid)
+{
+	struct replica *self = context;
+
+	pods_touch(self->pods, is_refused, &(struct refused){namespace_name, uid});
+}
+
+/* Times between which a pod became one that has waited for too long. */
+struct overdue {
+	int64_t from_ms, to_ms;
+};
+
+static bool is_overdue(void *context, const struct sighting *sighting)
+{
+	const struct overdue *self = context;
+	int64_t since_ms = sighting->memory_since_ms - sighting->memory_waited_ms; /* as if it had been at one go */
+
+	return sighting->memory_since_ms && since_ms > self->from_ms && since_ms <= self->to_ms;
+}
+
+/* That time goes by is no change of a pod. */
+static void look_for_overdue(struct replica *self)
+{
+	int64_t now_ms = kube_client_now_ms(self->access.client), after_ms = self->config.config->harm.pending_after_ms;
+
+	if (!self->pods || !self->is_working || now_ms < self->overdue_ms + REPLICA_TURN_MS)
+		return;
+	pods_touch(self->pods, is_overdue, &(struct overdue){self->overdue_ms - after_ms, now_ms - after_ms});
+	self->overdue_ms = now_ms;
+}
+
+static void set_refusals(struct replica *self, struct refusals *refusals)
+{
+	pthread_mutex_lock(&self->mutex);
+	self->refusals = refusals;
+	pthread_mutex_unlock(&self->mutex);
+}
+
+static void events_failed(void *context, const struct err *why)
+{
+	struct replica *self = context;
+
+	metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_FAILED, 0, 0);
+	if (replica_is_new(self->events_said, why))
+		log_err(LOG_WARN, "an event was not written", why);
+}
+
+static void start_events(struct replica *self)
+{
+	struct refusals *refusals = NULL;
+	struct err err = ERR_INIT;
+
+	self->refusals_said[0] = self->events_said[0] = '\0';
+	self->announce = (struct announce){.pods = self->pods};
+	if (kube_events_new(self->access.client,
+			    &(struct kube_events_config){.component = REPLICA_NAME,
+							 .instance = self->identity,
+							 .failed = events_failed,
+							 .context = self},
+			    &self->announce.events, &err))
+		log_err(LOG_ERROR, "no events are written", &err);
+	if (!self->pods)
+		return;
+	self->overdue_ms = kube_client_now_ms(self->access.client);
+	if (refusals_start(
+		    self->access.client,
+		    &(struct refusals_config){.refused = owner_refused, .failed = refusals_failed, .context = self},
+		    &refusals, &err))
+		log_err(LOG_ERROR, "events are not watched", &err);
+	else
+		set_refusals(self, refusals);
+}
+
+static void stop_events(struct replica *self)
+{
+	struct refusals *refusals = self->refusals;
+
+	set_refusals(self, NULL);
+	refusals_free(refusals);
+	kube_events_free(self->announce.events);
+	self->announce.events = NULL;
+}
+
+static void tell_notices(struct replica *self)
+{
+	struct notice notice;
+	struct err err = ERR_INIT;
+
+	while (self->announce.events && outbox_take(self->outbox, time_monotonic_ms(), &notice)) {
+		if (announce_notice(&self->announce, &notice, &err))
+			events_failed(self, &err);
+		else
+			metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_RECORDED, 0, 0);
+	}
+}
+
+/* ---- all of it ---- */
+
+void replica_start_work(struct replica *self)
+{
+	start_watching(self);
+	start_resizes(self);
+	start_pods(self);
+	start_events(self);
+	start_probing(self);
+}
+
+void replica_stop_work(struct replica *self)
+{
+	stop_probing(self);
+	stop_events(self);
+	stop_pods(self);
+	stop_resizes(self);
+	stop_watching(self);
+}
+
+void replica_work(struct replica *self)
+{
+	if (self->nodes)
+		metrics_set(self->config.metrics, METRIC_NODES, (double)nodes_count(self->nodes));
+	if (self->is_working)
+		show_pods(self);
+	if (self->resizes)
+		resizes_turn(self->resizes);
+	look_for_overdue(self);
+	tell_notices(self);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/resize_watch.h"
+
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "config/config.h"
+#include "evidence/query.h"
+#include "evidence/query_usage.h"
+#include "model/identity.h"
+#include "resize/resize_scan.h"
+#include "service/service.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Where the scrape interval is not configured: of most installations. */
+#define STEP_MS	     (30 * TIME_SECOND_MS)
+#define LOOK_STEPS   4
+#define LOOK_MAX_MS  (30 * TIME_SECOND_MS)
+#define LOOK_MIN_MS  (2 * TIME_SECOND_MS)
+#define WINDOW_STEPS 8
+/* cAdvisor looks at a container every 10 to 15 s, however often it is scraped. */
+#define WINDOW_MIN_MS (1 * TIME_MINUTE_MS)
+#define QUERY_MS      (10 * TIME_SECOND_MS)
+
+struct resize_watch {
+	struct service *service;
+	struct evidence_reader *reader;
+	struct store *store;
+	struct resize_scan *scan;
+	int64_t deadline_ms; /* of the cycle, for the reader */
+	char said[160];
+};
+
+/* ---- what the scan asks ---- */
+
+static void visit_pods(void *context, pods_visit_fn *visit, void *visit_context)
+{
+	struct resize_watch *self = context;
+
+	struct pods *pods = service_pods(self->service);
+
+	if (pods)
+		pods_visit(pods, visit, visit_context);
+}
+
+static int usage(void *context, int64_t now_ms, int64_t window_ms, const char *const *namespaces, size_t n_namespaces,
+		 struct usage *ret, struct err *err)
+{
+	struct resize_watch *self = context;
+
+	query_reader_deadline(self->reader, time_monotonic_ms() + QUERY_MS);
+	return query_usage(self->reader, now_ms, window_ms, namespaces, n_namespaces, ret, err);
+}
+
+static int pod_usage(void *context, int64_t now_ms, struct usage *ret, struct err *err)
+{
+	struct resize_watch *self = context;
+
+	query_reader_deadline(self->reader, time_monotonic_ms() + QUERY_MS);
+	return query_pod_usage(self->reader, now_ms, ret, err);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int take_history(void *context, struct history *take_history, struct err *err)
+{
+	int64_t durations[LIMIT_HISTORY_RUNS];
+	struct resize_usual *ret = context;
+	size_t n = 0;
+
+	(void)err;
+	for (size_t i = 0; i < take_history->runs.n && n < ARRAY_LEN(durations); i++)
+		if (take_history->runs.items[i].outcome == OUTCOME_COMPLETED &&
+		    take_history->runs.items[i].duration_ms > 0)
+			durations[n++] = take_history->runs.items[i].duration_ms;
+	if (!ret->peak_bytes)
+		ret->peak_bytes = take_history->aggregate.peak_bytes;
+	history_free(take_history);
+	if (!n || ret->duration_ms)
+		return 0;
+	qsort(durations, n, sizeof(*durations), compare);
+	ret->duration_ms = durations[n / 2];
+	return 0;
+}
+
+/* The history of the first of its keys that has one; of an alias nothing is found, and the end counts as unknown. */
+static void usual(void *context, const struct resize_workload *workload, struct resize_usual *ret)
+{
+	struct resize_watch *self = context;
+	const struct identity *identity = workload->identity;
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < identity->n_keys && !ret->duration_ms; i++) {
+		char id[IDENTITY_ID_BYTES];
+		const struct store_name name = {workload->namespace_name, id};
+		const struct store_visitor visitor = {.context = ret, .history = take_history};
+
+		identity_id(workload->namespace_name, identity->keys[i].text, identity->role, workload->container, id);
+		if (store_visit_named(self->store, &visitor, &name, 1, &err))
+			break;
+	}
+}
+
+static int post(void *context, const struct resize_ask *ask)
+{
+	struct resize_watch *self = context;
+
+	return service_resize(self->service, ask);
+}
+
+static void set_used(void *context, struct resize_used *take_used)
+{
+	struct resize_watch *self = context;
+
+	service_set_used(self->service, take_used);
+}
+
+/* ---- */
+
+int resize_watch_new(const struct config *config, struct service *service, struct evidence_reader *reader,
+		     struct store *store, struct resize_watch **ret, struct err *err)
+{
+	int64_t step_ms = config->prometheus.step_ms ? config->prometheus.step_ms : STEP_MS;
+	struct resize_watch *self = calloc(1, sizeof(*self));
+	const struct resize_scan_config scan = {
+		.mode = service_has_nodes(service) ? config->policy.resize : RESIZE_OFF,
+		.look_ms = MAX(MIN(LOOK_STEPS * step_ms, LOOK_MAX_MS), LOOK_MIN_MS),
+		.window_ms = MAX(WINDOW_STEPS * step_ms, WINDOW_MIN_MS),
+		.visit = visit_pods,
+		.usage = usage,
+		.pod_usage = pod_usage,
+		.usual = usual,
+		.post = post,
+		.set_used = set_used,
+		.context = self,
+	};
+	int r;
+
+	if (!self)
+		return err_set(err, -ENOMEM, "out of memory");
+	self->service = service;
+	self->reader = reader;
+	self->store = store;
+	r = resize_scan_new(&scan, &self->scan, err);
+	if (r) {
+		free(self);
+		return r;
+	}
+	*ret = self;
+	return 0;
+}
+
+void resize_watch_free(struct resize_watch *self)
+{
+	if (self)
+		resize_scan_free(self->scan);
+	free(self);
+}
+
+static void say(struct resize_watch *self, int status, const char *what, const struct err *why)
+{
+	if (!status)
+		self->said[0] = '\0';
+	else if (strncmp(self->said, why->msg, sizeof(self->said) - 1) != 0)
+		log_err(LOG_WARN, what, why);
+	if (status)
+		snprintf(self->said, sizeof(self->said), "%.159s", why->msg);
+}
+
+void resize_watch_kills(struct resize_watch *self)
+{
+	struct err err = ERR_INIT;
+
+	if (resize_scan_kills(self->scan, &err))
+		log_err(LOG_WARN, "killed containers are not resized", &err);
+}
+
+void resize_watch_deadline(struct resize_watch *self, int64_t deadline_ms)
+{
+	self->deadline_ms = deadline_ms;
+}
+
+void resize_watch_ramps(struct resize_watch *self)
+{
+	struct err err = ERR_INIT;
+	int64_t now_ms = time_monotonic_ms();
+
+	if (now_ms < resize_watch_next_ms(self))
+		return;
+	say(self, resize_scan_ramps(self->scan, now_ms, time_now_ms(), &err),
+	    "what containers use is not known: none is resized before it is killed", &err);
+	query_reader_deadline(self->reader, self->deadline_ms);
+}
+
+int64_t resize_watch_next_ms(const struct resize_watch *self)
+{
+	return resize_scan_next_ms(self->scan);
+}

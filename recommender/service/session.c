@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/session.h"
+
+#include "base/log.h"
+#include "evidence/query.h"
+#include "service/run_output.h"
+
+#include <errno.h>
+#include <signal.h>
+
+/* For the signal handler: what to interrupt, whom to wake, and whether to stop. */
+static struct session *volatile interruptible;
+static struct service *volatile wakeable;
+static volatile sig_atomic_t is_stopping;
+
+static void interrupt(void *context)
+{
+	struct session *self = context;
+
+	atomic_store(&self->is_interrupted, true);
+	query_reader_interrupt(self->reader);
+	if (self->access.kube.client)
+		kube_client_interrupt(self->access.kube.client);
+}
+
+static void on_signal(int signal_number)
+{
+	if (signal_number != SIGHUP) {
+		is_stopping = 1;
+		if (interruptible)
+			interrupt(interruptible);
+	}
+	if (wakeable)
+		service_wake(wakeable);
+}
+
+void session_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+bool session_is_stopping(void)
+{
+	return is_stopping;
+}
+
+static void configure_log(const struct config *config)
+{
+	int level = log_level_parse(config->log.level);
+
+	log_configure(level < 0 ? LOG_INFO : (enum log_level)level,
+		      streq(config->log.format, "json") ? LOG_JSON : LOG_LOGFMT);
+}
+
+static void log_bad(void *context, const struct err *why)
+{
+	(void)context;
+	log_err(LOG_WARN, "object passed over", why);
+}
+
+/* Between any two objects that are written. */
+static bool must_end(void *context)
+{
+	struct session *self = context;
+
+	if (self->service)
+		service_promise(self->service, SESSION_GRACE_MS); /* it is slow, but it goes on */
+	return is_stopping || atomic_load(&self->is_interrupted) || (self->service && !service_leads(self->service));
+}
+
+static void count_write(void *context, enum kube_verb verb, long status)
+{
+	struct session *self = context;
+	enum metric_write result = status / 100 == 2 ? WRITE_OK : status == 409 ? WRITE_CONFLICT : WRITE_FAILED;
+
+	metrics_count(self->metrics, METRIC_KUBE_REQUESTS, service_metrics_verb(verb),
+		      service_metrics_code(METRIC_KUBE_REQUESTS, 1, status), 0);
+	if (verb == KUBE_CREATE || verb == KUBE_UPDATE || verb == KUBE_MERGE_PATCH || verb == KUBE_DELETE)
+		metrics_count(self->metrics, METRIC_STORE_WRITES, result, 0, 0);
+}
+
+/* Into the log as well: it is what a file store has, and what is kept. */
+static void notify(void *context, const struct notice *notice)
+{
+	struct session *self = context;
+
+	if (notice->kind != NOTICE_SET)
+		log_event(LOG_WARN, notice->kind == NOTICE_CAP ? "namespace capped" : "harm", "namespace",
+			  notice->namespace_name, "owner", notice->owner, "what", notice->text, NULL);
+	if (self->service)
+		service_notify(self->service, notice);
+}
+
+/* ---- life ---- */
+
+/* Reader and store; the configuration and what runs beside stay. */
+static void session_shut(struct session *self)
+{
+	if (self->service)
+		service_set_interrupt(self->service, NULL, NULL);
+	interruptible = NULL;
+	resize_watch_free(TAKE_PTR(self->resizes));
+	query_reader_freep(&self->reader);
+	engine_release(&self->engine);
+	store_access_release(&self->access);
+}
+
+/* By self->config. @return an exit code. session_shut in any case. */
+static int session_open(struct session *self, struct err *err)
+{
+	const struct config *config = self->config;
+	struct query_config query = {.prometheus = &config->prometheus,
+				     .namespaces = config->recommender.namespaces,
+				     .excluded_namespaces = config->policy.excluded_namespaces};
+
+	atomic_store(&self->is_interrupted, false);
+	if (query_reader_new(&query, &self->reader, err))
+		return EXIT_USAGE;
+	if (store_access_open(config, true, "memtamer-recommender", &self->access, err))
+		return EXIT_DEPENDENCY;
+	store_set_bad(self->access.store, log_bad, NULL);
+	store_set_cancelled(self->access.store, must_end, self);
+	if (self->metrics && self->access.kube.client)
+		kube_client_observe(self->access.kube.client, count_write, self);
+	self->engine = (struct engine){.notice = notify,
+				       .notice_context = self,
+				       .config = config,
+				       .store = self->access.store,
+				       .reader = self->reader,
+				       .progress = run_output_progress};
+	return EXIT_CLEAN;
+}
+
+static void start_resizes(struct session *self)
+{
+	struct err err = ERR_INIT;
+
+	if (resize_watch_new(self->config, self->service, self->reader, self->access.store, &self->resizes, &err))
+		log_err(LOG_ERROR, "pods that run are not resized", &err);
+}
+
+/* From here on signals, and the loss of leadership, end what is under way. */
+static void session_arm(struct session *self)
+{
+	if (self->service) {
+		if (service_has_nodes(self->service)) {
+			self->engine.nodes = service_nodes;
+			self->engine.nodes_context = self->service;
+		}
+		self->quick.service = service_pods(self->service) ? self->service : NULL;
+		if (self->quick.service) {
+			self->engine.pods = quick_pods;
+			self->engine.pods_done = quick_written;
+			self->engine.pods_context = &self->quick;
+			self->engine.between = self->between;
+			self->engine.between_context = self;
+		}
+		start_resizes(self);
+		service_set_interrupt(self->service, interrupt, self);
+	}
+	interruptible = self;
+	if (is_stopping)
+		interrupt(self); /* it came before there was anything to interrupt */
+}
+
+/* A service outlives configurations that would make the same one. */
+static void let_go(const struct session *self, struct config **config)
+{
+	struct config *gone = TAKE_PTR(*config);
+
+	if (gone != self->config && gone != self->service_config)
+		config_free(gone);
+}
+
+static void stop_service(struct session *self)
+{
+	wakeable = NULL;
+	service_stop(TAKE_PTR(self->service));
+	let_go(self, &self->service_config);
+}
+
+static int start_service(struct session *self, struct err *err)
+{
+	self->service_config = self->config;
+	self->quick = (struct quick){.service = NULL}; /* it counts its changes from the first one again */
+	if (service_start(self->config, self->metrics, &self->service, err))
+		return EXIT_DEPENDENCY;
+	wakeable = self->service;
+	return EXIT_CLEAN;
+}
+
+int session_start(struct session *self, bool is_once, struct err *err)
+{
+	int code;
+
+	configure_log(self->config);
+	if (!is_once && !(self->metrics = service_metrics_new())) {
+		err_set(err, -ENOMEM, "no memory left");
+		return EXIT_DEPENDENCY;
+	}
+	code = session_open(self, err);
+	if (!code && !is_once) {
+		metrics_set(self->metrics, METRIC_START_TIME, (double)time_now_ms() / 1000);
+		code = start_service(self, err);
+	}
+	if (!code)
+		session_arm(self);
+	return code;
+}
+
+/* Reader and store anew; what runs beside only where the configuration wants another one. @return an exit code. */
+int session_reopen(struct session *self, struct config *take_config, struct err *err)
+{
+	bool is_other = !self->service ||
+			(take_config != self->service_config && service_differs(self->service_config, take_config));
+	int code;
+
+	session_shut(self);
+	if (is_other)
+		stop_service(self);
+	if (take_config != self->config)
+		let_go(self, &self->config);
+	self->config = take_config;
+	configure_log(take_config);
+	/* The store before the service: who cannot open it should not stand for election. */
+	code = session_open(self, err);
+	if (!code && is_other)
+		code = start_service(self, err);
+	if (!code)
+		session_arm(self);
+	return code;
+}
+
+void session_close(struct session *self)
+{
+	session_shut(self);
+	stop_service(self);
+	cycle_record_release(&self->record);
+	config_freep(&self->config);
+}

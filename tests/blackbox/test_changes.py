@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""history and undo on a store that is a file: what was changed, a workload's own values back, and back again."""
+import json
+import subprocess
+
+from harness import Case, profile, run, store
+from test_commands import CONFIG, JOB
+
+PROGRAMS = ("memtamer-recommender", "kubectl-memtamer")
+
+
+def decision(time, owner, **extra):
+    return {"time": time, "owner": owner, "pod": owner.split("/")[1] + "-0-x4k2p", "pods": 8, "mode": "raise",
+            "revision": 7, "limitFrom": "10Gi", "limitTo": "12Gi", "requestTo": "8Gi", "rule": "oom", **extra}
+
+
+def history(name, workload, *decisions, namespace="ml", role="", container="pytorch"):
+    return {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryHistory",
+            "metadata": {"namespace": namespace, "name": name},
+            "spec": {"workload": workload, "role": role, "container": container, "aliases": [workload],
+                     "decisions": list(decisions)}}
+
+
+class Changes(Case):
+    sample = True
+
+    def setUp(self):
+        super().setUp()
+        first = decision("2026-11-02T08:00:00Z", "Job/a-1", cap="LimitRange team allows at most 12Gi")
+        note = decision("2026-11-02T07:00:00Z", "Job/x")
+        del note["owner"], note["pod"]
+        self.write("profiles.json", json.dumps(store(
+            profile("a-0123456789", "Job/a"), profile("a-1123456789", "Job/a", namespace="other"),
+            profile("b-0123456789", "PyTorchJob/b", role="master"),
+            profile("b-1123456789", "PyTorchJob/b", role="worker"),
+            profile("c-0123456789", "Job/c"), profile("c-1123456789", "PyTorchJob/c"),
+            history("a-0123456789", "Job/a", note, first, decision("2026-11-02T10:00:00Z", "Job/a-2", pods=1)),
+            history("a-1123456789", "Job/a", decision("2026-11-02T09:00:00Z", "Job/a-1"), namespace="other"),
+            history("c-0123456789", "Job/c"))))
+        self.store = self.path("profiles.json")
+
+    def call(self, *args, code=0, name=PROGRAMS[0]):
+        done = run(name, args[0], "--store", self.store, *args[1:])
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+    def specs(self):
+        with open(self.store, encoding="utf-8") as file:
+            items = json.load(file)["items"]
+        return {item["metadata"]["name"]: item["spec"] for item in items if item["kind"] == "MemoryProfile"}
+
+    def capped(self):
+        return sorted(name for name, spec in self.specs().items() if spec)
+
+    # history
+
+    def test_history_lists_what_was_changed(self):
+        for name in PROGRAMS:
+            changes = json.loads(self.call("history", "-o", "json", name=name).stdout)["changes"]
+            self.assertEqual([(c["namespace"], c["owner"]) for c in changes],
+                             [("ml", "Job/a-1"), ("other", "Job/a-1"), ("ml", "Job/a-2")])
+            first = changes[0]
+            self.assertEqual((first["limitFrom"], first["limitTo"]), (10 << 30, 12 << 30))
+            self.assertEqual((first["requestFrom"], first["requestTo"]), (None, 8 << 30))
+            self.assertEqual((first["pods"], first["rule"], first["mode"], first["revision"], first["cap"]),
+                             (8, "oom", "raise", 7, "LimitRange team allows at most 12Gi"))
+            self.assertIsNone(first["ephemeralLimitTo"])
+        table = self.call("history", "-n", "ml", "Job/a").stdout
+        for words in ("none -> 8Gi", "10Gi -> 12Gi", "Job/a-2", "LimitRange team allows at most 12Gi"):
+            self.assertIn(words, table)
+        self.assertNotIn("other", table)
+
+    def test_history_of_nothing(self):
+        self.assertIn("No pod is known", self.call("history", "Job/c").stdout)
+        self.assertIn("No pod is known", self.call("history", "-n", "nobody").stdout)
+        self.assertEqual(json.loads(self.call("history", "Job/c", "-o", "json").stdout)["changes"], [])
+        self.assertIn("nothing is known of Job/nobody", self.call("history", "Job/nobody", code=2).stderr)
+
+    def test_explain_shows_changes(self):
+        text = self.call("explain", "-n", "ml", "Job/a").stdout
+        self.assertIn("changed pods", text)
+        self.assertIn("10Gi -> 12Gi", text)
+        self.assertNotIn("changed pods", self.call("explain", "Job/c").stdout)
+
+    def test_text_of_others_does_not_drive_the_terminal(self):
+        esc = decision("2026-11-02T08:00:00Z", "Job/e-1", cap="a\x1b[2J\nb", rule="\u009bm")
+        evil = profile("e-0123456789", "workload:e\x1b[31m")
+        evil["status"]["reasons"] = ["because \x1b]0;title\x07"]
+        self.write("profiles.json", json.dumps(store(evil, history("e-0123456789", "workload:e\x1b[31m", esc))))
+        self.write("profiles.json.status", json.dumps({
+            "apiVersion": "status.memtamer.io/v1alpha1", "time": "2026-11-02T08:15:00Z", "result": "failed",
+            "why": "said \x1b[2J"}))
+        workload = "workload:e\x1b[31m"
+        texts = [self.call("explain", workload).stdout, self.call("history").stdout, self.call("report").stdout,
+                 self.call("undo", workload).stdout, self.call("status", code=1).stdout]
+        for text in texts:
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        for text in texts[:4]:
+            self.assertIn("workload:e?[31m", text)
+        self.assertIn("said ?[2J", texts[4])
+        self.assertIn("a?[2J?b", texts[1])
+        self.assertIn("because ?]0;title?", texts[0])
+        change = json.loads(self.call("history", "-o", "json").stdout)["changes"][0]
+        self.assertEqual(change["cap"], "a\x1b[2J\nb")
+
+    # undo
+
+    def test_undo_and_back(self):
+        before = self.specs()
+        text = self.call("undo", "-n", "ml", "Job/a").stdout
+        self.assertNotIn("before", text)
+        for words in ("spec.modeCap is observe now", "keep what they have", "undo --release -n ml Job/a"):
+            self.assertIn(words, text)
+        self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
+        self.assertEqual(self.capped(), ["a-0123456789"])
+        self.assertIn("at most observe", self.call("explain", "-n", "ml", "Job/a").stdout)
+        self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
+        self.assertIn("taken away", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
+        self.assertEqual(self.specs(), before)
+        self.assertIn("has no cap", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
+
+    def test_all_roles(self):
+        self.call("undo", "PyTorchJob/b", name="kubectl-memtamer")
+        self.assertEqual(self.capped(), ["b-0123456789", "b-1123456789"])
+
+    def test_which_one_is_asked(self):
+        done = self.call("undo", "Job/a", code=2)
+        self.assertIn("more than one workload", done.stderr)
+        self.assertIn("-n ml Job/a", done.stderr)
+        self.assertIn("-n other Job/a", done.stderr)
+        done = self.call("undo", "c", code=2)
+        self.assertIn("-n ml PyTorchJob/c", done.stderr)
+        self.assertIn("nothing is known", self.call("undo", "-n", "other", "Job/c", code=2).stderr)
+        self.call("undo", code=2)
+        self.call("undo", "a", "b", code=2)
+        self.assertEqual(self.capped(), [])
+
+    def keep(self, *workloads):
+        self.write("profiles.json", json.dumps(store(*(
+            item for i, workload in enumerate(workloads)
+            for item in (profile(f"w{i}-0123456789", workload), history(f"w{i}-0123456789", workload))))))
+
+    def test_names_that_recur_and_labels_are_no_stems(self):
+        for known, asked in (("CronJob/nightly", "CronJob/nightly-2"), ("CronJob/nightly", "nightly-2"),
+                             ("CronWorkflow/nightly", "cronworkflow/nightly-20261101"),
+                             ("workload:bert", "workload:bert-2"), ("airflow:a.b", "airflow:a.b-20261101")):
+            with self.subTest(asked):
+                self.keep(known)
+                for command in ("undo", "explain", "history"):
+                    self.assertIn("nothing is known of", self.call(command, "-n", "ml", asked, code=2).stderr)
+                self.assertEqual(self.capped(), [])
+
+    def test_what_is_said_exactly_is_meant(self):
+        for pair in (("CronJob/nightly", "CronJob/nightly-2"), ("workload:bert", "workload:bert-2"),
+                     ("workload:bert", "workload:Bert"), ("Job/train", "Job/train-2")):
+            for i, asked in enumerate(pair):
+                with self.subTest(asked):
+                    self.keep(*pair)
+                    self.call("undo", "-n", "ml", asked)
+                    self.assertEqual(self.capped(), [f"w{i}-0123456789"])
+                    text = self.call("explain", asked).stdout
+                    self.assertIn(f"ml  {asked}  container", text)
+                    self.assertNotIn(f"ml  {pair[1 - i]}  container", text)
+        # nothing is called so: what appends numbers to names is taken off
+        self.keep("Job/train", "CronJob/nightly")
+        self.call("undo", "job/train-20261101")
+        self.assertEqual(self.capped(), ["w0-0123456789"])
+
+    def test_somebody_elses_cap_stays(self):
+        with open(self.store, encoding="utf-8") as file:
+            text = file.read()
+        for cap, args in (("off", ["undo"]), ("off", ["undo", "--release"]), ("fill", ["undo", "--release"])):
+            items = json.loads(text)
+            items["items"][4]["spec"] = {"modeCap": cap}
+            self.write("profiles.json", json.dumps(items))
+            done = self.call(*args, "Job/c", code=1)
+            self.assertIn(f"left as it is: spec.modeCap is {cap}", done.stdout)
+            self.assertEqual(self.specs()["c-0123456789"], {"modeCap": cap})
+        text = self.call("undo", "Job/c").stdout  # fill is higher than what is asked for
+        self.assertIn("spec.modeCap is observe now, and was before: fill", text)
+        self.assertIn("brings no other cap back", text)
+        self.assertEqual(self.specs()["c-0123456789"], {"modeCap": "observe"})
+
+    def test_another_writer(self):
+        lock = self.path("profiles.json.lock")
+        self.write("profiles.json.lock", "")
+        holder = subprocess.Popen(["flock", lock, "sh", "-c", "echo held; read x"], stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            self.assertEqual(holder.stdout.readline(), "held\n")
+            done = self.call("undo", "-n", "ml", "Job/a", code=3)
+        finally:
+            holder.communicate("\n")
+        self.assertIn("another writer has the store", done.stderr)
+        self.assertIn("Stop it", done.stderr)
+        self.assertEqual(self.capped(), [])
+
+    def test_a_torn_store_is_not_touched(self):
+        with open(self.store, "r+", encoding="utf-8") as file:
+            text = file.read()[:-20]
+        self.write("profiles.json", text)
+        self.call("undo", "-n", "ml", "Job/a", code=3)
+        with open(self.store, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+
+    def test_admission_obeys(self):
+        config = self.write("memtamer.yaml", CONFIG + "store: { kind: file, path: profiles.json }\n")
+        job = self.write("job.yaml", JOB)
+
+        def reviewed():
+            return run("memtamer-webhook", "review", "--config", config, "-o", "yaml", job).stdout
+
+        self.assertIn("12Gi", reviewed())
+        self.call("undo", "-n", "ml", "Job/a")
+        self.assertNotIn("12Gi", reviewed())
+        self.call("undo", "--release", "-n", "ml", "Job/a")
+        self.assertIn("12Gi", reviewed())

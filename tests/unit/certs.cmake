@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+if(TARGET webhook_registration)
+  memtamer_unit(registration USES webhook_registration)
+endif()
+if(TARGET webhook_certs)
+  memtamer_unit(rotation USES webhook_certs)
+  memtamer_unit(certs SOURCES fake_api.c USES webhook_certs Threads::Threads)
+  set_property(TEST unit-certs APPEND PROPERTY LABELS threads)
+  if(MEMTAMER_SANITIZE MATCHES "thread") # its allocator cannot be wrapped
+    memtamer_unit(material USES webhook_certs)
+  else()
+    memtamer_unit(material SOURCES ../support/alloc_fail.c USES webhook_certs)
+    target_compile_definitions(test_material PRIVATE MEMTAMER_ALLOC_FAIL)
+  endif()
+endif()

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+foreach(name quick quick_restart)
+  memtamer_unit(${name} SOURCES fake_evidence.c USES recommender_pods recommender_engine)
+endforeach()
+memtamer_unit(sightings USES recommender_pods)
+memtamer_unit(pods SOURCES fake_api.c USES recommender_pods kube Threads::Threads)
+set_property(TEST unit-pods APPEND PROPERTY LABELS threads)
+memtamer_unit(pod_owners SOURCES fake_api.c USES recommender_pods kube Threads::Threads)
+set_property(TEST unit-pod_owners APPEND PROPERTY LABELS threads)
+memtamer_alloc(alloc_pods recommender_pods)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+memtamer_unit(service USES recommender_service net_http_client Threads::Threads)
+memtamer_unit(service_probe SOURCES fake_api.c USES recommender_service Threads::Threads)
+memtamer_unit(service_watch SOURCES fake_api.c USES recommender_service Threads::Threads)
+memtamer_unit(service_lead SOURCES fake_api.c fake_objects.c USES recommender_service Threads::Threads)
+memtamer_unit(resize_watch SOURCES fake_api.c USES recommender_service Threads::Threads)
+foreach(name service service_probe service_watch service_lead resize_watch)
+  set_property(TEST unit-${name} APPEND PROPERTY LABELS threads)
+endforeach()
+memtamer_alloc(alloc_service recommender_service)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* service_fixture: a client of an API server that plays steps, and the objects that it answers with. */
+#include "support/test.h"
+
+#include "fake_api.h"
+#include "kube/kube_client.h"
+#include "kube/kubeconfig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS(code, reason)                                                                                           \
+	"{\"kind\":\"Status\",\"code\":" code ",\"reason\":\"" reason "\",\"message\":\"the words of the server\"}"
+#define LIST(items) "{\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[" items "]}"
+
+/* The dry run of the probe, and a webhook's mark on it. */
+#define DRY_RUN "POST /api/v1/namespaces/memtamer/configmaps?dryRun=All"
+#define MARKED	"{\"metadata\":{\"annotations\":{\"memtamer.io/probed-by\":\"webhook-1\"}}}"
+
+#define NODE(name, version, labels, gpus)                                                                              \
+	"{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\",\"labels\":{" labels                 \
+	"}},\"status\":{\"allocatable\":{\"memory\":\"64Gi\"" gpus "}}}"
+#define GPUS(n) ",\"nvidia.com/gpu\":\"" n "\""
+
+/* The event of a pod that a quota refused. */
+#define REFUSED(name, uid)                                                                                             \
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name                                    \
+	"\"},\"involvedObject\":{\"kind\":\"Job\",\"name\":\"train\",\"uid"                                            \
+	"\":\"" uid "\"},\"reason\":\"FailedCreate\",\"message\":\"exceeded quota: q, requested: "                     \
+	"requests.memory=2Gi, used: requests.memory=3Gi, limited: requests.memory=4Gi\"}"
+
+struct world {
+	struct fake_api *api;
+	struct kubeconfig kubeconfig;
+	struct kube_client *client;
+};
+
+static inline void world_start(struct world *world, const struct fake_step *steps)
+{
+	*world = (struct world){.api = fake_api_start(steps)};
+	world->kubeconfig.server = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, NULL), 0);
+}
+
+static inline void world_stop(struct world *world)
+{
+	assert_int_equal(fake_api_unexpected(world->api), 0);
+	kube_client_free(world->client);
+	fake_api_free(world->api);
+}
+
+static inline void poll_once(struct world *world)
+{
+	assert_int_equal(kube_client_poll(world->client, NULL, 0, 100, NULL), 0);
+	assert_int_equal(fake_api_unexpected(world->api), 0); /* else it would be waited for in vain */
+}
+
+/* A kubeconfig that leads to that server; `path`: ends in XXXXXX, and becomes the file's. */
+static inline void write_kubeconfig(char *path, const char *server)
+{
+	char text[512];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	snprintf(text, sizeof(text),
+		 "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: \"%s\"}}], "
+		 "users: [{name: c, user: {}}], contexts: [{name: c, context: {cluster: c, user: c, namespace: "
+		 "memtamer}}]}\n",
+		 server);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The driver of the rotation against answers that are made up. tests/e2e/test_certs.py has a real API server. */
+#include "base/limits.h"
+#include "base/timefmt.h"
+#include "certs/bundles.h"
+#include "certs/certs.h"
+#include "fake_api.h"
+#include "kube/base64.h"
+#include "kube/kubeconfig.h"
+#include "support/test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#define LIFE	   (30 * TIME_DAY_MS)
+#define SECRETS	   "/api/v1/namespaces/memtamer/secrets"
+#define LEASES	   "/apis/coordination.k8s.io/v1/namespaces/memtamer/leases"
+#define MUTATING   "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+#define VALIDATING "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+#define WATCH	   "watch=true"
+#define LEASE(holder)                                                                                                  \
+	"{\"metadata\":{\"name\":\"tls\",\"resourceVersion\":\"1\"},\"spec\":{\"holderIdentity\":\"" holder            \
+	"\",\"leaseDurationSeconds\":15}}"
+#define LIST(items) "{\"metadata\":{\"resourceVersion\":\"100\"},\"items\":[" items "]}"
+
+struct seen {
+	size_t used, failed;
+	size_t refusals, refused; /* of `use`: up to how many, and so far */
+	size_t steps[ROTATION_ACTION_COUNT_];
+	char cert[16 * 1024], why[512];
+};
+
+struct world {
+	struct fake_api *api;
+	struct kubeconfig kubeconfig;
+	struct kube_client *client;
+	struct configurations *configurations;
+	struct certs *certs;
+	struct seen seen;
+};
+
+/* What the API server has, as text; made once. */
+static char *secret_text, *filled_text, *empty_text; /* one object each */
+static char *secret_list, *filled_list, *empty_list;
+
+/* Steps of a server where nothing is left to do. */
+#define ALL_IS_THERE                                                                                                   \
+	{.fits = WATCH, .end = FAKE_HOLD, .times = 100}, {.fits = "GET " SECRETS "?", .body = secret_list},            \
+		{.fits = "GET " MUTATING "?", .body = filled_list},                                                    \
+	{                                                                                                              \
+		.fits = "GET " VALIDATING "?", .body = filled_list                                                     \
+	}
+static struct material made;
+
+static int use(void *context, const char *cert_pem, const char *key_pem, struct err *err)
+{
+	struct seen *seen = context;
+
+	if (seen->refused < seen->refusals) {
+		seen->refused++;
+		return err_set(err, -ENOMEM, "no room for it");
+	}
+	assert_non_null(strstr(key_pem, "PRIVATE KEY"));
+	snprintf(seen->cert, sizeof(seen->cert), "%s", cert_pem);
+	seen->used++;
+	return 0;
+}
+
+static void stepped(void *context, enum rotation_action action, const char *why)
+{
+	(void)why;
+	((struct seen *)context)->steps[action]++;
+}
+
+static void failed(void *context, const struct err *why)
+{
+	struct seen *seen = context;
+
+	snprintf(seen->why, sizeof(seen->why), "%s", why->msg);
+	seen->failed++;
+}
+
+static void start(struct world *world, const struct fake_step *steps)
+{
+	static const char *const names[] = {"memtamer-webhook.memtamer.svc", NULL};
+	const struct configurations_config watched = {.names = {"a0", "w0"}};
+	struct certs_config config = {
+		.namespace = "memtamer",
+		.secret = "tls",
+		.identity = "me",
+		.server_names = names,
+		.cert_lifetime_ms = LIFE,
+		.ca_lifetime_ms = 12 * LIFE,
+		.use = use,
+		.stepped = stepped,
+		.failed = failed,
+		.context = &world->seen,
+	};
+	struct err err = ERR_INIT;
+
+	*world = (struct world){.api = fake_api_start(steps)};
+	world->kubeconfig.server = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, &err), 0);
+	assert_int_equal(configurations_start(world->client, &watched, &world->configurations, &err), 0);
+	assert_int_equal(certs_start(world->client, world->configurations, &config, &world->certs, &err), 0);
+}
+
+static void stop(struct world *world)
+{
+	assert_int_equal(fake_api_unexpected(world->api), 0);
+	certs_free(world->certs);
+	configurations_free(world->configurations);
+	kube_client_free(world->client);
+	fake_api_free(world->api);
+}
+
+static void poll_once(struct world *world)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(kube_client_poll(world->client, NULL, 0, 50, &err), 0);
+}
+
+static enum rotation_action action_of(const struct world *world)
+{
+	struct certs_state state;
+
+	certs_state(world->certs, &state);
+	return state.action;
+}
+
+/* Everything is as it should be: nothing but the three watches is asked for, and no Lease taken. */
+static void test_idle(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {ALL_IS_THERE, {0}};
+	struct certs_state now;
+	struct world world;
+
+	start(&world, steps);
+	while (!world.seen.used || fake_api_count(world.api, WATCH) < 3)
+		poll_once(&world);
+	certs_state(world.certs, &now);
+	assert_int_equal(now.action, ROTATION_WAIT);
+	assert_true(now.is_serving && now.leaf_until_ms && now.ca_until_ms && !now.last_error.code);
+	assert_string_equal(world.seen.cert, made.leaf.cert_pem);
+	assert_string_equal(certs_serving(world.certs), made.leaf.cert_pem);
+	for (int i = 0; i < 5; i++)
+		poll_once(&world);
+	assert_int_equal(world.seen.used, 1);
+	assert_int_equal(world.seen.failed, 0);
+	assert_int_equal(fake_api_count(world.api, LEASES), 0);
+	assert_int_equal(fake_api_count(world.api, "HTTP/1.1"), 6);
+	stop(&world);
+}
+
+/* A certificate that cannot be taken now is tried again soon, and said until then, though there is nothing else to do.
+ */
+static void test_leaf_cannot_be_used(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {ALL_IS_THERE, {0}};
+	struct certs_state now;
+	struct world world;
+
+	start(&world, steps);
+	world.seen.refusals = SIZE_MAX;
+	while (world.seen.refused < 2 || action_of(&world) != ROTATION_WAIT || fake_api_count(world.api, WATCH) < 3)
+		poll_once(&world);
+	certs_state(world.certs, &now);
+	assert_false(now.is_serving);
+	assert_int_equal(now.last_error.code, -ENOMEM);
+	assert_int_equal(world.seen.failed, 1);
+	assert_string_equal(world.seen.why, "no room for it");
+	world.seen.refusals = 0;
+	while (!world.seen.used)
+		poll_once(&world);
+	certs_state(world.certs, &now);
+	assert_true(now.is_serving);
+	assert_int_equal(now.last_error.code, 0);
+	assert_int_equal(world.seen.failed, 1);
+	assert_string_equal(world.seen.cert, made.leaf.cert_pem);
+	stop(&world);
+}
+
+/* Nothing is there; another replica creates the Secret first, and its certificate is what we use. */
+static void test_start_and_race(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = LIST("")},
+		{.fits = "GET " MUTATING "?", .body = empty_list},
+		{.fits = "GET " VALIDATING "?", .body = LIST("")},
+		{.fits = "GET " LEASES "/tls ", .status = 404, .body = "{}"},
+		{.fits = "POST " LEASES " ", .status = 201, .body = LEASE("me")},
+		{.fits = "POST " SECRETS " ", .status = 409, .body = "{\"reason\":\"AlreadyExists\"}"},
+		{.fits = "GET " SECRETS "/tls ", .body = secret_text},
+		{.fits = "PATCH " MUTATING "/a0 ", .status = 409, .body = "{}"},
+		{.fits = "GET " MUTATING "/a0 ", .body = empty_text},
+		{.fits = "PATCH " MUTATING "/a0 ", .body = filled_text},
+		{.fits = "GET " LEASES "/tls ", .body = LEASE("me"), .times = 100},
+		{.fits = "PUT " LEASES "/tls ", .body = LEASE("me"), .times = 100},
+		{0}};
+	struct world world;
+	char text[65536];
+
+	start(&world, steps);
+	while (!world.seen.steps[ROTATION_FILL])
+		poll_once(&world);
+	assert_int_equal(world.seen.used, 1);
+	assert_int_equal(world.seen.steps[ROTATION_CREATE], 0);
+	assert_string_equal(world.seen.cert, made.leaf.cert_pem);
+	assert_int_equal(world.seen.failed, 0); /* races are ordinary */
+	/* the Lease is given up when there is no work any more */
+	while (!fake_api_count(world.api, "\"holderIdentity\":\"\""))
+		poll_once(&world);
+	for (size_t i = 0;; i++) {
+		fake_api_request(world.api, i, text, sizeof(text));
+		assert_true(*text);
+		if (strstarts(text, "PATCH"))
+			break;
+	}
+	assert_non_null(strstr(text, "Content-Type: application/json-patch+json"));
+	assert_non_null(strstr(text, "[{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":\"7\"},{"
+				     "\"op\":\"add\",\"path\":\"/webhooks/0/clientConfig/caBundle\",\"value\":\""));
+	assert_null(strstr(text, "PRIVATE"));
+	stop(&world);
+}
+
+/* Nobody lets us write: it is told once, and tried again with growing pauses. */
+static void test_forbidden(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = LIST("")},
+		{.fits = "GET " MUTATING "?", .body = empty_list},
+		{.fits = "GET " VALIDATING "?", .body = LIST("")},
+		{.fits = "GET " LEASES "/tls ", .body = LEASE(""), .times = 100},
+		{.fits = "PUT " LEASES "/tls ", .body = LEASE("me"), .times = 100},
+		{.fits = "POST " SECRETS " ",
+		 .status = 403,
+		 .body = "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"no secrets for you\"}",
+		 .times = 100},
+		{.fits = "GET " SECRETS "/tls ", .status = 404, .body = "{}", .times = 100},
+		{0}};
+	struct certs_state now;
+	struct world world;
+
+	start(&world, steps);
+	while (fake_api_count(world.api, "POST " SECRETS " ") < 2)
+		poll_once(&world);
+	assert_int_equal(world.seen.failed, 1);
+	assert_non_null(strstr(world.seen.why, "no secrets for you"));
+	assert_non_null(strstr(world.seen.why, "create"));
+	certs_state(world.certs, &now);
+	assert_true(now.failures >= 1 && now.last_error.code && !now.is_serving);
+	assert_int_equal(world.seen.used, 0);
+	stop(&world);
+}
+
+/* What a clock that is wrong by years signs, nobody would believe in. */
+static void test_wrong_clock(void **state)
+{
+	(void)state;
+	static const char old_lease[] =
+		"{\"metadata\":{\"name\":\"tls\",\"resourceVersion\":\"1\",\"managedFields\":[{\"time\":"
+		"\"2019-01-01T00:00:00Z\"},{\"time\":\"2020-01-01T00:00:00Z\",\"fieldsV1\":{\"f:spec\":{\"f:"
+		"renewTime\":{}}"
+		"}}]},\"spec\":{\"holderIdentity\":\"me\","
+		"\"leaseDurationSeconds\":15}}";
+	const struct fake_step steps[] = {{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+					  {.fits = "GET " SECRETS "?", .body = LIST("")},
+					  {.fits = "GET " MUTATING "?", .body = empty_list},
+					  {.fits = "GET " VALIDATING "?", .body = LIST("")},
+					  {.fits = "GET " LEASES "/tls ", .body = LEASE("")},
+					  {.fits = "GET " LEASES "/tls ", .body = old_lease, .times = 100},
+					  {.fits = "PUT " LEASES "/tls ", .body = old_lease, .times = 100},
+					  {0}};
+	struct world world;
+
+	start(&world, steps);
+	/* the Lease is given up, for another to do it */
+	while (!fake_api_count(world.api, "\"holderIdentity\":\"\""))
+		poll_once(&world);
+	for (int i = 0; i < 10; i++)
+		poll_once(&world);
+	assert_int_equal(world.seen.failed, 1);
+	assert_non_null(strstr(world.seen.why, "our clock is "));
+	assert_non_null(strstr(world.seen.why, "ahead of the API server's"));
+	assert_int_equal(fake_api_count(world.api, "POST " SECRETS), 0);
+	assert_int_equal(fake_api_count(world.api, "PUT " LEASES), 2);
+	stop(&world);
+}
+
+/* Somebody else's: no request but the watches. */
+static void test_refused(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?",
+		 .body = LIST("{\"metadata\":{\"name\":\"tls\",\"namespace\":\"memtamer\",\"resourceVersion\":\"5\"},"
+			      "\"type\":\"kubernetes.io/tls\",\"data\":{\"tls.crt\":\"eA==\",\"tls.key\":\"eA==\"}}")},
+		{.fits = "GET " MUTATING "?", .body = empty_list},
+		{.fits = "GET " VALIDATING "?", .body = LIST("")},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	while (!world.seen.failed || fake_api_count(world.api, WATCH) < 3)
+		poll_once(&world);
+	for (int i = 0; i < 5; i++)
+		poll_once(&world);
+	assert_int_equal(action_of(&world), ROTATION_WAIT);
+	assert_int_equal(world.seen.used, 0);
+	assert_int_equal(world.seen.failed, 1);
+	assert_non_null(strstr(world.seen.why, "not made by memtamer"));
+	assert_int_equal(fake_api_count(world.api, LEASES), 0);
+	stop(&world);
+}
+
+/* ---- what the API server has ---- */
+
+static char *list_of(const char *item)
+{
+	struct strbuf text = STRBUF_INIT(MIB);
+
+	strbuf_addf(&text, LIST("%s"), item);
+	return strbuf_detach(&text);
+}
+
+static char *make_configuration(const char *pem)
+{
+	struct strbuf text = STRBUF_INIT(MIB);
+
+	strbuf_addf(&text,
+		    "{\"metadata\":{\"name\":\"a0\",\"resourceVersion\":\"%s\"},\"webhooks\":[{\"name\":\"w\","
+		    "\"clientConfig\":{\"url\":\"https://x/mutate\",\"caBundle\":\"",
+		    *pem ? "8" : "7");
+	base64_encode(pem, strlen(pem), &text);
+	strbuf_adds(&text, "\"}}]}");
+	return strbuf_detach(&text);
+}
+
+static int set_up(void **state)
+{
+	static const char *const names[] = {"memtamer-webhook.memtamer.svc", NULL};
+	struct json_object *object = NULL, *metadata;
+	struct err err = ERR_INIT;
+	int64_t now_ms = time_now_ms();
+
+	(void)state;
+	made.presence = ROTATION_ABSENT;
+	if (material_add_ca(&made, "x", now_ms, 12 * LIFE, LIFE, &err) ||
+	    material_make_leaf(&made, names, false, now_ms, LIFE, &err) ||
+	    material_encode(&made, "memtamer", "tls", &object, &err))
+		return 1;
+	metadata = json_member(object, "metadata");
+	if (json_add(metadata, "resourceVersion", json_object_new_string("5")) ||
+	    json_add(metadata, "uid", json_object_new_string("u")))
+		return 1;
+	secret_text = strdup(json_object_to_json_string(object));
+	filled_text = make_configuration(made.cas.certs[0].pem);
+	empty_text = make_configuration("");
+	secret_list = list_of(secret_text);
+	filled_list = list_of(filled_text);
+	empty_list = list_of(empty_text);
+	material_put_object(object);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	material_release(&made);
+	free(secret_text);
+	free(filled_text);
+	free(empty_text);
+	free(secret_list);
+	free(filled_list);
+	free(empty_list);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle),	       cmocka_unit_test(test_leaf_cannot_be_used),
+		cmocka_unit_test(test_start_and_race), cmocka_unit_test(test_forbidden),
+		cmocka_unit_test(test_wrong_clock),    cmocka_unit_test(test_refused),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what the API server tells of pods to profiles, without Prometheus. */
+#include "quick_fixture.h"
+
+static void a_kill_raises_the_profile(void **state)
+{
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	see(&place, &(struct told_pod){"t-1-a", "u1", "t-1", 0, "Running", "running", .limit = "64Mi"});
+	place.now_ms += 2 * TIME_MINUTE_MS;
+	see(&place, &(struct told_pod){"t-1-a", "u1", "t-1", 0, "Failed", "OOMKilled", 1, .limit = "64Mi"});
+	assert_int_equal(quick(&place), 1);
+	assert_int_equal(place.n_written, 1);
+	assert_int_equal(place.reader.n_reads, 0); /* Prometheus is not asked */
+	known = what_is_known(&place);
+	assert_int_equal(known.n_profiles, 1);
+	assert_int_equal(known.runs.n, 1);
+	assert_string_equal(known.runs.items[0].name, "t-1");
+	assert_string_equal(known.runs.items[0].source, "pods");
+	assert_int_equal(known.runs.items[0].outcome, OUTCOME_OOM_KILLED);
+	assert_int_equal(known.runs.items[0].chosen_by, CHOSEN_BY_USER);
+	assert_int_equal(known.runs.items[0].own_limit_bytes, 64 * FAKE_MIB);
+	assert_int_equal(known.runs.items[0].n_killed_limits, 1);
+	assert_int_equal(known.runs.items[0].killed_limits[0], 64 * FAKE_MIB);
+	assert_true(known.recommendation.limit_bytes > 64 * FAKE_MIB);
+	assert_int_equal(quick(&place), 0); /* nothing new */
+	teardown(&place);
+}
+
+/* An annotation is a claim: only a value that the container carries was set by us. */
+static void who_chose_is_what_the_container_carries(void **state)
+{
+#define ENTRY(field, from, to)                                                                                         \
+	"{\\\"c\\\":\\\"main\\\",\\\"r\\\":\\\"memory\\\",\\\"f\\\":\\\"" field "\\\"" from ",\\\"to\\\":\\\"" to      \
+	"\\\"}"
+#define FROM(quantity) ",\\\"from\\\":\\\"" quantity "\\\""
+#define DECISION_OF(of, set)                                                                                           \
+	"\"memtamer.io/decision\":\"{\\\"v\\\":1," of "\\\"mode\\\":\\\"raise\\\",\\\"rev\\\":7,\\\"set\\\":[" set     \
+	"]}\""
+#define DECISION(set) DECISION_OF("", set)
+	static const struct {
+		const char *name, *annotations, *limit;
+		enum chosen_by by;
+		int64_t own_request_mib, own_limit_mib;
+	} rows[] = {
+		{"nothing said", NULL, "64Mi", CHOSEN_BY_USER, 64, 64},
+		{"raised", DECISION(ENTRY("limit", FROM("32Mi"), "64Mi")), "64Mi", CHOSEN_BY_MEMTAMER, 64, 32},
+		{"filled", DECISION(ENTRY("limit", "", "64Mi")), "64Mi", CHOSEN_BY_MEMTAMER, 64, 0},
+		{"both", DECISION(ENTRY("limit", FROM("32Mi"), "64Mi") "," ENTRY("request", FROM("16Mi"), "64Mi")),
+		 "64Mi", CHOSEN_BY_MEMTAMER, 16, 32},
+		{"looked at only", DECISION(""), "64Mi", CHOSEN_BY_USER, 64, 64},
+		{"copied with a manifest, or edited since", DECISION(ENTRY("limit", FROM("32Mi"), "64Mi")), "96Mi",
+		 CHOSEN_BY_USER, 96, 96},
+		{"its Job's", DECISION_OF("\\\"of\\\":\\\"j-t-1\\\",", ENTRY("limit", FROM("32Mi"), "64Mi")), "64Mi",
+		 CHOSEN_BY_MEMTAMER, 64, 32},
+		{"copied from another Job's pod, values and all",
+		 DECISION_OF("\\\"of\\\":\\\"j-t-0\\\",", ENTRY("limit", FROM("32Mi"), "64Mi")), "64Mi", CHOSEN_BY_USER,
+		 64, 64},
+		{"garbage", "\"memtamer.io/decision\":\"{\\\"v\\\":1,[\"", "64Mi", CHOSEN_BY_USER, 64, 64},
+		{"another version", "\"memtamer.io/decision\":\"{\\\"v\\\":9}\"", "64Mi", CHOSEN_BY_USER, 64, 64},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(known_release) struct known known = {.n_profiles = 0};
+		struct place place;
+
+		test_row(rows[i].name);
+		setup(&place);
+		place.now_ms += 5 * TIME_MINUTE_MS;
+		see(&place, &(struct told_pod){"t-1-a", "u1", "t-1", 0, "Failed", "OOMKilled", 1,
+					       .limit = rows[i].limit, .annotations = rows[i].annotations});
+		assert_int_equal(quick(&place), 1);
+		known = what_is_known(&place);
+		assert_int_equal(known.runs.items[0].chosen_by, rows[i].by);
+		assert_int_equal(known.runs.items[0].mode, rows[i].by == CHOSEN_BY_MEMTAMER ? MODE_RAISE : -1);
+		assert_int_equal(known.runs.items[0].own_request_bytes, rows[i].own_request_mib * FAKE_MIB);
+		assert_int_equal(known.runs.items[0].own_limit_bytes, rows[i].own_limit_mib * FAKE_MIB);
+		teardown(&place);
+	}
+}
+
+/* Any rank's kill is the run's; the same limit counts once, however many ranks and attempts it killed. */
+static void a_gang_is_one_run(void **state)
+{
+	static const struct told_pod ranks[] = {
+		{"g-0", "u1", "g", 0, "Failed", "OOMKilled", 10, .limit = "64Mi"},
+		{"g-1", "u2", "g", 0, "Failed", "Error", 11, .limit = "64Mi"},
+		{"g-2", "u3", "g", 0, "Failed", "OOMKilled", 10, .limit = "64Mi"},
+		{"g-3", "u4", "g", 12, "Failed", "OOMKilled", 14, .limit = "64Mi"},
+		{"g-4", "u5", "g", 12, "Running", "running", .limit = "64Mi"},
+		{"g-5", "u6", "g", 12, "Running", "running", .limit = "64Mi"},
+	};
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.now_ms += 20 * TIME_MINUTE_MS;
+	for (size_t i = 0; i < ARRAY_LEN(ranks); i++)
+		see(&place, &ranks[i]);
+	assert_int_equal(quick(&place), 1);
+	known = what_is_known(&place);
+	assert_int_equal(known.runs.n, 1);
+	assert_int_equal(known.runs.items[0].attempts, 2);
+	assert_int_equal(known.runs.items[0].ranks, 3);
+	assert_int_equal(known.runs.items[0].world_size, 3);
+	assert_int_equal(known.runs.items[0].n_killed_limits, 1);
+	assert_int_equal(known.runs.items[0].killed_limits[0], 64 * FAKE_MIB);
+	teardown(&place);
+}
+
+/* The wall clock jumps an hour, forth and back again, in the middle of a run: it stays one run, whole times or not. */
+static void a_jumping_clock_makes_no_runs(void **state)
+{
+	static const int minutes[] = {1, 61, 2, -30, 5};
+	const struct told_pod runs = {"t-1-a", "u1", "t-1", 0, "Running", "running", .limit = "64Mi"};
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	for (size_t i = 0; i < ARRAY_LEN(minutes); i++) {
+		place.now_ms = NOW_MS + minutes[i] * TIME_MINUTE_MS;
+		see(&place, &runs);
+		(void)quick(&place);
+	}
+	see(&place, &(struct told_pod){"t-1-a", "u1", "t-1", 0, "Failed", "OOMKilled", 5, .limit = "64Mi"});
+	(void)quick(&place);
+	known = what_is_known(&place);
+	assert_int_equal(known.runs.n, 1);
+	assert_int_equal(known.runs.items[0].outcome, OUTCOME_OOM_KILLED);
+	assert_int_equal(known.runs.items[0].duration_ms, 5 * TIME_MINUTE_MS);
+	teardown(&place);
+}
+
+/* A pod that waits for memory is a run without a try; it begins when it starts. */
+static void waiting_is_no_try(void **state)
+{
+	const struct told_pod waits = {"t-1-a", "u1", "t-1", 0, "Pending", "waiting", .limit = "64Mi"};
+	CLEANUP(known_release) struct known known = {.n_profiles = 0}, later = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.now_ms += 10 * TIME_MINUTE_MS;
+	see(&place, &waits);
+	(void)quick(&place);
+	known = what_is_known(&place);
+	assert_int_equal(known.runs.n, 1);
+	assert_int_equal(known.runs.items[0].attempts, 0);
+	assert_int_equal(known.runs.items[0].pending_ms, 10 * TIME_MINUTE_MS);
+	assert_int_equal(known.runs.items[0].outcome, OUTCOME_RUNNING);
+	place.now_ms += 5 * TIME_MINUTE_MS;
+	see(&place, &(struct told_pod){"t-1-a", "u1", "t-1", 12, "Running", "running", .limit = "64Mi"});
+	(void)quick(&place);
+	later = what_is_known(&place);
+	assert_int_equal(later.runs.n, 1);
+	assert_int_equal(later.runs.items[0].attempts, 1);
+	assert_int_equal(later.runs.items[0].start_ms, NOW_MS + 12 * TIME_MINUTE_MS);
+	teardown(&place);
+}
+
+/* Pods that completed beside each other, told one by one: quick cycles before all have ended change nothing twice. */
+static void a_thousand_ends_are_one_cycle(void **state)
+{
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	char names[1000][2][24];
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.now_ms += 2 * TIME_MINUTE_MS;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(names[i][0], sizeof(names[i][0]), "j%zux-a", i);
+		snprintf(names[i][1], sizeof(names[i][1]), "j%zux", i);
+		see(&place, &(struct told_pod){names[i][0], names[i][0], names[i][1], 0, "Failed", "OOMKilled", 1,
+					       .limit = "64Mi"});
+	}
+	assert_int_equal(quick(&place), ARRAY_LEN(names));
+	assert_int_equal(quick(&place), 0);
+	known = what_is_known(&place);
+	assert_int_equal(known.n_profiles, ARRAY_LEN(names));
+	teardown(&place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kill_raises_the_profile), cmocka_unit_test(who_chose_is_what_the_container_carries),
+		cmocka_unit_test(a_gang_is_one_run),	     cmocka_unit_test(a_jumping_clock_makes_no_runs),
+		cmocka_unit_test(waiting_is_no_try),	     cmocka_unit_test(a_thousand_ends_are_one_cycle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

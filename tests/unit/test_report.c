@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What status says of coverage and risk. */
+#include "report_fixture.h"
+
+#include "report/coverage.h"
+#include "report/figures.h"
+#include "report/riskiest.h"
+
+/* ---- coverage ---- */
+
+static void reasons_of_what_is_not_matched(void **state)
+{
+	static const struct {
+		struct run_row run;
+		enum coverage_reason want;
+	} rows[] = {
+		{{.hours_ago = 5, .peak = 100}, COVERAGE_TOO_FEW_RUNS},
+		{{.hours_ago = 5}, COVERAGE_NO_USAGE},
+		{{.hours_ago = 5, .peak = 100, .outcome = OUTCOME_RUNNING}, COVERAGE_STILL_RUNNING},
+		{{.hours_ago = 5, .peak = 100, .outcome = OUTCOME_FAILED}, COVERAGE_ENDED_EARLY},
+		{{.hours_ago = 5, .peak = 100, .outcome = OUTCOME_DELETED}, COVERAGE_ENDED_EARLY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct knowledge knowledge = KNOWLEDGE_INIT;
+		struct coverage coverage;
+
+		know(&knowledge, "ml", "train", "main", NULL, &rows[i].run, 1);
+		assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+		assert_int_equal(coverage.total_runs, 1);
+		assert_int_equal(coverage.runs[rows[i].want], 1);
+		assert_int_equal(coverage_permille(&coverage), 0);
+		knowledge_release(&knowledge);
+	}
+}
+
+static void no_end_and_seen_in_part(void **state)
+{
+	static const struct run_row row = {.hours_ago = 5, .peak = 100};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct coverage coverage;
+	struct run *run;
+
+	(void)state;
+	run = &know(&knowledge, "ml", "train", "main", NULL, &row, 1)->history->runs.items[0];
+	run->is_whole = false;
+	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.runs[COVERAGE_SEEN_IN_PART], 1);
+	run->outcome = OUTCOME_UNKNOWN;
+	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.runs[COVERAGE_NO_END], 1);
+	run->is_whole = true;
+	profile_free(knowledge.items.items[0].profile);
+	knowledge.items.items[0].profile = NULL;
+	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.runs[COVERAGE_NO_PROFILE], 1);
+	knowledge_release(&knowledge);
+}
+
+/* Three whole runs make a workload one with enough; the pods of a run count once, whatever containers they have. */
+static void pod_hours_are_counted_once(void **state)
+{
+	static const struct run_row runs[] = {{.hours_ago = 30, .peak = 100, .ranks = 4},
+					      {.hours_ago = 20, .peak = 100, .ranks = 4},
+					      {.hours_ago = 10, .peak = 100, .ranks = 4}};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct coverage coverage;
+
+	(void)state;
+	know(&knowledge, "ml", "train", "helper", NULL, runs, 1);
+	know(&knowledge, "ml", "train", "main", NULL, runs, 3);
+	know(&knowledge, "other", "single", "main", NULL, runs, 1);
+	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.total_runs, 4);
+	assert_true(coverage.total_pod_hours > 15.99 && coverage.total_pod_hours < 16.01);
+	assert_int_equal(coverage_permille(&coverage), 750);
+	/* of one namespace */
+	assert_int_equal(coverage_compute(&knowledge, "other", 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.total_runs, 1);
+	/* half of one run is inside, two are before */
+	assert_int_equal(
+		coverage_compute(&knowledge, "ml", NOW_MS - 10 * TIME_HOUR_MS + TIME_HOUR_MS / 2, NOW_MS, &coverage),
+		0);
+	assert_int_equal(coverage.total_runs, 1);
+	assert_true(coverage.total_pod_hours > 1.99 && coverage.total_pod_hours < 2.01);
+	/* nothing at all */
+	assert_int_equal(coverage_compute(&knowledge, "nobody", 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_permille(&coverage), -1);
+	knowledge_release(&knowledge);
+}
+
+static void what_fell_out_of_the_list_is_told(void **state)
+{
+	struct run_row runs[LIMIT_HISTORY_RUNS + 3] = {{.hours_ago = 0}};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct coverage coverage;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
+		runs[i] = (struct run_row){.hours_ago = 100 - (int)i, .peak = 100};
+	know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
+	assert_int_equal(coverage_compute(&knowledge, NULL, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.total_runs, LIMIT_HISTORY_RUNS);
+	assert_int_equal(coverage.cut_workloads, 1);
+	/* those that fell out were before this window */
+	assert_int_equal(coverage_compute(&knowledge, NULL, NOW_MS - 90 * TIME_HOUR_MS, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage.cut_workloads, 0);
+	knowledge_release(&knowledge);
+}
+
+/* ---- risk ---- */
+
+static void the_worst_comes_first(void **state)
+{
+	static const struct run_row oom[] = {{.hours_ago = 9,
+					      .request = 100,
+					      .limit = 512,
+					      .peak = 500,
+					      .outcome = OUTCOME_OOM_KILLED,
+					      .killed = 512}},
+				    below[] = {{.hours_ago = 9, .request = 100, .limit = 1024, .peak = 1024}},
+				    none[] = {{.hours_ago = 9, .request = 100, .peak = 1024}},
+				    evicted[] = {{.hours_ago = 9, .request = 100, .limit = 2048, .peak = 1024}},
+				    well[] = {{.hours_ago = 9, .request = 1100, .limit = 2048, .peak = 1024}},
+				    long_ago[] = {{.hours_ago = 900, .peak = 1024}},
+				    wide[] = {{.hours_ago = 9, .request = 100, .peak = 1024, .ranks = 8}};
+	static const char *const order[] = {"oom", "below", "wide", "none", "evicted"};
+	static const char *const words[] = {"1 of 1 runs OOM-killed; its last run had a limit of 512Mi",
+					    "limit 1Gi is not above the peak of 1Gi", "no memory limit",
+					    "no memory limit", "peak 1Gi is above the request of 100Mi"};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct risky risky[RISKIEST];
+
+	(void)state;
+	know(&knowledge, "ml", "well", "main", NULL, well, 1);
+	know(&knowledge, "ml", "evicted", "main", NULL, evicted, 1);
+	know(&knowledge, "ml", "none", "main", NULL, none, 1);
+	know(&knowledge, "ml", "long-ago", "main", NULL, long_ago, 1);
+	know(&knowledge, "ml", "oom", "main", NULL, oom, 1);
+	know(&knowledge, "ml", "wide", "main", NULL, wide, 1);
+	know(&knowledge, "ml", "below", "main", NULL, below, 1);
+	assert_int_equal(riskiest_find(&knowledge, NULL, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, true, risky),
+			 ARRAY_LEN(order));
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		assert_string_equal(known_workload(risky[i].known), order[i]);
+		assert_non_null(strstr(risky[i].why, words[i]));
+	}
+	/* limits that nobody saw are no risk that we know of */
+	assert_int_equal(riskiest_find(&knowledge, "ml", NOW_MS - 14 * TIME_DAY_MS, NOW_MS, false, risky), 3);
+	assert_int_equal(riskiest_find(&knowledge, "other", 0, NOW_MS, true, risky), 0);
+	knowledge_release(&knowledge);
+}
+
+static void only_ten_and_the_right_ones(void **state)
+{
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct risky risky[RISKIEST];
+	char name[16];
+
+	(void)state;
+	for (int i = 0; i < 25; i++) {
+		const struct run_row run = {.hours_ago = 9, .peak = 100, .ranks = 1 + (i * 7) % 25};
+
+		snprintf(name, sizeof(name), "w%d", run.ranks);
+		know(&knowledge, "ml", name, "main", NULL, &run, 1);
+	}
+	assert_int_equal(riskiest_find(&knowledge, NULL, 0, NOW_MS, true, risky), RISKIEST);
+	for (int i = 0; i < RISKIEST; i++) {
+		snprintf(name, sizeof(name), "w%d", 25 - i);
+		assert_string_equal(known_workload(risky[i].known), name);
+	}
+	knowledge_release(&knowledge);
+}
+
+/* ---- figures ---- */
+
+static void waste_is_of_every_pod(void **state)
+{
+	static const struct run_row runs[] = {{.hours_ago = 30, .limit = 3072, .peak = 1024, .ranks = 8},
+					      {.hours_ago = 20, .limit = 2048, .peak = 1024},
+					      {.hours_ago = 10, .limit = 1024, .peak = 1024, .ranks = 8},
+					      {.hours_ago = 5, .peak = 1024, .ranks = 8}};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct known *known = know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
+	struct figures figures;
+
+	(void)state;
+	known->history->runs.items[1].ranks = 0; /* not known: one at least */
+	figures_compute(known, &figures);
+	assert_true(figures.waste_gibh > 16.99 && figures.waste_gibh < 17.01);
+	knowledge_release(&knowledge);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reasons_of_what_is_not_matched), cmocka_unit_test(no_end_and_seen_in_part),
+		cmocka_unit_test(pod_hours_are_counted_once),	  cmocka_unit_test(what_fell_out_of_the_list_is_told),
+		cmocka_unit_test(waste_is_of_every_pod),	  cmocka_unit_test(the_worst_comes_first),
+		cmocka_unit_test(only_ten_and_the_right_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When status says that something is wrong or not known, and in which words. */
+#include "support/test.h"
+
+#include "base/str.h"
+#include "base/timefmt.h"
+#include "report/status.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW_MS ((int64_t)1793607300000)
+
+struct status_row {
+	const char *result, *webhook;
+	int64_t age_ms, silent_after_ms;
+	bool is_partial;
+	const char *words, *no_words; /* NULL: none */
+};
+
+static const struct status_row rows[] = {
+	{"done", "reached", TIME_MINUTE_MS, 0, false, "Webhook     reached", "as of"},
+	{"done", "not-asked", TIME_MINUTE_MS, 0, false, "Webhook     not asked", NULL},
+	{"done", "failed-open", TIME_MINUTE_MS, 0, true, "NOT REACHED", NULL},
+	{"done", "not-configured", TIME_MINUTE_MS, 0, true, "NOT CONFIGURED", NULL},
+	{"done", "refused", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server did not let", NULL},
+	{"done", "timed-out", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server did not answer", NULL},
+	{"done", "no-server", TIME_MINUTE_MS, 0, true, "Webhook     not known: the recommender did not reach", NULL},
+	{"done", "of-tomorrow", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle says so", NULL},
+	{"done", "", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle says so", NULL},
+	{"partial", "reached", TIME_MINUTE_MS, 0, true, NULL, NULL},
+	/* who promises to go on */
+	{"done", "reached", TIME_HOUR_MS, TIME_HOUR_MS, false, NULL, "has not said anything"},
+	{"done", "reached", -TIME_DAY_MS, TIME_HOUR_MS, false, NULL, "has not said anything"},
+	{"done", "reached", TIME_HOUR_MS + 1, TIME_HOUR_MS, true, "The recommender has not said anything since 2026-",
+	 NULL},
+	{"done", "reached", 12 * TIME_DAY_MS, TIME_HOUR_MS, true, "Webhook     as of 2026-", NULL},
+	/* and who does not: run --once, or an older version */
+	{"done", "not-asked", 12 * TIME_DAY_MS, 0, false, "Webhook     not asked", "has not said anything"},
+};
+
+static struct status status_of(const struct status_row *row)
+{
+	return (struct status){.now_ms = NOW_MS,
+			       .from_ms = NOW_MS - 14 * TIME_DAY_MS,
+			       .is_asked = true,
+			       .has_cycle = true,
+			       .cycle = {.time_ms = NOW_MS - row->age_ms,
+					 .silent_after_ms = row->silent_after_ms,
+					 .version = "0.1.0",
+					 .mode = "raise",
+					 .result = row->result,
+					 .why = "",
+					 .webhook = row->webhook}};
+}
+
+static void what_is_wrong_or_not_known(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct status status = status_of(&rows[i]);
+		char *text = NULL;
+		size_t n = 0;
+		FILE *out = open_memstream(&text, &n);
+
+		assert_non_null(out);
+		assert_int_equal(status_print(&status, out), 0);
+		assert_int_equal(fclose(out), 0);
+		if (status_is_partial(&status) != rows[i].is_partial ||
+		    (rows[i].words && !strstr(text, rows[i].words)) ||
+		    (rows[i].no_words && strstr(text, rows[i].no_words)))
+			fail_msg("row %zu: partial %d: %s", i, status_is_partial(&status), text);
+		free(text);
+	}
+}
+
+static void silence_is_in_json(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+		const struct status status = status_of(&rows[i]);
+		bool is_silent = rows[i].silent_after_ms && rows[i].age_ms > rows[i].silent_after_ms;
+
+		assert_int_equal(status_render_json(&status, &text), 0);
+		assert_non_null(strstr(strbuf_text(&text), is_silent ? "\"isSilent\":true" : "\"isSilent\":false"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_wrong_or_not_known),
+		cmocka_unit_test(silence_is_in_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

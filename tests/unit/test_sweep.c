@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More runs of one workload at once than its history lists. */
+#include "learn_fixture.h"
+
+#include "engine/caps.h"
+
+#define SWEEP (LIMIT_HISTORY_RUNS + 8)
+
+/* Trial `n` of a sweep, a minute after the one before it: it runs. */
+static void make_trial(struct found_run *ret, char job[32], int n)
+{
+	struct run *run = &ret->summary.run;
+
+	snprintf(job, 32, "train-%d", n);
+	make_run(ret, "ml", job, n, 0);
+	ret->summary.is_watched = true;
+	run->start_ms = NOW_MS - TIME_HOUR_MS + n * TIME_MINUTE_MS;
+	run->duration_ms = NOW_MS - run->start_ms;
+	run->outcome = OUTCOME_RUNNING;
+	run->is_whole = false;
+}
+
+static void learn_trials(struct place *place, int n)
+{
+	struct found_run *runs = calloc((size_t)n, sizeof(*runs));
+	char(*jobs)[32] = calloc((size_t)n, sizeof(*jobs));
+	struct learn learn;
+
+	assert_non_null(runs);
+	assert_non_null(jobs);
+	for (int i = 0; i < n; i++)
+		make_trial(&runs[i], jobs[i], i);
+	learn_from(place, runs, (size_t)n, &learn);
+	assert_int_equal(learn.items.n, 1);
+	learn_release(&learn);
+	free(runs);
+	free(jobs);
+}
+
+static void kill_trial(struct run *run, int64_t limit, unsigned int harm)
+{
+	run->outcome = OUTCOME_OOM_KILLED;
+	run->harm = (uint8_t)harm;
+	run_add_killed_limit(run->killed_limits, &run->n_killed_limits, limit);
+}
+
+static void a_kill_after_the_list_counts(void **state)
+{
+	struct found_run found;
+	struct history *history;
+	struct learn learn;
+	struct place place;
+	char job[32];
+
+	(void)state;
+	setup(&place);
+	learn_trials(&place, SWEEP);
+	make_trial(&found, job, 0);
+	history = history_of(&place);
+	assert_int_equal(history->runs.n, LIMIT_HISTORY_RUNS);
+	assert_null(learn_history_find(history, &found.summary.run));
+	history_free(history);
+	kill_trial(&found.summary.run, 96 * MI, 1U << HARM_OOM);
+	learn_from(&place, &found, 1, &learn);
+	assert_int_equal(learn.n_profiles_changed, 1);
+	assert_int_equal(learn.harms.n, 1);
+	assert_int_equal(learn.harms.items[0].harm, HARM_OOM);
+	learn_release(&learn);
+	history = history_of(&place);
+	assert_int_equal(history->aggregate.runs, SWEEP);
+	assert_int_equal(history->aggregate.killed_limit_bytes, 96 * MI);
+	assert_int_equal(history->days.items[0].runs, SWEEP);
+	assert_int_equal(history->days.items[0].oom_kills, 1);
+	assert_int_equal(history->days.items[0].harms, 1);
+	history_free(history);
+	/* told again, as after a restart */
+	learn_from(&place, &found, 1, &learn);
+	assert_int_equal(learn.n_profiles_changed, 0);
+	assert_int_equal(learn.harms.n, 0);
+	learn_release(&learn);
+	teardown(&place);
+}
+
+static void a_peak_after_the_list_counts(void **state)
+{
+	struct found_run found;
+	struct history *history;
+	struct learn learn;
+	struct place place;
+	char job[32];
+
+	(void)state;
+	setup(&place);
+	learn_trials(&place, SWEEP);
+	make_trial(&found, job, 1);
+	found.summary.run.outcome = OUTCOME_COMPLETED;
+	found.summary.run.is_whole = true;
+	learn_from(&place, &found, 1, &learn);
+	learn_release(&learn);
+	history = history_of(&place);
+	assert_int_equal(history->aggregate.peak_bytes, 80 * MI);
+	assert_int_equal(history->aggregate.runs, SWEEP);
+	history_free(history);
+	teardown(&place);
+}
+
+/* It had ended when it fell out, and its limit has decayed since. */
+static void a_kill_of_long_ago_does_not_come_back(void **state)
+{
+	struct history *history = history_new("ml", "train");
+	struct run killed, run;
+	struct found_run found;
+	char job[32];
+
+	(void)state;
+	assert_non_null(history);
+	make_trial(&found, job, 0);
+	found.summary.run.duration_ms = TIME_SECOND_MS;
+	killed = run = found.summary.run;
+	kill_trial(&killed, 192 * MI, 0);
+	assert_int_equal(history_add_run(history, &killed), 0);
+	run.outcome = OUTCOME_COMPLETED;
+	run.is_whole = true;
+	for (int i = 1; i < 3 * LIMIT_HISTORY_RUNS; i++) {
+		run.start_ms += TIME_MINUTE_MS;
+		snprintf(run.uid, sizeof(run.uid), "later-%d", i);
+		assert_int_equal(history_add_run(history, &run), 0);
+	}
+	assert_true(history->aggregate.killed_limit_bytes < 192 * MI);
+	assert_true(history_has_dropped(history, &killed));
+	assert_false(history_raise_dropped(history, &killed));
+	assert_true(history->aggregate.killed_limit_bytes < 192 * MI);
+	history_free(history);
+}
+
+/* ---- by day ---- */
+
+#define DAILY 400
+
+/* `n` runs of today, from `first` on, ten seconds apart, of which the first `harmed` are harmed. */
+static void learn_daily(struct place *place, int first, int n, int harmed, struct namespace_caps *caps)
+{
+	struct found_run *runs = calloc((size_t)n, sizeof(*runs));
+	struct learn learn = {.config = place->config, .store = place->store, .now_ms = NOW_MS};
+	bool is_changed = false;
+	size_t n_capped;
+
+	assert_non_null(runs);
+	for (int i = 0; i < n; i++) {
+		make_run(&runs[i], "ml", "train", first + i, i < harmed ? 1U << HARM_QUOTA : 0);
+		runs[i].summary.run.start_ms = NOW_MS - 2 * TIME_HOUR_MS + (first + i) * 10 * TIME_SECOND_MS;
+		runs[i].summary.run.duration_ms = 500;
+	}
+	assert_int_equal(learn_runs(&learn, runs, (size_t)n, NULL), 0);
+	assert_int_equal(learn_commit(&learn, NULL, 0, NULL), 0);
+	if (caps) {
+		assert_int_equal(caps_note_harm(caps, &learn), 0);
+		assert_int_equal(caps_check(caps, &learn, &is_changed, &n_capped, NULL), 0);
+	}
+	learn_release(&learn);
+	free(runs);
+}
+
+static struct history_day today_of(struct place *place)
+{
+	struct history *history = history_of(place);
+	struct history_day day;
+
+	assert_int_equal(history->days.n, 1);
+	day = history->days.items[0];
+	history_free(history);
+	return day;
+}
+
+static void what_falls_out_of_the_list_stays_counted(void **state)
+{
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	learn_daily(&place, 0, DAILY / 2, 7, NULL);
+	learn_daily(&place, DAILY / 2, DAILY / 2, 2, NULL);
+	assert_int_equal(today_of(&place).runs, DAILY);
+	assert_int_equal(today_of(&place).harms, 9);
+	/* again, as after a crash: each counts once */
+	learn_daily(&place, DAILY / 2, DAILY / 2, 2, NULL);
+	assert_int_equal(today_of(&place).runs, DAILY);
+	assert_int_equal(today_of(&place).harms, 9);
+	teardown(&place);
+}
+
+static int find_cap(void *context, struct profile *take_profile, struct err *err)
+{
+	(void)err;
+	if (streq(take_profile->name, PROFILE_OF_NAMESPACE))
+		*(bool *)context = true;
+	profile_free(take_profile);
+	return 0;
+}
+
+static void check_capped(int harmed, int later_harmed, bool is_capped)
+{
+	struct namespace_caps caps = {.items = VEC_INIT};
+	struct place place;
+	bool found = false;
+	const struct store_visitor visitor = {.context = &found, .profile = find_cap};
+
+	setup(&place);
+	learn_daily(&place, 0, DAILY - 1, harmed, NULL);
+	learn_daily(&place, DAILY - 1, 1, later_harmed, &caps);
+	assert_int_equal(store_visit(place.store, &visitor, NULL), 0);
+	assert_int_equal(found, is_capped);
+	caps_release(&caps);
+	teardown(&place);
+}
+
+static void harm_beyond_the_list_caps(void **state)
+{
+	(void)state;
+	check_capped(3, 1, false); /* one percent is not too much */
+	check_capped(4, 1, true);
+}
+
+static void a_few_of_many_are_not_too_much(void **state)
+{
+	struct namespace_caps caps = {.items = VEC_INIT};
+	struct place place;
+	bool found = false;
+	const struct store_visitor visitor = {.context = &found, .profile = find_cap};
+
+	(void)state;
+	setup(&place);
+	for (int i = 0; i < DAILY; i += 20) /* as quick cycles do: some at a time */
+		learn_daily(&place, i, 20, 0, NULL);
+	learn_daily(&place, DAILY, 3, 3, &caps);
+	assert_int_equal(store_visit(place.store, &visitor, NULL), 0);
+	assert_false(found);
+	caps_release(&caps);
+	teardown(&place);
+}
+
+/* A run that is known better, or began on another day than was thought, counts once. */
+static void a_better_known_run_counts_once(void **state)
+{
+	struct history *history = history_new("ml", "train");
+	struct found_run found;
+	struct run *run = &found.summary.run;
+	char job[32];
+
+	(void)state;
+	assert_non_null(history);
+	make_trial(&found, job, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(history_add_run(history, run), 0);
+		kill_trial(run, (96 + i) * MI, 1U << HARM_OOM);
+	}
+	assert_int_equal(history->days.n, 1);
+	assert_int_equal(history->days.items[0].runs, 1);
+	assert_int_equal(history->days.items[0].oom_kills, 1);
+	assert_int_equal(history->days.items[0].harms, 1);
+	run->start_ms -= TIME_DAY_MS;
+	assert_int_equal(history_add_run(history, run), 0);
+	assert_int_equal(history->days.n, 1);
+	assert_int_equal(history->days.items[0].day, 19999);
+	history_free(history);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_kill_after_the_list_counts),
+		cmocka_unit_test(a_peak_after_the_list_counts),
+		cmocka_unit_test(what_falls_out_of_the_list_stays_counted),
+		cmocka_unit_test(harm_beyond_the_list_caps),
+		cmocka_unit_test(a_few_of_many_are_not_too_much),
+		cmocka_unit_test(a_better_known_run_counts_once),
+		cmocka_unit_test(a_kill_of_long_ago_does_not_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

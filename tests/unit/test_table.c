@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text in columns, also of others, which must not drive a terminal. */
+#include "support/test.h"
+
+#include "report/plain.h"
+#include "report/table.h"
+
+#include <stdlib.h>
+
+static void text_of_others_is_made_plain(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{"plain text", "plain text"},
+		{"", ""},
+		{"a\x1b[2Jb\n\r\t\x7f", "a?[2Jb????"},
+		{"\u00e9 \u20ac \u00a0", "\u00e9 \u20ac \u00a0"},
+		{"a\xc2\x9b"
+		 "31m\xc2\x80",
+		 "a?31m?"},
+		{"cut\xc2", "cut\xc2"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char buf[PLAIN_BYTES], *printed = NULL;
+		size_t n = 0;
+		FILE *out = open_memstream(&printed, &n);
+
+		assert_non_null(out);
+		plain_print(rows[i].text, out);
+		assert_int_equal(fclose(out), 0);
+		assert_string_equal(printed, rows[i].want);
+		assert_string_equal(plain_text(rows[i].text, buf), rows[i].want);
+		free(printed);
+	}
+}
+
+static void cells_are_plain_and_in_columns(void **state)
+{
+	static const char *const heads[] = {"A", ">B"};
+	char *printed = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&printed, &n);
+	struct table table;
+
+	(void)state;
+	assert_non_null(out);
+	table_init(&table, heads, ARRAY_LEN(heads));
+	table_add(&table, (const char *[]){"a\x1b[2J", "1\n"});
+	table_add(&table, (const char *[]){"\u20ac\xc2\x9b", "22"});
+	assert_int_equal(table_print(&table, out, 0), 0);
+	table_release(&table);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(printed, "A       B\na?[2J  1?\n\u20ac?     22\n");
+	free(printed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_of_others_is_made_plain),
+		cmocka_unit_test(cells_are_plain_and_in_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the templates of one object ask for together. */
+#include "base/json.h"
+#include "base/limits.h"
+#include "policy/workload.h"
+#include "support/test.h"
+
+#define TEMPLATE(memory)                                                                                               \
+	"{\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"memory\":\"" memory "\"}}}]}}"
+#define JOB(n, memory)                                                                                                 \
+	"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"spec\":{\"parallelism\":" n                                   \
+	",\"template\":" TEMPLATE(memory) "}}"
+
+static void test_templates_that_make_their_pods_together(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t pods[2], bytes[2], variants;
+	} rows[] = {
+		{"{\"apiVersion\":\"kubeflow.org/"
+		 "v1\",\"kind\":\"PyTorchJob\",\"spec\":{\"pytorchReplicaSpecs\":{\"Master\":{"
+		 "\"template\":" TEMPLATE("60") "},\"Worker\":{\"replicas\":4,\"template\":" TEMPLATE("10") "}}}}",
+		 {5, 5},
+		 {100, 100},
+		 2},
+		/* a queue lets go the whole of it */
+		{"{\"apiVersion\":\"workload.codeflare.dev/"
+		 "v1beta2\",\"kind\":\"AppWrapper\",\"spec\":{\"components\":[{"
+		 "\"template\":" JOB("2", "30") "},{\"template\":" JOB("3", "10") "}]}}",
+		 {5, 5},
+		 {90, 90},
+		 2},
+		/* each is an object of its own */
+		{"{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[" JOB("2", "30") "," JOB("3", "10") "]}",
+		 {2, 3},
+		 {60, 30},
+		 1},
+		/* its templates make pods one after the other */
+		{"{\"apiVersion\":\"argoproj.io/"
+		 "v1alpha1\",\"kind\":\"Workflow\",\"spec\":{\"templates\":[{\"name\":\"x\","
+		 "\"container\":{\"name\":\"a\"}},{\"name\":\"y\",\"container\":{\"name\":\"a\"}}]}}",
+		 {0, 0},
+		 {0, 0},
+		 0},
+	};
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(4 * MIB);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct json_object *object = NULL;
+		struct kind_template *templates;
+		struct workload_template read[2], *items[2] = {&read[0], &read[1]};
+		size_t n;
+
+		test_row(rows[i].text);
+		assert_int_equal(json_parse(rows[i].text, strlen(rows[i].text), 32, &object, NULL), 0);
+		assert_int_equal(kind_templates(object, &arena, &templates, &n, NULL), 0);
+		json_object_put(object);
+		assert_int_equal(n, 2);
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(workload_template_read(&templates[k], "ml", &arena, &read[k], NULL), 0);
+		assert_int_equal(workload_declare(items, 2, &arena), 0);
+		for (size_t k = 0; k < 2; k++) {
+			const struct k8s_declared *declared = &read[k].input.declared;
+
+			assert_int_equal(declared->pods, rows[i].pods[k]);
+			assert_int_equal(declared->variants, rows[i].variants);
+			assert_int_equal(declared->amounts[K8S_QUOTA_REQUESTS][K8S_MEMORY], rows[i].bytes[k]);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_templates_that_make_their_pods_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
