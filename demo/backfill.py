@@ -36,7 +36,7 @@ USAGE = (("container_memory_working_set_bytes", "working_set_bytes", 466944),
          ("container_memory_max_usage_bytes", "max_usage_bytes", 1048576),
          ("container_memory_total_active_file_bytes", "active_file_bytes", 0))
 
-# how each workload is submitted; cpu: its cpu request (None: none at all)
+# how each workload is submitted; cpu: its cpu request (None: none at all); namespace and image may be given, too
 WORKLOADS = {
     "resnet-train": {"kind": "Job", "name": "{w}-{date}", "cpu": 4},
     "clip-stream": {"kind": "CronJob", "name": "{w}-{minutes}", "cpu": 2},
@@ -99,6 +99,7 @@ class Pod:
 
     def __init__(self, rng, how, workload, rank, runs, owner, start, node_memory, none):
         self.runs, self.start, self.none, self.workload, self.owner = runs, start, none, workload, owner
+        self.namespace = how.get("namespace", NAMESPACE)
         self.container = how.get("container", "trainer")
         suffix = "".join(rng.choice("bcdfghjklmnpqrstvwxz2456789") for _ in range(5))
         self.kind = how["kind"]
@@ -109,7 +110,7 @@ class Pod:
         self.cpu = how["cpu"]
         self.ids = [f"{rng.getrandbits(256):064x}" for _ in runs]
         self.sandbox = f"{rng.getrandbits(256):064x}"
-        self.image = f"{REGISTRY}{workload}:1.4"
+        self.image = how.get("image", f"{REGISTRY}{workload}:1.4")
         self.digest = f"{rng.getrandbits(256):064x}"
         self.ip = f"10.20.2.{rng.randrange(2, 250)}"
         qos = "burstable" if self.limit or self.cpu else "besteffort"
@@ -122,7 +123,7 @@ class Pod:
             t = self.end + BACKOFF
 
     def cadvisor(self, out):
-        base = {"namespace": NAMESPACE, "pod": self.name, **KUBELET}
+        base = {"namespace": self.namespace, "pod": self.name, **KUBELET}
         pod = {**base, "container": "", "id": self.slice, "image": "", "name": ""}
         pause = {**base, "container": "", "id": f"{self.slice}/cri-containerd-{self.sandbox}.scope",
                  "image": "registry.k8s.io/pause:3.10", "name": self.sandbox}
@@ -143,11 +144,11 @@ class Pod:
             for labels, value in ((main, self.limit or 0), (pod, self.limit or 0), (pause, 0)):
                 out.add("container_spec_memory_limit_bytes", labels, [(t, value) for t in times])
             out.add("ephemeral_storage_pod_usage",
-                    {"pod_name": self.name, "pod_namespace": NAMESPACE, "node_name": NODE, **EPHEMERAL},
+                    {"pod_name": self.name, "pod_namespace": self.namespace, "node_name": NODE, **EPHEMERAL},
                     [(t, row["ephemeral_bytes"]) for t, (_, row) in zip(times, run.rows)])
 
     def state_metrics(self, out):
-        base = {"namespace": NAMESPACE, "pod": self.name, "uid": self.uid, **KSM}
+        base = {"namespace": self.namespace, "pod": self.name, "uid": self.uid, **KSM}
         times = range(int(self.start), int(self.end + AFTER), STEP)
 
         def add(metric, labels, value=1, when=lambda t: True):
@@ -179,7 +180,7 @@ class Pod:
             top = {"CronJob": self.workload, "JobSet": self.workload}.get(self.kind)
             labels = {"owner_kind": self.kind, "owner_name": top, "owner_is_controller": "true"} if top else \
                 dict.fromkeys(("owner_kind", "owner_name", "owner_is_controller"), self.none)
-            out.add("kube_job_owner", {"namespace": NAMESPACE, "job_name": self.owner, **labels, **KSM},
+            out.add("kube_job_owner", {"namespace": self.namespace, "job_name": self.owner, **labels, **KSM},
                     [(t, 1) for t in times])
 
     def containers(self, add, ended):

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs stages beside each other: as many as there are processors, a stage after the stages it needs. A stage is a
-# function of stages.sh; its output goes to build/logs/STAGE.log.
+# Runs stages beside each other: as many as there are processors, a stage after the stages it needs; those that run
+# beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log.
 
 logs=build/logs
 
@@ -43,7 +43,7 @@ start_stage()
 	set +m
 }
 
-# settle STAGE: its process has ended: complete the result, print its line, tail the log of a failure.
+# settle STAGE: its process has ended: complete the result, print its line, name what failed and tail its log.
 settle()
 {
 	local stage=$1 status=1 ms=0 passed failed skipped word
@@ -68,7 +68,9 @@ settle()
 	state[$stage]=$word
 	sed -n 's/^skipped /         skipped: /p' "$logs/$stage.result"
 	if [ "$word" = FAILED ]; then
-		tail -n 40 "$logs/$stage.log" | sed 's/^/    | /'
+		# What failed stands first: whoever shows only a part of this output shows its beginning.
+		name_failures <"$logs/$stage.log" | sed 's/^/    ! /'
+		tail -n 40 "$logs/$stage.log" | cut -c 1-500 | sed 's/^/    | /'
 		echo "    log: $logs/$stage.log"
 	fi
 }
@@ -96,6 +98,16 @@ not_ready()
 	return 1
 }
 
+is_alone()
+{
+	[[ " $stages_alone " = *" $1 "* ]]
+}
+
+is_beside()
+{
+	[[ " $stages_beside " = *" $1 "* ]]
+}
+
 stop_all()
 {
 	local stage
@@ -109,7 +121,10 @@ stop_all()
 # start_what_can: start waiting stages while there is room; a stage whose need failed is a failure itself.
 start_what_can()
 {
-	local stage need
+	local stage need alone=
+	for stage in "${order[@]}"; do
+		[ "${state[$stage]}" != running ] || ! is_alone "$stage" || alone=$stage
+	done
 	for stage in "${order[@]}"; do
 		[ "${state[$stage]}" = waiting ] || continue
 		if need=$(blocked_by "$stage"); then
@@ -118,18 +133,21 @@ start_what_can()
 			printf '%-8s %-13s not run: %s failed\n' FAILED "$stage" "$need"
 			continue
 		fi
-		[ "$running" -lt "$width" ] || continue
 		not_ready "$stage" && continue
+		if is_beside "$stage"; then
+			start_stage "$stage"
+			state[$stage]=running
+			continue
+		fi
+		[ -z "$alone" ] && [ "$running" -lt "$width" ] || continue
 		# A stage that wants the machine to itself waits for an empty one.
-		case " $stages_alone " in
-		*" $stage "*) [ "$running" = 0 ] || continue ;;
-		esac
+		if is_alone "$stage"; then
+			[ "$running" = 0 ] || continue
+		fi
 		start_stage "$stage"
 		state[$stage]=running
 		running=$((running + 1))
-		case " $stages_alone " in
-		*" $stage "*) return ;;
-		esac
+		! is_alone "$stage" || alone=$stage
 	done
 }
 
@@ -145,13 +163,13 @@ run_stages()
 	trap stop_all INT TERM
 	while :; do
 		start_what_can
-		[ "$running" -gt 0 ] || break
+		[ ${#pids[@]} -gt 0 ] || break
 		sleep 0.1
 		for stage in "${!pids[@]}"; do
 			kill -0 "${pids[$stage]}" 2>/dev/null && continue
 			wait "${pids[$stage]}" 2>/dev/null
 			unset "pids[$stage]"
-			running=$((running - 1))
+			is_beside "$stage" || running=$((running - 1))
 			settle "$stage"
 		done
 	done

@@ -27,6 +27,10 @@ expect "unittest, mixed" $'skipped test_a: '"'no prometheus'"$'\npassed 1\nfaile
 	"$(printf "test_a (x.Y) ... skipped 'no prometheus'\nRan 5 tests in 0.1s\n\nFAILED (failures=1, errors=2, skipped=1)\n" |
 		unittest_report)"
 expect "unittest, crashed" "failed 1" "$(echo 'Traceback ...' | unittest_report)"
+expect "what failed, by name" $'FAILED  loop.the_loop (2.0s): KeyError\nFAIL: test_a (x.Y)\n\t  4 - unit-disk (Failed)\na.c:3:1: error: no [x]' \
+	"$(printf '%s\n' 'ok      store.reads (1.0s): FAILED pods' 'FAILED  loop.the_loop (2.0s): KeyError' 'FAIL: test_a (x.Y)' \
+		'FAILED (failures=1)' 'The following tests FAILED:' $'\t  4 - unit-disk (Failed)' 'a.c:3:1: error: no [x]' |
+		name_failures)"
 
 # The scheduler, on made-up stages in a folder of their own.
 folder=$(mktemp -d)
@@ -37,13 +41,19 @@ run_made_up() # STAGE...
 	(
 		cd "$folder" || exit 2
 		. "$OLDPWD/tests/lib/schedule.sh"
-		declare -A stage_needs=([good]="" [bad]="" [after]="bad" [skips]="" [counts]="good")
-		stages_alone=""
+		declare -A stage_needs=([good]="" [bad]="" [after]="bad" [skips]="" [counts]="good"
+			[aside]="" [last]="" [beside]="aside")
+		stages_alone="last"
+		stages_beside="aside"
 		stage_good() { :; }
 		stage_bad() { return 3; }
 		stage_after() { :; }
 		stage_skips() { echo "skipped all: no tool" >>"$result"; }
 		stage_counts() { printf 'passed 5\nfailed 0\n' >>"$result"; }
+		# Ends only when the one that wants the machine to itself has run beside it.
+		stage_aside() { until [ -e seen ]; do sleep 0.05; done; rm seen; }
+		stage_last() { touch last seen && sleep 0.5 && rm last; }
+		stage_beside() { [ ! -e last ]; }
 		run_stages "$@"
 		echo "exit $?"
 	) | tail -n 2 | tr '\n' ';'
@@ -52,6 +62,9 @@ expect "needs run first and are counted" "6 passed, 0 failed;exit 0;" "$(CI='' r
 expect "a failure blocks what needs it" "0 passed, 2 failed;exit 1;" "$(CI='' run_made_up after)"
 expect "a skip is no failure" "1 passed, 0 failed;exit 0;" "$(CI='' run_made_up skips good)"
 expect "a skip is a failure in CI" "1 passed, 1 failed;exit 1;" "$(CI=true run_made_up skips good)"
+expect "one runs beside all others" "2 passed, 0 failed;exit 0;" "$(CI='' MEMTAMER_TEST_JOBS=1 run_made_up aside last)"
+expect "none starts beside one that wants to be alone" "3 passed, 0 failed;exit 0;" \
+	"$(CI='' MEMTAMER_TEST_JOBS=2 run_made_up aside last beside)"
 
 [ "$failures" = 0 ] && echo ok
 exit "$((failures > 0))"

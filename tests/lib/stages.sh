@@ -13,6 +13,7 @@ row() # NAME "NEEDS" "ABOUT"
 	stage_about[$1]=$3
 }
 
+row cluster-build "" "build Kubernetes and helm for the cluster (kept; the first time: ten minutes)"
 row build-gcc "" "build, debug, gcc, warnings are errors"
 row build-asan "" "build with AddressSanitizer and UndefinedBehaviorSanitizer"
 row build-clang "" "build with clang, warnings are errors"
@@ -32,21 +33,27 @@ row blackbox-asan "build-asan" "a sample of the black-box tests under the addres
 row blackbox-tsan "build-tsan" "the same under ThreadSanitizer"
 row valgrind "build-gcc" "the same under valgrind"
 row tidy "build-clang" "clang-tidy finds nothing"
+row image "release" "the container image, built twice: the same bytes, and what it promises"
+row chart "build-gcc image cluster-build" "the chart: values, roles, alerts, manifests; a real API server; a real install"
 row demo "" "demo/run does what it shows"
 
-# Run by name only: nothing of the programs needs a cluster yet, and its first build takes ten minutes.
-stages_named="cluster"
-stage_needs[cluster]=""
-stage_about[cluster]="a real Kubernetes cluster comes up, runs pods, and leaves nothing behind (only by name)"
+row cluster "cluster-build" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind"
+row e2e "build-gcc image cluster-build" "the programs, their image and the chart in a real Kubernetes cluster"
+row demo-cluster "image cluster-build" "make cluster makes a cluster in which a dry run warns from history"
+
+# Purposes of tests/install beyond build and test.
+declare -A stage_packages=([image]=image [cluster-build]=cluster)
 
 stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
-# These measure or load the machine as a whole.
-stages_alone="demo"
+# These measure or load the machine as a whole, or look at what happens within seconds.
+stages_alone="demo e2e"
+# These run beside all others, whatever is going on: they are long, and nice enough to take only what is left.
+stages_beside="cluster-build"
 
 list_stages()
 {
 	local stage
-	for stage in $stages_all $stages_named; do
+	for stage in $stages_all; do
 		printf '  %-13s %s\n' "$stage" "${stage_about[$stage]}"
 	done
 }
@@ -244,6 +251,37 @@ stage_valgrind()
 	run_blackbox dev --sample --under valgrind
 }
 
+# Needs no cluster: the image as a folder. The real kubelet runs it in the stage e2e.
+stage_image()
+{
+	if [ "$(id -u)" != 0 ]; then
+		skip "chroot needs root"
+		return 0
+	fi
+	tests/install image || { skip "the packages of tests/install image could not be installed" && return 0; }
+	local again=build/image/again.tar
+	image/build --bin build/release/bin || return
+	image/check build/image/memtamer.tar || return
+	image/build --bin build/release/bin --out "$again" >/dev/null || return
+	cmp build/image/memtamer.tar "$again" && rm "$again"
+}
+
+# What needs a cluster is left out without root.
+stage_chart()
+{
+	local python status=0 output=build/logs/chart-$BASHPID.txt
+	if ! python=$(python_with yaml); then
+		skip "python3-yaml is not installed"
+		return 0
+	fi
+	[ "$(id -u)" != 0 ] || tests/install cluster || skip "the packages of tests/install cluster could not be installed"
+	"$python" -B tests/chart/run.py >"$output" 2>&1 || status=$?
+	cat "$output"
+	unittest_report <"$output" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
 stage_demo()
 {
 	if [ ! -x demo/run ]; then
@@ -253,18 +291,55 @@ stage_demo()
 	demo/run
 }
 
-# The first time it builds Kubernetes, which takes minutes; tests/.cache keeps that.
-stage_cluster()
+# can_cluster: what tests/cluster needs is here; else the stage is skipped.
+can_cluster()
 {
 	if [ "$(id -u)" != 0 ]; then
 		skip "a kubelet needs root"
-		return 0
+		return 1
 	fi
-	tests/install cluster || { skip "the packages of tests/install cluster could not be installed" && return 0; }
+	tests/install cluster || { skip "the packages of tests/install cluster could not be installed" && return 1; }
+}
+
+# tests/.cache keeps what it makes.
+stage_cluster_build()
+{
+	can_cluster || return 0
+	tests/cluster/build
+}
+
+stage_cluster()
+{
+	can_cluster || return 0
 	local status=0 output=build/logs/cluster-$BASHPID.txt
 	tests/cluster/smoke >"$output" 2>&1 || status=$?
 	cat "$output"
 	echo "passed $(grep -c '^ok ' "$output")" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
+stage_demo_cluster()
+{
+	can_cluster || return 0
+	local status=0
+	export MEMTAMER_CLUSTER=$PWD/build/cluster-demo
+	demo/cluster --owner "$BASHPID" || status=$?
+	tests/cluster/down || status=1
+	return "$status"
+}
+
+stage_e2e()
+{
+	can_cluster || return 0
+	local python status=0 output=build/logs/e2e-$BASHPID.txt
+	if ! python=$(python_with yaml jsonpatch); then
+		skip "python3-yaml and python3-jsonpatch are not installed"
+		return 0
+	fi
+	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin >"$output" 2>&1 || status=$?
+	cat "$output"
+	grep -E '^(passed|failed) [0-9]+$|^skipped [^ ]+: ' "$output" >>"$result"
 	rm -f "$output"
 	return "$status"
 }

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--jobs N] [--list]
+
+The cluster is that of tests/cluster/up: one that is up in $MEMTAMER_CLUSTER is taken and left as it is, else one is
+brought up there (default: build/cluster-e2e) and ends with this program, however that ends. The runner moves into the
+cluster's network, so tests, kubectl and programs reach the API server as a node does, and it reaches them.
+
+Tests are the functions test_* of the files test_*.py beside this one; kit.py is what they use. --only picks those whose
+full name (file.function) contains a NAME. Tests marked @parallel run beside each other, the others one by one after
+them. Each prints one line: what it has proved, or why not. Logs, configurations and certificates of what they started
+stay in build/logs/e2e/TEST/. The last lines are "passed N", "failed N" and "skipped TEST: WHY"."""
+import argparse
+import concurrent.futures
+import importlib
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+INSIDE = "MEMTAMER_E2E_INSIDE"
+
+
+def enter_cluster():
+    """Bring a cluster up if none is, and go on in its network: the same process, so what it owns stays its own."""
+    folder = os.environ.setdefault("MEMTAMER_CLUSTER", os.path.join(TOP, "build/cluster-e2e"))
+    if not os.path.exists(os.path.join(folder, "ready")):
+        subprocess.run([os.path.join(TOP, "tests/cluster/up"), "--owner", str(os.getpid())], check=True,
+                       env={"MEMTAMER_CLUSTER_AUDIT": os.path.join(HERE, "audit.yaml"), **os.environ})
+    os.environ[INSIDE] = "1"
+    command = os.path.join(TOP, "tests/cluster/exec")
+    os.execv(command, [command, sys.executable, "-B", os.path.abspath(__file__), *sys.argv[1:]])
+
+
+def find_tests(names):
+    """[(full name, function)] in the order of files and lines."""
+    found = []
+    for file in sorted(os.listdir(HERE)):
+        if not (file.startswith("test_") and file.endswith(".py")):
+            continue
+        module = importlib.import_module(file[:-3])
+        functions = [one for name, one in vars(module).items()
+                     if name.startswith("test_") and inspect.isfunction(one) and one.__module__ == module.__name__]
+        functions.sort(key=lambda one: one.__code__.co_firstlineno)
+        found += [(f"{file[5:-3]}.{one.__name__[5:]}", one) for one in functions]
+    return [(name, one) for name, one in found if not names or any(part in name for part in names)]
+
+
+def describe(error):
+    """What went wrong and where, without drowning the report in an object that a message holds."""
+    text = f"{type(error).__name__}: {error}"
+    text = text if len(text) <= 4000 else f"{text[:3000]} [...] {text[-1000:]}"
+    return text + "\n" + "".join(traceback.format_tb(error.__traceback__))
+
+
+class Report:
+    """What came out of the tests, printed as it comes."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, [], []
+        self.lock = threading.Lock()
+
+    def line(self, word, name, seconds, text):
+        print(f"{word:7} {name} ({seconds:.1f}s): {text}", flush=True)
+
+    def run(self, name, function, session):
+        import kit
+        start = time.monotonic()
+        test = kit.Test(session, name)
+        trouble = proved = skip = None
+        try:
+            proved = function(test)
+            assert isinstance(proved, str) and proved, "a test returns what it has proved"
+        except kit.Skip as why:
+            skip = str(why)
+        except BaseException as error:  # noqa: BLE001 - also what a thread would swallow
+            trouble = describe(error)
+        try:
+            test.close(failed=trouble is not None)
+        except Exception as error:  # noqa: BLE001 - a program of ours that does not end well fails its test
+            trouble = (trouble or "") + "at its end: " + describe(error)
+        seconds = time.monotonic() - start
+        with self.lock:
+            if trouble:
+                self.failed.append(name)
+                self.line("FAILED", name, seconds, trouble)
+                print(f"        what it left: {test.folder}", flush=True)
+            elif skip:
+                self.skipped.append(f"{name}: {skip}")
+                self.line("skipped", name, seconds, skip)
+            else:
+                self.passed += 1
+                self.line("ok", name, seconds, proved)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.path.join(TOP, "build/dev/bin"))
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    sys.path[:0] = [HERE, os.path.join(TOP, "tests/blackbox")]
+    os.environ["MEMTAMER_BIN"] = os.path.abspath(options.bin)
+    tests = find_tests(options.only)
+    if options.list:
+        for name, function in tests:
+            print(name + (" (parallel)" if getattr(function, "is_parallel", False) else ""))
+        return
+    if not tests:
+        sys.exit("no tests chosen")
+    if os.environ.get(INSIDE) != "1":
+        enter_cluster()
+    import kit
+    logs = os.path.join(TOP, "build/logs/e2e")
+    shutil.rmtree(logs, ignore_errors=True)
+    session = kit.Session(logs)
+    report = Report()
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            beside = [pool.submit(report.run, name, function, session)
+                      for name, function in tests if getattr(function, "is_parallel", False)]
+            for one in beside:
+                one.result()
+        for name, function in tests:
+            if not getattr(function, "is_parallel", False):
+                report.run(name, function, session)
+    finally:
+        session.close()
+    print(f"passed {report.passed}\nfailed {len(report.failed)}")
+    for line in report.skipped:
+        print(f"skipped {line}")
+    sys.exit(1 if report.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
