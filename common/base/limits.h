@@ -40,6 +40,7 @@
 #define LIMIT_PROM_SERIES	  2000000     /* of one answer */
 #define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
 #define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; beyond it the window is halved */
+#define LIMIT_CYCLE_CURVES	  256	      /* curves of runs that are asked for in one cycle: two queries each */
 #define LIMIT_COLLECTOR_BYTES	  (512 * MIB) /* state of runs that are not over */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */

@@ -76,7 +76,9 @@ struct run {
 	int32_t activity_permille;
 	const char *source; /* static: "query", "remote-read", "pods", "trace"; "query+pods": use from one, the rest
 			       from both */
-	int n_curve;	    /* 0..LIMIT_CURVE_POINTS; bytes at equal steps of the run's duration */
+	/* Of a whole run: use of the rank with the greatest peak, at equal steps of its last attempt. 0: not known.
+	 * The greatest working set, and the mean of what is need: without page cache. */
+	int n_curve; /* 0..LIMIT_CURVE_POINTS */
 	int64_t curve_max[LIMIT_CURVE_POINTS], curve_mean[LIMIT_CURVE_POINTS];
 };
 

@@ -67,7 +67,7 @@ const struct codec_part run_parts[RUN_PARTS] = {
 	{.type = CODEC_PART_INTEGERS,
 	 .key = "curveMax",
 	 .help = "Greatest use at equal steps of the run, in thousandths of its peak; the last 8 runs have one."},
-	{.type = CODEC_PART_INTEGERS, .key = "curveMean", .help = "Mean use at the same steps."},
+	{.type = CODEC_PART_INTEGERS, .key = "curveMean", .help = "Mean use without page cache at the same steps."},
 };
 
 #define KILLED_WITHOUT_LIMIT "none"

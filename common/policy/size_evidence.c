@@ -311,13 +311,8 @@ static int64_t between(int64_t bytes, int64_t low, int64_t high, int64_t at_low,
 /* Straight lines between the points that are known: 50 % at the median, 5 % at p95, nothing above the peak. */
 static int64_t run_share_above(const struct run *run, int64_t bytes)
 {
-	int64_t above = 0, p95 = MAX(run->p95_bytes, run->median_bytes);
+	int64_t p95 = MAX(run->p95_bytes, run->median_bytes);
 
-	if (run->n_curve > 0) {
-		for (int i = 0; i < run->n_curve; i++)
-			above += run->curve_mean[i] > bytes;
-		return above * 1000 / run->n_curve;
-	}
 	if (bytes >= run->peak_bytes)
 		return 0;
 	if (bytes >= p95)

@@ -38,5 +38,5 @@ int size_evidence_gather(const struct history *history, const char *variant, con
 /** Quantile of use over time, time-weighted over whole runs (without any: over what there is). */
 int size_evidence_quantile(const struct size_evidence *self, int32_t permille, struct arena *arena,
 			   int64_t *ret) ATTR_NODISCARD;
-/** Share of run time, in permille, with use above `bytes`: by the sketch, else curves, else the quantiles known. */
+/** Share of run time, in permille, with use above `bytes`: by the sketch, else the quantiles known. */
 int32_t size_evidence_share_above(const struct size_evidence *self, int64_t bytes);

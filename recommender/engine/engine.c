@@ -20,6 +20,7 @@ const char *const engine_partial_names[ENGINE_PARTIAL_COUNT_] = {
 void engine_release(struct engine *self)
 {
 	learn_names_release(&self->names);
+	curves_release(&self->curves);
 	caps_release(&self->caps);
 	vec_release(&self->untold_harms);
 	vec_release(&self->untold);
@@ -124,6 +125,8 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 		if (!r && (collect->has_changed_state || self->has_new_caps))
 			r = engine_save_state(self, &collect->state, err);
 	}
+	if (r)
+		curves_release(&self->curves); /* what is not in the store is asked for again */
 	if (!r && collect->has_told_pods && self->pods_done)
 		self->pods_done(self->pods_context, collect->now_ms);
 	if (!r && !ret->is_partial)
@@ -225,6 +228,10 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	ret->reading = status = collect_run(collect, err);
 	count(collect, ret);
 	r = end_of_reading(status, collect, ret, err);
+	if (!r && status != EVIDENCE_UNREACHABLE &&
+	    curves_read(&self->curves, self->reader, collect->runs.items, collect->runs.n, self->between,
+			self->between_context))
+		r = err_set(err, -ENOMEM, "no memory left for curves of runs");
 	return r ? end_unreachable(self, r, collect, ret) : learn_and_commit(self, collect, ret, err);
 }
 

@@ -6,6 +6,7 @@
  * not run for recommender.keep is deleted after a whole cycle. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"
+#include "engine/curves.h"
 #include "engine/learn.h"
 #include "engine/learn_names.h"
 #include "engine/notice.h"
@@ -49,6 +50,7 @@ struct engine {
 	void (*between)(void *context);
 	void *between_context;
 	struct learn_names names; /* of all profiles */
+	struct curves curves;	  /* that were asked for */
 	/* What is remembered of caps, for whole and quick cycles: the latter may come in the middle of the former. */
 	struct namespace_caps caps;
 	bool has_new_caps; /* they are not in the collector's state yet */

@@ -43,7 +43,7 @@ static bool is_same(const struct run *a, const struct run *b)
 		a->peak_ephemeral_bytes == b->peak_ephemeral_bytes;
 	same &= a->outcome == b->outcome && a->is_whole == b->is_whole && a->is_cache_bound == b->is_cache_bound &&
 		a->is_quantile_exact == b->is_quantile_exact && a->samples == b->samples &&
-		a->activity_permille == b->activity_permille;
+		a->activity_permille == b->activity_permille && a->n_curve == b->n_curve;
 	for (int i = 0; same && i < a->n_killed_limits; i++)
 		same = a->killed_limits[i] == b->killed_limits[i];
 	return same;
@@ -89,8 +89,14 @@ int learn_history_run(const struct config *config, struct history *history, cons
 	else if (known)
 		memcpy(run.uid, known->uid, sizeof(run.uid));
 	learn_keep_activity(&run, &summary->run);
-	if (known)
+	if (known) {
 		learn_keep_activity(&run, known);
+		/* It is of a whole run, and asked for anew it would differ by what was rounded. */
+		if (known->n_curve)
+			run.n_curve = 0;
+		learn_keep_curve(&run, known);
+	}
+	learn_keep_curve(&run, &summary->run);
 	news = learn_harm(config, history, summary, &run);
 	run.harm |= news.harm | (known ? known->harm : 0);
 	if (known && is_same(known, &run))

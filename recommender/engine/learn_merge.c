@@ -43,6 +43,15 @@ void learn_keep_activity(struct run *run, const struct run *other)
 		run->activity_permille = other->activity_permille;
 }
 
+void learn_keep_curve(struct run *run, const struct run *other)
+{
+	if (run->n_curve)
+		return;
+	run->n_curve = other->n_curve;
+	memcpy(run->curve_max, other->curve_max, sizeof(run->curve_max));
+	memcpy(run->curve_mean, other->curve_mean, sizeof(run->curve_mean));
+}
+
 static bool is_decisive(enum outcome outcome)
 {
 	return outcome != OUTCOME_RUNNING && outcome != OUTCOME_UNKNOWN;
@@ -56,9 +65,6 @@ static void keep_use(struct run *run, const struct run *known)
 	run->is_cache_bound = known->is_cache_bound;
 	run->is_quantile_exact = known->is_quantile_exact;
 	run->samples = known->samples;
-	run->n_curve = known->n_curve;
-	memcpy(run->curve_max, known->curve_max, sizeof(run->curve_max));
-	memcpy(run->curve_mean, known->curve_mean, sizeof(run->curve_mean));
 	if (known->activity_permille >= 0)
 		run->activity_permille = known->activity_permille;
 }

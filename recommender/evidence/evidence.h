@@ -175,6 +175,16 @@ enum evidence_condition {
 	EVIDENCE_STOPPED = 3,	  /* deadline or interrupt */
 };
 
+/** What one container used, at equal steps of a time. */
+struct evidence_curve {
+	const char *namespace_name, *pod, *container; /* borrowed */
+	int64_t start_ms, end_ms;		      /* half-open */
+	int n;					      /* steps: 1..LIMIT_CURVE_POINTS */
+	/* Greatest working set, and mean need: working set without active page cache, or rss where that is not told.
+	 * -1: nothing is known of the step. */
+	int64_t max_bytes[LIMIT_CURVE_POINTS], mean_bytes[LIMIT_CURVE_POINTS];
+};
+
 /** A reader. Every call may return an enum evidence_condition (err is filled). */
 struct evidence_reader {
 	const char *source; /* static: "query" */
@@ -186,6 +196,8 @@ struct evidence_reader {
 	/** Nodes that were there at some time of the window. `ret` is zeroed. */
 	int (*nodes)(struct evidence_reader *self, const struct evidence_window *window, struct evidence_nodes *ret,
 		     struct err *err);
+	/** Fill the points of these curves. NULL: the source has none. */
+	int (*curves)(struct evidence_reader *self, struct evidence_curve *curves, size_t n, struct err *err);
 	void (*free)(struct evidence_reader *self);
 
 	const struct evidence_finding *findings;

@@ -29,7 +29,8 @@ enum metric_phase {
 struct metric_sink {
 	struct evidence_batch *batch;
 	struct evidence_nodes *nodes;
-	struct usage *usage;	   /* of query_usage.h */
+	struct usage *usage; /* of query_usage.h */
+	struct evidence_curve *curve;
 	struct strmap *job_owners; /* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;
 	int argument;	 /* of the row */

@@ -171,6 +171,12 @@ void query_reader_freep(struct evidence_reader **reader)
 	*reader = NULL;
 }
 
+void query_know_labels(struct query_reader *self)
+{
+	if (!self->labels[FAMILY_CADVISOR].namespace_label)
+		self->labels[FAMILY_CADVISOR] = (struct metric_labels){"namespace", "pod", "container"};
+}
+
 static int client_new(const struct prometheus_config *config, struct http_client **ret, struct err *err)
 {
 	struct http_client_header headers[64];
@@ -208,6 +214,7 @@ int query_reader_new(const struct query_config *config, struct evidence_reader *
 					      .detect = query_detect,
 					      .read = read_window,
 					      .nodes = read_nodes,
+					      .curves = query_curves,
 					      .free = reader_free};
 	self->config = *config;
 	self->arena = (struct arena)ARENA_INIT(LIMIT_EVIDENCE_BYTES);

@@ -140,7 +140,7 @@ static int task_form(struct task *task, const char *const *namespaces, size_t n_
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
 	const struct query *query = task->query;
 	char timeout[TIME_TEXT_BYTES];
-	int r = query_expression(task->reader, query->row, query->range_ms, namespaces, n_namespaces, &text, err);
+	int r = query_expression(task->reader, query, namespaces, n_namespaces, &text, err);
 
 	if (r)
 		return r;

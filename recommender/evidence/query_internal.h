@@ -19,9 +19,15 @@ struct query_reader {
 	VEC(const char *) namespaces;
 };
 
+/** The only container that is asked for. */
+struct query_place {
+	const char *namespace_name, *pod, *container;
+};
+
 /** One query to send; text is copied. */
 struct query {
 	const struct metric_row *row;
+	const struct query_place *place;   /* NULL: all containers of the namespaces */
 	int64_t start_ms, end_ms, step_ms; /* step 0: an instant query at end_ms */
 	int64_t range_ms;		   /* $W */
 	struct metric_sink sink;
@@ -36,13 +42,15 @@ struct query_result {
 	char warning[160];
 };
 
-/** `row`'s expression with its placeholders filled in. */
-int query_expression(const struct query_reader *self, const struct metric_row *row, int64_t range_ms,
-		     const char *const *namespaces, size_t n_namespaces, struct strbuf *ret,
-		     struct err *err) ATTR_NODISCARD;
+/** The expression of its row with the placeholders filled in. */
+int query_expression(const struct query_reader *self, const struct query *query, const char *const *namespaces,
+		     size_t n_namespaces, struct strbuf *ret, struct err *err) ATTR_NODISCARD;
 /** Send all of them, wait for all. */
 int query_ask(struct query_reader *self, const struct query *queries, size_t n, const char *const *namespaces,
 	      size_t n_namespaces, struct query_result *ret) ATTR_NODISCARD;
 /** How a failed transfer is to be understood. */
 int query_condition(const struct http_result *result);
+/** Before a first detect nothing is known of how the source spells its labels. */
+void query_know_labels(struct query_reader *self);
+int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

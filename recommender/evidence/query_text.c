@@ -38,13 +38,23 @@ static size_t count(const char *const *names)
 	return n;
 }
 
+static void add_place(const struct metric_labels *labels, const struct query_place *place, struct strbuf *text)
+{
+	add_names(text, labels->namespace_label, "=~", &place->namespace_name, 1);
+	add_names(text, labels->pod_label, "=~", &place->pod, 1);
+	add_names(text, labels->container_label, "=~", &place->container, 1);
+}
+
 static void add_matchers(const struct query_reader *self, const struct metric_labels *labels,
-			 const char *const *namespaces, size_t n_namespaces, struct strbuf *text)
+			 const struct query_place *place, const char *const *namespaces, size_t n_namespaces,
+			 struct strbuf *text)
 {
 	const char *const *excluded = self->config.excluded_namespaces;
 	const char *extra = self->config.prometheus->extra_matchers;
 
-	if (n_namespaces > 0) {
+	if (place) {
+		add_place(labels, place, text);
+	} else if (n_namespaces > 0) {
 		add_names(text, labels->namespace_label, "=~", namespaces, n_namespaces);
 	} else {
 		add_names(text, labels->namespace_label, "!~", (const char *const[]){"kube-system"}, 1);
@@ -55,12 +65,12 @@ static void add_matchers(const struct query_reader *self, const struct metric_la
 		strbuf_addf(text, ",%s", extra);
 }
 
-int query_expression(const struct query_reader *self, const struct metric_row *row, int64_t range_ms,
-		     const char *const *namespaces, size_t n_namespaces, struct strbuf *ret, struct err *err)
+int query_expression(const struct query_reader *self, const struct query *query, const char *const *namespaces,
+		     size_t n_namespaces, struct strbuf *ret, struct err *err)
 {
-	const struct metric_labels *labels = &self->labels[row->family];
+	const struct metric_labels *labels = &self->labels[query->row->family];
 
-	for (const char *p = row->expression; *p; p++) {
+	for (const char *p = query->row->expression; *p; p++) {
 		if (*p != '$') {
 			strbuf_addc(ret, *p);
 			continue;
@@ -76,12 +86,12 @@ int query_expression(const struct query_reader *self, const struct metric_row *r
 			strbuf_adds(ret, labels->container_label);
 			break;
 		case 'M':
-			add_matchers(self, labels, namespaces, n_namespaces, ret);
+			add_matchers(self, labels, query->place, namespaces, n_namespaces, ret);
 			break;
 		default:
-			strbuf_addf(ret, "%" PRId64 "ms", range_ms);
+			strbuf_addf(ret, "%" PRId64 "ms", query->range_ms);
 			break;
 		}
 	}
-	return ret->status ? err_set(err, ret->status, "the query for %s is too long", row->metric) : 0;
+	return ret->status ? err_set(err, ret->status, "the query for %s is too long", query->row->metric) : 0;
 }

@@ -115,13 +115,6 @@ static int take_row(struct metric_sink *sink, struct json_object *labels, double
 	return 0;
 }
 
-/* Before a first detect nothing is known of the spelling. */
-static void know_labels(struct query_reader *self)
-{
-	if (!self->labels[FAMILY_CADVISOR].namespace_label)
-		self->labels[FAMILY_CADVISOR] = (struct metric_labels){"namespace", "pod", "container"};
-}
-
 static int ask(struct evidence_reader *reader, const struct query *queries, size_t n, const char *const *namespaces,
 	       size_t n_namespaces, struct err *err)
 {
@@ -129,7 +122,7 @@ static int ask(struct evidence_reader *reader, const struct query *queries, size
 	struct query_result result;
 	int r;
 
-	know_labels(self);
+	query_know_labels(self);
 	r = query_ask(self, queries, n, namespaces, n_namespaces, &result);
 	if (r && err)
 		*err = result.err;

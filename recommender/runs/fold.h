@@ -19,6 +19,14 @@
 /** Without a sample or a sign of life for so long a pod without an end is gone. */
 #define FOLD_GONE_MS ((int64_t)10 * 60 * 1000)
 
+/** The rank of a run whose curve is the run's: of the last attempt the one with the greatest peak. */
+struct run_widest {
+	char pod[EVIDENCE_NAME_BYTES + 1]; /* "": none was measured */
+	int64_t peak_bytes;
+	int64_t start_ms, end_ms; /* of its samples, as far as they are known to more than the hour */
+	int64_t step_ms;	  /* between two samples; 0: not known */
+};
+
 /** One role and container of one run. */
 struct run_summary {
 	const char *namespace_name, *container; /* borrowed from the table */
@@ -27,6 +35,7 @@ struct run_summary {
 	struct sketch usage; /* working set of the last attempt, all ranks of the role */
 	/* What was set in its pods, by their annotations: an entry for each set of values. */
 	VEC(struct history_decision) decisions;
+	struct run_widest widest;
 	/* How long a pod waited for memory with a request that we had set above its own; 0: none did. */
 	int64_t harm_waited_ms;
 	int64_t activity_sum, activity_samples; /* of its pods so far: struct run has their mean */

@@ -31,6 +31,9 @@ int fold_add_decision(struct run_summary *summary, const struct member *member,
 void fold_add_harm(struct run_summary *summary, const struct member *member, const struct pod_container *container);
 /** Add the activity of a pod's accelerators to that of the run. */
 void fold_add_activity(struct run_summary *summary, const struct pod *pod);
+/** Note the container if it is the widest of the last attempt so far. */
+void fold_note_widest(struct run_summary *summary, const struct pod_table *table, const struct member *member,
+		      const struct pod_container *container);
 /** How a container of a pod ended. */
 enum outcome member_outcome(const struct pod *pod, const struct pod_container *container, bool is_running);
 /** Append the summaries of one run. */

@@ -231,6 +231,7 @@ static int add_last_attempt(struct summing *self, const struct member *member, c
 	self->is_whole &= outcome == OUTCOME_COMPLETED;
 	read_choice(run, member->pod, container);
 	run->is_cache_bound |= container_is_cache_bound(container);
+	fold_note_widest(self->summary, self->table, member, container);
 	if (!container->n_parts)
 		return 0;
 	self->n_exact += container->n_parts;

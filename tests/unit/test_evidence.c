@@ -179,27 +179,35 @@ static void expressions_are_filled_in(void **state)
 			   [FAMILY_DCGM] = {"exported_namespace", "exported_pod", "exported_container"}},
 	};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+	const struct query_place place = {"ml", "train.1-0", "main"};
+	struct query query;
 
 	(void)state;
-	assert_int_equal(
-		query_expression(&reader, row_of("kube_pod_start_time", PHASE_FACTS), 86400000, NULL, 0, &text, NULL),
-		0);
+	query = (struct query){.row = row_of("kube_pod_start_time", PHASE_FACTS), .range_ms = 86400000};
+	assert_int_equal(query_expression(&reader, &query, NULL, 0, &text, NULL), 0);
 	assert_string_equal(strbuf_text(&text),
 			    "max by (exported_namespace,exported_pod,uid)(last_over_time(kube_pod_start_time{"
 			    "exported_pod!=\"\",exported_namespace!~\"kube-system\",exported_namespace!~\"web\","
 			    "cluster=\"x\"}[86400000ms]))");
 	strbuf_clear(&text);
-	assert_int_equal(query_expression(&reader, row_of("container_memory_working_set_bytes", PHASE_FACTS), 60000,
-					  only, 2, &text, NULL),
-			 0);
+	query = (struct query){.row = row_of("container_memory_working_set_bytes", PHASE_FACTS), .range_ms = 60000};
+	assert_int_equal(query_expression(&reader, &query, only, 2, &text, NULL), 0);
 	assert_string_equal(
 		strbuf_text(&text),
 		"max by (namespace,pod,container,id)(max_over_time(container_memory_working_set_bytes{"
 		"container!=\"\",container!=\"POD\",pod!=\"\",namespace=~\"ml|a\\\\.b\\\\\\\"c\",cluster=\"x\"}"
 		"[60000ms]))");
 	strbuf_clear(&text);
-	assert_int_equal(
-		query_expression(&reader, row_of("DCGM_FI_DEV_GPU_UTIL", PHASE_FACTS), 60000, only, 1, &text, NULL), 0);
+	query.place = &place;
+	strbuf_clear(&text);
+	assert_int_equal(query_expression(&reader, &query, NULL, 0, &text, NULL), 0);
+	assert_string_equal(strbuf_text(&text),
+			    "max by (namespace,pod,container,id)(max_over_time(container_memory_working_set_bytes{"
+			    "container!=\"\",container!=\"POD\",pod!=\"\",namespace=~\"ml\",pod=~\"train\\\\.1-0\","
+			    "container=~\"main\",cluster=\"x\"}[60000ms]))");
+	strbuf_clear(&text);
+	query = (struct query){.row = row_of("DCGM_FI_DEV_GPU_UTIL", PHASE_FACTS), .range_ms = 60000};
+	assert_int_equal(query_expression(&reader, &query, only, 1, &text, NULL), 0);
 	assert_string_equal(strbuf_text(&text),
 			    "sum by (exported_namespace,exported_pod,pod_uid)(max by (exported_namespace,exported_pod,"
 			    "pod_uid,UUID,gpu,GPU_I_ID)(sum_over_time(DCGM_FI_DEV_GPU_UTIL{exported_pod!=\"\","

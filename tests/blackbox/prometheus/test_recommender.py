@@ -182,6 +182,32 @@ class Learned(OnPrometheus):
             # Exact within a UTC day; a recording moved over midnight is merged, to 1 %.
             self.assertAlmostEqual(bytes_of(run["median"]), median, delta=1 if run.get("exact") else 0.02 * median)
 
+    def test_a_leak_is_told_from_plateaus_by_its_curves(self):
+        flags = {key: status["recommendation"].get("flags", []) for key, status in self.place.profiles().items()}
+        self.assertEqual([key for key in flags if "leak" in flags[key]], [("Pod/graph-embed", "")])
+        runs, checked = recorded(), 0
+        for history in self.place.items("MemoryHistory"):
+            for run in history["spec"]["runs"]:
+                self.assertEqual("curveMax" in run, run["outcome"] == "completed", (history["spec"]["workload"], run))
+            if history["spec"]["workload"] not in ("Pod/graph-embed", "Job/resnet-train"):
+                continue
+            for run, (_, _, peak, _, values) in zip(history["spec"]["runs"], runs[history["spec"]["workload"].split("/")[1]]):
+                self.check_curve(run["curveMax"], run["curveMean"], peak, values)
+                checked += 1
+        self.assertEqual(checked, 4 + 6)
+        explain = harness.run(RECOMMENDER, "explain", "--config", self.place.config, "-n", "ml-team", "Pod/graph-embed").stdout
+        self.assertIn("grows until it ends (leak)", explain)
+
+    def check_curve(self, greatest, mean, peak, values):
+        """Against the recorded samples of about the same time."""
+        n = len(greatest)
+        self.assertEqual((n > 16, len(mean), max(greatest)), (True, n, 1000))
+        for i, (top, middle) in enumerate(zip(greatest, mean)):
+            around = values[max(0, i * len(values) // n - 2):(i + 1) * len(values) // n + 2]
+            self.assertLessEqual(middle, top)
+            self.assertGreaterEqual(top * peak / 1000, min(around) * 0.99)
+            self.assertLessEqual(top * peak / 1000, max(around) * 1.01)
+
     def test_a_second_run_asks_only_for_the_open_day_and_changes_nothing(self):
         place = self.place_at(self.prometheus.url)
         place.run()

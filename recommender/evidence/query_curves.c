@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* query_curves: how the use of a container went from its start to its end: two range queries for each, whose points
+ * stand for equal, adjoining steps. */
+#include "base/limits.h"
+#include "evidence/query_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum target { TARGET_MAX, TARGET_MEAN };
+
+#define WORKING_SET "container_memory_working_set_bytes"
+#define ACTIVE_FILE "container_memory_total_active_file_bytes"
+#define RSS	    "container_memory_rss"
+#define ALL	    "{$C!=\"\",$P!=\"\"$M}[$W]"
+#define MEAN(name)  "max(avg_over_time(" name ALL "))"
+
+static metric_take_fn take_point;
+
+/* The mean of a difference is the difference of the means. */
+static const struct metric_row rows[] = {
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, "max(max_over_time(" WORKING_SET ALL "))", take_point, TARGET_MAX,
+	 ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, MEAN(WORKING_SET) "-" MEAN(ACTIVE_FILE) " or " MEAN(RSS), take_point,
+	 TARGET_MEAN, ""},
+};
+
+static int64_t width_of(const struct evidence_curve *curve)
+{
+	return (curve->end_ms - curve->start_ms) / curve->n;
+}
+
+/* A point stands at the last millisecond of its step; engines that align ranges move it to earlier in the step. */
+static int take_point(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_curve *curve = sink->curve;
+	int64_t at_ms = sink->time_ms - curve->start_ms;
+	int64_t step = at_ms / width_of(curve),
+		*points = sink->argument == TARGET_MAX ? curve->max_bytes : curve->mean_bytes;
+
+	(void)labels;
+	(void)err;
+	if (at_ms >= 0 && step < curve->n && isfinite(value) && fabs(value) < 9e18)
+		points[step] = (int64_t)MAX(value, 0);
+	return 0;
+}
+
+static void forget_points(struct evidence_curve *curve)
+{
+	for (int i = 0; i < LIMIT_CURVE_POINTS; i++)
+		curve->max_bytes[i] = curve->mean_bytes[i] = -1;
+}
+
+static bool can_be_asked(const struct evidence_curve *curve)
+{
+	return curve->n > 0 && curve->n <= LIMIT_CURVE_POINTS && curve->end_ms - curve->start_ms >= curve->n;
+}
+
+static struct query query_of(const struct metric_row *row, const struct query_place *place,
+			     struct evidence_curve *curve)
+{
+	int64_t width_ms = width_of(curve);
+
+	return (struct query){.row = row,
+			      .place = place,
+			      .start_ms = curve->start_ms + width_ms,
+			      .end_ms = curve->start_ms + width_ms * curve->n,
+			      .step_ms = width_ms,
+			      .range_ms = width_ms,
+			      .sink = {.curve = curve}};
+}
+
+int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err)
+{
+	struct query_reader *self = (struct query_reader *)base;
+	struct query_place *places = calloc(n + 1, sizeof(*places));
+	struct query *queries = calloc(n + 1, ARRAY_LEN(rows) * sizeof(*queries));
+	struct query_result result = {0};
+	size_t n_queries = 0;
+	int r = places && queries ? 0 : err_set(err, -ENOMEM, "no memory left for %zu curves", n);
+
+	for (size_t i = 0; i < n && !r; i++) {
+		forget_points(&curves[i]);
+		places[i] = (struct query_place){curves[i].namespace_name, curves[i].pod, curves[i].container};
+		for (size_t k = 0; k < ARRAY_LEN(rows) && can_be_asked(&curves[i]); k++)
+			queries[n_queries++] = query_of(&rows[k], &places[i], &curves[i]);
+	}
+	if (!r) {
+		query_know_labels(self);
+		r = query_ask(self, queries, n_queries, NULL, 0, &result);
+		if (r && err)
+			*err = result.err;
+	}
+	free(queries);
+	free(places);
+	return r;
+}
