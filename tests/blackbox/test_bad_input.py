@@ -138,7 +138,7 @@ class Http(harness.Case):
 
     def test_slow_requests_are_cut_and_others_served(self):
         """A client that sends a byte now and then is cut by the request deadline; meanwhile others are served."""
-        webhook = self.webhook("webhook.requestTimeout: 1s")
+        webhook = self.webhook("webhook.requestTimeout: 5s")
         drips = []
         for head in (b"POST /mutate HT", b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"):
             drip = webhook.context.wrap_socket(socket.create_connection(("127.0.0.1", webhook.port)),

@@ -69,6 +69,8 @@ def audit():
     """Requests of the release's pods: (program, resource, verb, status, whole event)."""
     with open(cluster.FOLDER / "logs/audit.log", encoding="utf-8") as log:
         for line in log:
+            if not line.endswith("\n"):
+                return  # it is being written
             event = json.loads(line)
             at = event.get("objectRef", {})
             resource = "/".join(part for part in (at.get("apiGroup"), at.get("resource"), at.get("subresource")) if part)
@@ -98,7 +100,9 @@ class Install(unittest.TestCase):
         if done[0]:
             self.fail(f"{done}\n{kubectl('get', 'pods', '-A', '-o', 'wide')}\n{kubectl('describe', 'pods', '-n', NAMESPACE)}\n"
                       f"{self.logs()}")
-        self.assertIn("Succeeded", helm("test", "memtamer", "--namespace", NAMESPACE))
+        # That pods are ready does not say that the Service leads to them already.
+        wait_for(lambda: "Succeeded" in chart.run(cluster.TOOLS / "helm", "test", "memtamer", "--namespace", NAMESPACE, env=cluster.ENV)[1],
+                 lambda: f"helm test to succeed\n{self.logs()}")
         self.run_a_training()
         wait_for(lambda: granted() - used() <= set(UNUSED),
                  lambda: f"a use of {sorted(granted() - used() - set(UNUSED))}\n{self.logs()}")
@@ -106,13 +110,16 @@ class Install(unittest.TestCase):
         refused = {(who, resource, verb) for who, resource, verb, status, _ in audit() if status in (401, 403)}
         self.assertEqual(refused, set())
 
-        ready = kubectl("get", "pods", "--namespace", NAMESPACE, "--output",
-                        "jsonpath={range .items[*]}{.status.containerStatuses[0].ready},{.status.containerStatuses[0].restartCount};{end}")
-        self.assertEqual(ready, "true,0;" * 4)
+        wait_for(lambda: self.states() == "true,0;" * 4, lambda: f"{self.states()}: four ready pods, none restarted")
 
         helm("uninstall", "memtamer", "--namespace", NAMESPACE, "--wait")
         cluster.wait_until_only("memtamer", "customresourcedefinition")
         wait_for(lambda: not self.left(), lambda: f"{self.left()} to go")
+
+    def states(self):
+        """ready,restarts; of each pod."""
+        return kubectl("get", "pods", "--namespace", NAMESPACE, "--output",
+                       "jsonpath={range .items[*]}{.status.containerStatuses[0].ready},{.status.containerStatuses[0].restartCount};{end}")
 
     def left(self):
         """In memtamer's namespace, but what Kubernetes puts into every namespace."""

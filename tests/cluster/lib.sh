@@ -74,7 +74,7 @@ in_cluster_network() # COMMAND...
 {
 	local init
 	init=$(pid_of "$dir/init.pid") || fail "no cluster is up in $dir"
-	KUBECONFIG=$dir/kubeconfig PATH=$(readlink -f "$dir/assets"):$PATH \
+	KUBECONFIG=$dir/kubeconfig KUBECACHEDIR=$dir/kubecache PATH=$(readlink -f "$dir/assets"):$PATH \
 		exec nsenter --target "$init" --net -- "$@"
 }
 

@@ -46,8 +46,7 @@ def lead_to(configuration, server, namespaces, name=None):
     """That configuration, for these namespaces only, with a process (its `url` and `ca_bundle`) behind it."""
     configuration["metadata"]["name"] = name or f"{configuration['metadata']['name']}-{namespaces[0]}"
     for entry in configuration["webhooks"]:
-        if entry["name"] != "probe.memtamer.io":
-            entry["timeoutSeconds"] = PATIENT["webhook"]["timeoutSeconds"]
+        entry["timeoutSeconds"] = PATIENT["webhook"]["timeoutSeconds"]
         entry["clientConfig"] = {"url": server.url + entry["clientConfig"]["service"]["path"],
                                  "caBundle": server.ca_bundle}
         entry.setdefault("namespaceSelector", {}).setdefault("matchExpressions", []).append(

@@ -108,14 +108,14 @@ class Test:
         return f"{prefix or self.short}-{uuid.uuid4().hex[:6]}"
 
     def namespace(self, labels=None, annotations=None, name=None):
-        """A new namespace in which pods can be created (its ServiceAccount is there); deleted when the test ends."""
+        """A new namespace with all that Kubernetes puts into one, such as what pods need; deleted when the test ends."""
         name = name or self.unique()
         self.cluster.create("/api/v1/namespaces", {
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}}})
         self.at_end(self.cluster.delete, f"/api/v1/namespaces/{name}")
-        wait_for(lambda: self.cluster.get(f"/api/v1/namespaces/{name}/serviceaccounts/default"),
-                 f"the ServiceAccount of namespace {name}")
+        for thing in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            wait_for(lambda: self.cluster.get(f"/api/v1/namespaces/{name}/{thing}"), f"{thing} of {name}")  # noqa: B023 - called at once
         return name
 
     def kubeconfig(self, service_account=None, namespace="default", name="kubeconfig"):

@@ -201,6 +201,14 @@ class Webhook(Background):
             self.wait_called(wait_in or namespaces[0])
         return made
 
+    def wait_validating(self, namespace):
+        """It learns of the validating one by another watch: until a dry run of a Job gets here."""
+        spec = {"suspend": True, "template": {"spec": {**harness.training_pod()["spec"], "restartPolicy": "Never"}}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "e2e-is-it-called"}, "spec": spec}
+        path = f"/apis/batch/v1/namespaces/{namespace}/jobs?dryRun=All"
+        wait_for(lambda: self.test.cluster.request("POST", path, job) and self.metric(
+            "memtamer_http_requests_total", path="/validate"), "the API server to call the validating webhook")
+
     def wait_called(self, namespace):
         """The API server learns of configurations by a watch: until a dry run of a pod gets here."""
         pod = harness.training_pod("e2e-is-it-called", namespace)

@@ -185,6 +185,7 @@ def test_two_versions(t):
     namespace = t.namespace()
     webhook = t.webhook(config={"mode": "raise"})
     webhook.configure(namespace)
+    webhook.wait_validating(namespace)
     count = 0
     for name, versions in (("rayjob", ["v1alpha1", "v1"]), ("jobset", ["v1alpha1", "v1alpha2"]),
                            ("mpijob-v1", ["v1", "v2beta1"])):

@@ -123,12 +123,12 @@ def test_oom_at_a_lowered_limit(t):
     assert world.memory(wait_for(world.pods, "the first pod")[0]) == ("64Mi", "100Mi")
     run = world.harmed("oom")
     assert (run["limit"], run["ownLimit"], run["by"], run["mode"]) == ("100Mi", "128Mi", "memtamer", "enforce"), run
-    retry = wait_for(lambda: world.pods()[1:], "the retry")[0]
-    assert world.memory(retry) == ("64Mi", "128Mi"), world.memory(retry)
+    # The first retry is created after ten seconds, whatever is known by then; the next one later.
+    wait_for(lambda: world.pods()[1:] and world.memory(world.pods()[-1]) == ("64Mi", "128Mi"), "a retry at its own size")
     world.completes()
-    assert [one for one in decisions(world) if one[2]] == [("Job/train", None, "100Mi", 1)], decisions(world)
+    assert [one[:3] for one in decisions(world) if one[2]] == [("Job/train", None, "100Mi")], decisions(world)
     told = world.event("MemorySet", "memory limit 100Mi (was 128Mi)")
-    assert "revision 1, 1 pod" in told["message"] and told["involvedObject"]["name"] == "train", told
+    assert "revision 1" in told["message"] and told["involvedObject"]["name"] == "train", told
     assert world.event("MemoryHarm", "oom: OOM-killed at a limit")["type"] == "Warning"
     explained = harness.run("memtamer-recommender", "explain", "--config", world.recommender.config_path, "-n",
                             world.namespace, "Job/train").stdout
@@ -162,8 +162,7 @@ def test_oom_at_a_limit_that_it_never_had(t):
     assert world.memory(wait_for(world.pods, "the first pod")[0]) == ("64Mi", "100Mi")
     run = world.harmed("oom")
     assert "ownLimit" not in run and run["limit"] == "100Mi", run
-    retry = wait_for(lambda: world.pods()[1:], "the retry")[0]
-    assert world.memory(retry) == ("64Mi", None), world.memory(retry)
+    wait_for(lambda: world.pods()[1:] and world.memory(world.pods()[-1]) == ("64Mi", None), "a retry at its own size")
     world.completes()
     return "killed at a limit that it never had; its retry got none, and completed"
 
@@ -189,10 +188,18 @@ def test_a_quota_has_no_room_at_our_size(t):
     world = World(t, mode="raise", request="32Mi", limit="100Mi")
     world.submit("eat 1048576 600", "16Mi", completions=2, parallelism=1)
     wait_for(lambda: world.pods() and world.memory(world.pods()[0])[0] == "32Mi", "a pod at our size")
-    t.apply([{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "memory"},
-              "spec": {"hard": {"requests.memory": "64Mi"}}}], world.namespace)
+    rule = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "memory"},
+            "spec": {"hard": {"requests.memory": "64Mi"}}}
+    t.create(rule, world.namespace)
     quota = lambda: t.get("resourcequotas", "memory", world.namespace)["status"].get("used", {}).get("requests.memory")  # noqa: E731
-    wait_for(lambda: quota() == "32Mi", "the quota to count")
+
+    def is_counted():
+        """A new quota may be counted before its controller has heard of a pod, and not again for minutes: another one."""
+        if quota() == "0":
+            t.delete("resourcequotas", "memory", world.namespace)
+            t.create(rule, world.namespace)
+        return quota() == "32Mi"
+    wait_for(is_counted, "the quota to count")
     t.apply([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "other"}, "spec": {
         "terminationGracePeriodSeconds": 0, "containers": [{
             "name": "c", "image": "memtamer.test/actor:1", "args": ["pause"],

@@ -7,6 +7,7 @@ import subprocess
 
 import yaml
 
+import configurations
 import harness
 from kit import TOP, wait_for
 from release import Release, accelerators
@@ -120,7 +121,7 @@ def test_install_upgrade_uninstall(t):
     assert not wears, wears
     StateMetrics(t)
     t.apply([training_job(f"net-train-{number}") for number in (1, 2, 3)], learns)
-    release = Release(t, {"config": {"mode": "observe"}})
+    release = Release(t, {"config": {"mode": "observe"}, **configurations.PATIENT})
     notes = release.install().stdout
 
     first = wait_patched(t, namespace)
@@ -142,7 +143,7 @@ def test_install_upgrade_uninstall(t):
     left = expect_nothing_left(t, before, (namespace, learns), kept=True)
 
     # Once more, and this time nothing is to stay.
-    release = Release(t, {"crds": {"keep": False}})
+    release = Release(t, {"crds": {"keep": False}, **configurations.PATIENT})
     release.install()
     wait_patched(t, namespace)
     release.uninstall()
@@ -169,7 +170,7 @@ def expect_nothing_left(t, before, namespaces, kept):
             found.add(line)
         return found
     try:
-        wait_for(lambda: not left(), "everything to be gone", patience=30)
+        wait_for(lambda: not left(), "everything to be gone")
     except AssertionError:
         raise AssertionError("left behind:\n" + "\n".join(sorted(left()))) from None
     crds = {name for name in t.kubectl("get", "crd", "-o", "name").out.split() if name.endswith(".memtamer.io")}

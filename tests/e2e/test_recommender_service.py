@@ -145,7 +145,9 @@ def test_another_goes_on_when_the_leader_is_killed(t):
     second.wait_leads()
     second.wait_metric("memtamer_cycles_total", lambda value: value)
     again = second.metric("memtamer_prometheus_queries_total") / second.metric("memtamer_cycles_total")
-    assert second.metric("memtamer_cycles_total", result="done") == second.metric("memtamer_cycles_total")
+    text = second.get("/metrics")[1]  # both figures of one moment
+    assert cluster.sum_metric(text, "memtamer_cycles_total", {"result": "done"}) == \
+        cluster.sum_metric(text, "memtamer_cycles_total", {}), text
     assert (versions(t, "memoryprofiles"), versions(t, "memoryhistories")) == learned, "written again"
     return (f"SIGKILL of the leader: the other led and went on with {again:.0f} queries a cycle (the first asked "
             f"{asked:.0f}); {len(learned[0])} profiles and histories stayed as they were, to the resourceVersion")
@@ -203,8 +205,13 @@ def test_a_lost_lease_is_taken_back(t):
     service.wait_leads()
     assert holder(t, own) == mine and service.log().count("msg=leading") == 2, service.log()
     service.wait_log("cycle failed", service.log().count("cycle failed") + 1)
-    t.delete("leases.coordination.k8s.io/v1", LEASE, own)
-    wait_for(lambda: holder(t, own) == mine, "the Lease to be made again")
+    deleted = t.cluster.get(lease_path(own))["metadata"]["uid"]
+    t.cluster.delete(lease_path(own))
+
+    def is_another():
+        lease = t.cluster.get(lease_path(own))
+        return lease and lease["metadata"]["uid"] != deleted and lease["spec"].get("holderIdentity") == mine
+    wait_for(is_another, "the Lease to be made again")
     return "taken away, the Lease was waited for and taken back; deleted, it was made again"
 
 
@@ -280,11 +287,14 @@ def test_the_leader_sees_whether_the_webhook_is_reached(t):
     mutating = configurations.lead_to(configurations.rendered(namespace=own)[0], webhook, [own], name)
     service = Service(t, own, probe="1s", more={"webhook": {"configurations": {"mutating": name}}})
 
-    def once(status, words, kubeconfig=None):
+    def ask(kubeconfig=None):
         done = harness.run("memtamer-recommender", "probe", "--config", service.config_path,
                            *(["--kubeconfig", kubeconfig] if kubeconfig else []))
-        said = done.stdout + done.stderr
-        assert done.returncode == status and words in said, (done.returncode, said)
+        return done.returncode, done.stdout + done.stderr
+
+    def once(status, words, kubeconfig=None):
+        got, said = ask(kubeconfig)
+        assert got == status and words in said, (got, said)
 
     def reachable(value, result):
         before = service.metric("memtamer_webhook_probe_total", result=result) or 0
@@ -295,7 +305,7 @@ def test_the_leader_sees_whether_the_webhook_is_reached(t):
     once(1, f"there is no MutatingWebhookConfiguration {name}")
     configurations.install(t, mutating)
     reachable(1, "reached")
-    once(0, f"{os.uname().nodename} answered in")
+    wait_for(lambda: f"{os.uname().nodename} answered in" in ask()[1], "an answer in time")
     os.kill(webhook.process.pid, signal.SIGSTOP)
     try:
         reachable(0, "failed-open")
@@ -314,9 +324,10 @@ def test_the_leader_sees_whether_the_webhook_is_reached(t):
     once(3, "not reached", t.cluster.write_kubeconfig(t.path("nowhere"), server="https://127.0.0.1:1"))
     probes = service.wait_metric("memtamer_webhook_probe_total", lambda n: n > 7)
     said = [re.search(r"result=(\S+)", line)[1] for line in service.log().splitlines() if "webhook probe" in line]
-    if said[1:2] == ["failed-open"]:  # asked before the API server knew the configuration, looked for afterwards
-        del said[1]
-    assert said == ["not-configured", "reached", "failed-open", "reached", "failed-open", "not-configured"], said
+    # A machine that stands still makes more of them.
+    lines = iter(said)
+    assert all(word in lines for word in ("not-configured", "reached", "failed-open", "reached", "failed-open",
+                                          "not-configured")), said
     return (f"reached, hung, gone (both fail open), not configured, refused, no server: told apart in words; "
             f"{probes:.0f} probes, {len(said)} lines")
 

@@ -56,6 +56,7 @@ def test_every_kind(t):
     objects = [SHAPE] + [workloads.profile_of(name, namespace) for name in workloads.WORKLOADS]
     webhook = t.webhook(config={"mode": "raise"}, objects=objects)
     webhook.configure(namespace)
+    webhook.wait_validating(namespace)
     lines = 0
     for name in workloads.WORKLOADS:
         text, dry = show(t, name, namespace)

@@ -252,7 +252,7 @@ static void test_watchdog(void **state)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct world world;
-		struct http_server *server = start(&world, rows[i].is_plain, 200);
+		struct http_server *server = start(&world, rows[i].is_plain, 1500);
 		struct pki_pair ca = PKI_PAIR_INIT;
 		struct err err = ERR_INIT;
 		int idle = peer_dial(server), fd = peer_dial(server);
