@@ -69,7 +69,8 @@ static bool has_spec(const struct profile *draft)
 	return a && (a->pin_request_bytes != b->pin_request_bytes || a->pin_limit_bytes != b->pin_limit_bytes ||
 		     a->quantile_permille != b->quantile_permille || a->buffer_permille != b->buffer_permille ||
 		     a->floor_bytes != b->floor_bytes || a->ceiling_bytes != b->ceiling_bytes ||
-		     !streq(a->size_class, b->size_class) || !streq(a->mode_cap, b->mode_cap));
+		     !streq(a->size_class, b->size_class) || !streq(a->mode_cap, b->mode_cap) ||
+		     !streq(a->mode_cap_before_undo, b->mode_cap_before_undo));
 }
 
 struct profile *profile_dup(const struct profile *draft)

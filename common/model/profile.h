@@ -57,6 +57,7 @@ struct profile_spec {
 	int64_t floor_bytes, ceiling_bytes;
 	char size_class[12]; /* "", dense, standing, guaranteed */
 	char mode_cap[12];   /* "", off, observe, fill, raise: of the workload, or by memtamer-namespace of all */
+	char mode_cap_before_undo[12]; /* ... that an undo replaced: what its release brings back; caps nothing */
 };
 
 extern const struct profile_spec profile_spec_none;

@@ -60,6 +60,8 @@ static const struct codec_field spec_fields[] = {
 	FN(mode_cap, "modeCap", mode_caps,
 	   "Highest mode for pods of this workload; in the profile named memtamer-namespace, for the whole namespace. "
 	   "Remove it to lift the cap."),
+	FN(mode_cap_before_undo, "modeCapBeforeUndo", mode_caps,
+	   "Written by `undo`: the modeCap that it replaced. `undo --release` brings it back; it caps nothing."),
 };
 #undef F
 #undef FP

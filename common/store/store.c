@@ -131,34 +131,45 @@ static size_t height_of(const char *cap)
 	return at;
 }
 
-bool store_cap_stands(const struct store_cap *self, const char *now)
+bool store_cap_change(const struct store_cap *self, struct store_cap_words *words)
 {
-	if (self->only_lowers)
-		return height_of(now) <= height_of(self->mode);
-	return streq(now, self->mode ? self->mode : "");
+	const char *now = words->cap;
+
+	if (self->act == CAP_RELEASE) {
+		*words = (struct store_cap_words){words->before_undo, ""};
+		return streq(now, self->mode);
+	}
+	*words = (struct store_cap_words){self->mode, self->act == CAP_UNDO ? now : ""};
+	return height_of(now) > height_of(self->mode);
 }
 
-static int set_cap(struct store *self, const struct store_cap *want, struct err *err)
+static int change_cap(struct store *self, const struct store_cap *want, struct err *err)
 {
 	int r = store_check_writer(self, err);
 
 	if (r)
 		return r;
-	if (want->mode && height_of(want->mode) == ARRAY_LEN(caps))
+	if (height_of(want->mode) == ARRAY_LEN(caps))
 		return err_set(err, -EINVAL, "\"%.20s\" caps no mode: expected off, observe, fill or raise",
 			       want->mode);
-	return self->ops->set_mode_cap(self, want, err);
+	return self->ops->change_mode_cap(self, want, err);
 }
 
-int store_set_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
-		       struct err *err)
+int store_undo_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
+			struct err *err)
 {
-	return set_cap(self, &(struct store_cap){namespace_name, name, cap, false}, err);
+	return change_cap(self, &(struct store_cap){namespace_name, name, cap, CAP_UNDO}, err);
+}
+
+int store_release_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
+			   struct err *err)
+{
+	return change_cap(self, &(struct store_cap){namespace_name, name, cap, CAP_RELEASE}, err);
 }
 
 int store_lower_mode_cap(struct store *self, const char *namespace_name, const char *cap, struct err *err)
 {
-	return set_cap(self, &(struct store_cap){namespace_name, PROFILE_OF_NAMESPACE, cap, true}, err);
+	return change_cap(self, &(struct store_cap){namespace_name, PROFILE_OF_NAMESPACE, cap, CAP_LOWER}, err);
 }
 
 int store_status_load(struct store *self, struct strbuf *ret_text, struct err *err)

@@ -10,7 +10,7 @@
  * (written by hand, by a release to come) are passed over and told, the others count. Every write carries the
  * resourceVersion under which this store last saw the object, so that it changes what the caller has read, or nothing:
  * -EAGAIN then. The `spec` of a profile is people's: it is written when the object is made, and never again.
- * store_set_mode_cap and store_lower_mode_cap are the one way to change a word of it.
+ * store_undo_mode_cap, store_release_mode_cap and store_lower_mode_cap are the one way to change a word of it.
  *
  * One thread a store (and a client). SIGPIPE must be ignored by programs that use `kube`. */
 #include "base/err.h"
@@ -109,15 +109,19 @@ int store_remove(struct store *self, const struct store_name *names, size_t n, s
 /** Has nobody said anything in this profile, and is it one of a workload? */
 bool store_may_remove(const struct profile *profile);
 
-/** Set spec.modeCap of a profile, a person's word, or take it away (`cap` NULL); nothing else of the object changes.
- *  `memtamer-namespace` is made where there is none.
- *  @return 0; 1 it is so already; -EINVAL no mode that caps; -ENOENT no such profile; -EACCES not allowed, in words;
- *  -EAGAIN others kept changing it; else as store_commit. */
-int store_set_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
-		       struct err *err) ATTR_NODISCARD;
-/** The word of counted harm: spec.modeCap of `memtamer-namespace` becomes `cap`, unless one as low or lower stands
- *  there: what somebody said last, also a moment ago, is never loosened.
- *  @return as store_set_mode_cap; 1 there is nothing to lower. */
+/** A person's undo: spec.modeCap of a profile becomes `cap`, unless one as low or lower stands there, and what it
+ *  replaces is remembered in spec.modeCapBeforeUndo; nothing else of the object changes.
+ *  @return 0; 1 there is nothing to lower; -EINVAL no mode that caps; -ENOENT no such profile; -EACCES not allowed, in
+ *  words; -EAGAIN others kept changing it; else as store_commit. */
+int store_undo_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
+			struct err *err) ATTR_NODISCARD;
+/** Back to what that replaced, or to no cap, where `cap` stands: another one is somebody's word since.
+ *  @return as store_undo_mode_cap; 1 it does not stand there. */
+int store_release_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
+			   struct err *err) ATTR_NODISCARD;
+/** The word of counted harm: spec.modeCap of `memtamer-namespace`, which is made where there is none, becomes `cap`,
+ *  unless one as low or lower stands there: what somebody said last, also a moment ago, is never loosened.
+ *  @return as store_undo_mode_cap. */
 int store_lower_mode_cap(struct store *self, const char *namespace_name, const char *cap,
 			 struct err *err) ATTR_NODISCARD;
 

@@ -20,19 +20,21 @@ static int take_profile(void *context, struct profile *take_profile, struct err 
 	return 0;
 }
 
-static int write_profile(struct store *base, const struct profile *old, const char *cap, struct err *err)
+static int write_profile(struct store *base, const struct profile *old, const struct store_cap_words *words,
+			 struct err *err)
 {
 	struct profile_spec spec = *old->spec;
 	struct profile changed = *old;
 	const struct profile *profiles[] = {&changed};
 	const struct store_change change = {.profiles = profiles, .n_profiles = 1};
 
-	snprintf(spec.mode_cap, sizeof(spec.mode_cap), "%s", cap ? cap : "");
+	snprintf(spec.mode_cap, sizeof(spec.mode_cap), "%s", words->cap);
+	snprintf(spec.mode_cap_before_undo, sizeof(spec.mode_cap_before_undo), "%s", words->before_undo);
 	changed.spec = &spec;
 	return store_file_rewrite((struct file_store *)base, &change, NULL, 0, NULL, err);
 }
 
-int store_file_set_mode_cap(struct store *base, const struct store_cap *want, struct err *err)
+int store_file_change_mode_cap(struct store *base, const struct store_cap *want, struct err *err)
 {
 	const struct store_name wanted = {want->namespace_name, want->name};
 	struct profile made = {.namespace_name = want->namespace_name,
@@ -41,19 +43,20 @@ int store_file_set_mode_cap(struct store *base, const struct store_cap *want, st
 			       .role = "",
 			       .container = "",
 			       .spec = &profile_spec_none};
-	struct profile *found = NULL;
+	CLEANUP(profile_freep) struct profile *found = NULL;
 	const struct store_visitor visitor = {.context = &found, .profile = take_profile};
+	const struct profile *old;
+	struct store_cap_words words;
 	int r = store_visit_named(base, &visitor, &wanted, 1, err);
 
-	if (!r && !found && !(streq(want->name, PROFILE_OF_NAMESPACE) && want->mode))
-		r = err_set(err, -ENOENT, "%s has no MemoryProfile %s/%s", base->place, want->namespace_name,
-			    want->name);
-	else if (!r && found && store_cap_stands(want, found->spec->mode_cap))
-		r = 1;
-	else if (!r)
-		r = write_profile(base, found ? found : &made, want->mode, err);
-	profile_free(found);
-	return r;
+	if (r)
+		return r;
+	if (!found && want->act != CAP_LOWER)
+		return err_set(err, -ENOENT, "%s has no MemoryProfile %s/%s", base->place, want->namespace_name,
+			       want->name);
+	old = found ? found : &made;
+	words = (struct store_cap_words){old->spec->mode_cap, old->spec->mode_cap_before_undo};
+	return store_cap_change(want, &words) ? write_profile(base, old, &words, err) : 1;
 }
 
 /* ---- the last cycle ---- */

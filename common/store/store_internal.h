@@ -9,13 +9,18 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/** spec.modeCap of a profile, as it shall be. */
+/** What to do with spec.modeCap of a profile: store_lower_mode_cap, store_undo_mode_cap, store_release_mode_cap. */
+enum store_cap_act { CAP_LOWER, CAP_UNDO, CAP_RELEASE };
 struct store_cap {
-	const char *namespace_name, *name, *mode; /* mode NULL: none */
-	bool only_lowers;
+	const char *namespace_name, *name, *mode;
+	enum store_cap_act act;
 };
-/** Is that said already where `now` stands ("": none)? */
-bool store_cap_stands(const struct store_cap *self, const char *now);
+/** spec.modeCap and spec.modeCapBeforeUndo; "": none. */
+struct store_cap_words {
+	const char *cap, *before_undo;
+};
+/** Words as they stand become what they shall be. @return false: there is nothing to change. */
+bool store_cap_change(const struct store_cap *self, struct store_cap_words *words);
 
 /** What store.h promises, by kind; NULL: this kind has no such thing. */
 struct store_ops {
@@ -28,7 +33,7 @@ struct store_ops {
 	int (*remove)(struct store *self, const struct store_name *names, size_t n, size_t *ret_n, struct err *err);
 	int (*state_load)(struct store *self, struct strbuf *ret_text, struct err *err);
 	int (*state_save)(struct store *self, const char *text, size_t n, struct err *err);
-	int (*set_mode_cap)(struct store *self, const struct store_cap *want, struct err *err);
+	int (*change_mode_cap)(struct store *self, const struct store_cap *want, struct err *err);
 	int (*status_load)(struct store *self, struct strbuf *ret_text, struct err *err);
 	int (*status_save)(struct store *self, const char *text, size_t n, struct err *err);
 	const char *(*status_place)(const struct store *self, char *buf, size_t size);
@@ -115,7 +120,7 @@ int store_write_atomic(const char *path, int (*fill)(const void *context, FILE *
 		       struct err *err) ATTR_NODISCARD;
 
 /** store_file_small.c */
-int store_file_set_mode_cap(struct store *base, const struct store_cap *want, struct err *err) ATTR_NODISCARD;
+int store_file_change_mode_cap(struct store *base, const struct store_cap *want, struct err *err) ATTR_NODISCARD;
 int store_file_status_load(struct store *base, struct strbuf *ret_text, struct err *err) ATTR_NODISCARD;
 int store_file_status_save(struct store *base, const char *text, size_t n, struct err *err) ATTR_NODISCARD;
 const char *store_file_status_place(const struct store *base, char *buf, size_t size);

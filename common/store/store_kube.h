@@ -102,7 +102,7 @@ int store_kube_commit(struct store *base, const struct store_change *change, str
 int store_kube_remove(struct store *base, const struct store_name *names, size_t n, size_t *ret_n,
 		      struct err *err) ATTR_NODISCARD;
 /* store_kube_small.c */
-int store_kube_set_mode_cap(struct store *base, const struct store_cap *want, struct err *err) ATTR_NODISCARD;
+int store_kube_change_mode_cap(struct store *base, const struct store_cap *want, struct err *err) ATTR_NODISCARD;
 int store_kube_status_load(struct store *base, struct strbuf *ret_text, struct err *err) ATTR_NODISCARD;
 int store_kube_status_save(struct store *base, const char *text, size_t n, struct err *err) ATTR_NODISCARD;
 const char *store_kube_status_place(const struct store *base, char *buf, size_t size);

@@ -29,8 +29,16 @@ struct capping {
 	const struct store_cap *want;
 };
 
+/* "": null, which takes the member away. */
+static void add_word(struct strbuf *buf, const char *key, const char *word)
+{
+	strbuf_addf(buf, "\"%s\":", key);
+	strbuf_add_json_string(buf, *word ? word : NULL);
+}
+
 /* Only what is said here changes; at this resourceVersion, or not at all. */
-static int patch_cap(const struct capping *self, const char *version, struct json_object **ret, struct err *err)
+static int patch_cap(const struct capping *self, const char *version, const struct store_cap_words *words,
+		     struct json_object **ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
 	struct kube_request request = {.verb = KUBE_MERGE_PATCH,
@@ -38,8 +46,10 @@ static int patch_cap(const struct capping *self, const char *version, struct jso
 				       .namespace = self->want->namespace_name,
 				       .name = self->want->name};
 
-	strbuf_addf(&text, "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{\"modeCap\":", version);
-	strbuf_add_json_string(&text, self->want->mode); /* NULL: null, which takes the member away */
+	strbuf_addf(&text, "{\"metadata\":{\"resourceVersion\":\"%s\"},\"spec\":{", version);
+	add_word(&text, "modeCap", words->cap);
+	strbuf_addc(&text, ',');
+	add_word(&text, "modeCapBeforeUndo", words->before_undo);
 	strbuf_adds(&text, "}}");
 	return send(self->store, &request, &text, ret, err);
 }
@@ -67,12 +77,13 @@ static int cap_once(const struct capping *self, struct json_object **ret, const 
 					 .namespace = self->want->namespace_name,
 					 .name = self->want->name};
 	struct kube_object object = {.json = NULL};
-	const char *now = "";
+	struct store_cap_words words = {"", ""};
+	struct json_object *spec;
 	int r;
 
 	*ret_doing = "get";
 	r = kube_client_call(self->store->client, &get, &found, err);
-	if (r == KUBE_NOT_FOUND && self->want->mode && streq(self->want->name, PROFILE_OF_NAMESPACE)) {
+	if (r == KUBE_NOT_FOUND && self->want->act == CAP_LOWER) {
 		*ret_doing = "create";
 		return create_capped(self, ret, err);
 	}
@@ -80,13 +91,16 @@ static int cap_once(const struct capping *self, struct json_object **ret, const 
 		r = kube_object_read(found, &object, err);
 	if (r)
 		return r;
-	r = json_get_string(json_member(found, "spec"), "spec", "modeCap", &now, err);
+	spec = json_member(found, "spec");
+	r = json_get_string(spec, "spec", "modeCap", &words.cap, err);
+	if (r >= 0)
+		r = json_get_string(spec, "spec", "modeCapBeforeUndo", &words.before_undo, err);
 	if (r < 0)
 		return r;
-	if (store_cap_stands(self->want, now))
+	if (!store_cap_change(self->want, &words))
 		return -EALREADY;
 	*ret_doing = "patch";
-	return patch_cap(self, object.resource_version, ret, err);
+	return patch_cap(self, object.resource_version, &words, ret, err);
 }
 
 /* What the server says, in words that help. */
@@ -103,7 +117,7 @@ static int explain(const struct capping *self, int code, const char *doing, stru
 	return store_kube_errno(code);
 }
 
-int store_kube_set_mode_cap(struct store *base, const struct store_cap *want, struct err *err)
+int store_kube_change_mode_cap(struct store *base, const struct store_cap *want, struct err *err)
 {
 	const struct capping self = {store_kube_of(base), want};
 	CLEANUP(json_putp) struct json_object *answer = NULL;

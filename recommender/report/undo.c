@@ -91,14 +91,24 @@ static bool is_left(const struct undoing *self, const char *cap)
 	return self->is_release ? cap[0] && !streq(cap, CAP) : streq(cap, "off");
 }
 
-static void say_undone(struct undoing *self, const struct profile *profile, const char *before)
+static void say_set(struct undoing *self, const struct profile *profile)
 {
-	if (!before[0] || streq(before, CAP)) {
-		say(profile, "spec.modeCap is " CAP " now", "");
-		return;
-	}
-	say(profile, "spec.modeCap is " CAP " now, and was before: ", before);
-	self->n_replaced++;
+	const char *other = self->is_release ? profile->spec->mode_cap_before_undo : profile->spec->mode_cap;
+
+	if (self->is_release)
+		say(profile, other[0] ? "spec.modeCap is as before the undo: " : "spec.modeCap " CAP " taken away",
+		    other);
+	else
+		say(profile, other[0] ? "spec.modeCap is " CAP " now, and was before: " : "spec.modeCap is " CAP " now",
+		    other);
+	self->n_replaced += other[0] != '\0';
+	self->n_set++;
+}
+
+static int write_one(const struct undoing *self, struct store *store, const struct profile *profile, struct err *err)
+{
+	return (self->is_release ? store_release_mode_cap : store_undo_mode_cap)(store, profile->namespace_name,
+										 profile->name, CAP, err);
 }
 
 static int set_one(struct undoing *self, struct store *store, const struct profile *profile, struct err *err)
@@ -111,19 +121,15 @@ static int set_one(struct undoing *self, struct store *store, const struct profi
 		self->n_left++;
 		return 0;
 	}
-	r = store_set_mode_cap(store, profile->namespace_name, profile->name, self->is_release ? NULL : CAP, err);
+	r = write_one(self, store, profile, err);
 	if (r < 0)
 		return r;
 	if (r) {
-		say(profile, self->is_release ? "has no cap" : "was undone before", "");
+		say(profile, self->is_release ? "has no cap of an undo" : "was undone before", "");
 		self->n_as_they_were++;
 		return 0;
 	}
-	if (self->is_release)
-		say(profile, "spec.modeCap " CAP " taken away", "");
-	else
-		say_undone(self, profile, cap);
-	self->n_set++;
+	say_set(self, profile);
 	return 0;
 }
 
@@ -183,8 +189,7 @@ static void conclude(const struct undoing *self)
 	       "To take it back: undo --release -n %s %s\n",
 	       workload, namespace_name, workload);
 	if (self->n_replaced)
-		printf("That takes " CAP " away and brings no other cap back: set spec.modeCap again by hand, as it "
-		       "was before.\n");
+		printf("That brings the cap back that was there before.\n");
 }
 
 static int undo(struct undoing *self)

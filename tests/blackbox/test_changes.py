@@ -178,8 +178,40 @@ class Changes(Case):
             self.assertEqual(self.specs()["c-0123456789"], {"modeCap": cap})
         text = self.call("undo", "Job/c").stdout  # fill is higher than what is asked for
         self.assertIn("spec.modeCap is observe now, and was before: fill", text)
-        self.assertIn("brings no other cap back", text)
-        self.assertEqual(self.specs()["c-0123456789"], {"modeCap": "observe"})
+        self.assertIn("brings the cap back", text)
+        self.assertEqual(self.specs()["c-0123456789"], {"modeCap": "observe", "modeCapBeforeUndo": "fill"})
+
+    def test_a_cap_from_before_comes_back(self):
+        def say(cap):  # by hand, as `kubectl edit` would
+            with open(self.store, encoding="utf-8") as file:
+                items = json.load(file)
+            spec = next(item for item in items["items"] if item["metadata"]["name"] == "c-0123456789")["spec"]
+            spec.pop("modeCap", None)
+            spec.update({"modeCap": cap} if cap else {})
+            self.write("profiles.json", json.dumps(items))
+
+        def undo(*args, code=0):
+            return self.call("undo", *args, "Job/c", code=code).stdout, self.specs()["c-0123456789"]
+
+        say("fill")
+        undo()
+        text, spec = undo()
+        self.assertIn("was undone before", text)  # and its own cap is not taken for a person's
+        self.assertEqual(spec, {"modeCap": "observe", "modeCapBeforeUndo": "fill"})
+        text, spec = undo("--release")
+        self.assertIn("spec.modeCap is as before the undo: fill", text)
+        self.assertEqual(spec, {"modeCap": "fill"})
+        # what a person says in between stays, and is what the next undo replaces
+        undo()
+        say("raise")
+        self.assertEqual(undo("--release", code=1)[1]["modeCap"], "raise")
+        undo()
+        self.assertEqual(undo("--release")[1], {"modeCap": "raise"})
+        undo()
+        say(None)
+        self.assertIn("has no cap", undo("--release")[0])
+        self.assertEqual(undo()[1], {"modeCap": "observe"})
+        self.assertEqual(undo("--release")[1], {})
 
     def test_another_writer(self):
         lock = self.path("profiles.json.lock")

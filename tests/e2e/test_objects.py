@@ -150,7 +150,7 @@ REFUSED_SHAPES = [
 TAKEN_PROFILES = [
     {}, {"pinLimit": "48Gi"}, {"pinRequest": "48Gi", "pinLimit": "48Gi"}, {"pinRequest": "1500M", "pinLimit": "1.5Gi"},
     {"floor": "0", "ceiling": "1e12"}, {"quantile": 0, "buffer": 10000}, {"class": "guaranteed"},
-    {"modeCap": "observe"},
+    {"modeCap": "observe", "modeCapBeforeUndo": "fill"},
 ]
 
 

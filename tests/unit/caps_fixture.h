@@ -201,7 +201,8 @@ static inline const char *cap_of(struct place *place, const char *namespace_name
 
 static inline void lift(struct place *place, const char *namespace_name)
 {
-	assert_int_equal(store_set_mode_cap(place->store, namespace_name, PROFILE_OF_NAMESPACE, NULL, NULL), 0);
+	assert_int_equal(store_release_mode_cap(place->store, namespace_name, PROFILE_OF_NAMESPACE, "observe", NULL),
+			 0);
 }
 
 /* Caps that the collector's state says are set. */

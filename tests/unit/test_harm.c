@@ -374,7 +374,7 @@ static void too_much_harm_caps_a_namespace_once(void **state)
 	assert_int_equal(n_capped, 1);
 	assert_true(is_changed);
 	/* A person takes it out: harm of runs that began before that does not set it again. */
-	assert_int_equal(store_set_mode_cap(place.store, "ml", PROFILE_OF_NAMESPACE, NULL, NULL), 0);
+	assert_int_equal(store_release_mode_cap(place.store, "ml", PROFILE_OF_NAMESPACE, "observe", NULL), 0);
 	cap_after(&place, &caps, 23, 5, 5, NOW_MS + TIME_HOUR_MS / 2, &n_capped, &is_changed);
 	assert_true(is_changed); /* it was noted */
 	assert_int_equal(n_capped, 0);

@@ -64,7 +64,8 @@ static void every_field_survives(void **state)
 		"{\"apiVersion\":\"memtamer.io/"
 		"v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"namespace\":\"ml\","
 		"\"name\":\"bert-0123456789\"},\"spec\":{\"pinRequest\":\"8Gi\",\"pinLimit\":\"12Gi\",\"quantile\":500,"
-		"\"buffer\":0,\"floor\":\"1Gi\",\"ceiling\":\"64Gi\",\"class\":\"standing\",\"modeCap\":\"observe\"},"
+		"\"buffer\":0,\"floor\":\"1Gi\",\"ceiling\":\"64Gi\",\"class\":\"standing\",\"modeCap\":\"observe\","
+		"\"modeCapBeforeUndo\":\"fill\"},"
 		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
 		"\"aliases\":[\"Job/bert\",\"pod-stem:bert\"],\"revision\":7,\"updated\":\"2026-11-02T08:15:00Z\","
 		"\"reasons\":[\"peak 85.6Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
@@ -153,6 +154,8 @@ static void refused_rows(void **state)
 		{"number for a quantity", HEAD(",\"spec\":{\"floor\":5}"), "spec.floor"},
 		{"class", HEAD(",\"spec\":{\"class\":\"cosy\"}"), "spec.class"},
 		{"mode cap enforce", HEAD(",\"spec\":{\"modeCap\":\"enforce\"}"), "spec.modeCap"},
+		{"mode cap before undo", HEAD(",\"spec\":{\"modeCapBeforeUndo\":\"enforce\"}"),
+		 "spec.modeCapBeforeUndo"},
 		{"text too long", HEAD(",\"spec\":{\"class\":\"0123456789abc\"}"), "spec.class"},
 		{"permille", HEAD(",\"spec\":{\"quantile\":-2}"), "spec.quantile"},
 		{"count", HEAD(",\"status\":{\"recommendation\":{\"runs\":3000000000}}"), "status.recommendation.runs"},

@@ -27,22 +27,29 @@ struct world {
 	struct err err;
 };
 
-static const char profile_text[] =
-	"{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"namespace\":\"ml\","
-	"\"name\":\"bert-0123456789\"},\"spec\":{\"pinLimit\":\"12Gi\"},\"status\":{\"workload\":\"Job/bert\","
-	"\"role\":\"\",\"container\":\"main\",\"aliases\":[\"Job/bert\"],\"revision\":7,"
-	"\"recommendation\":{\"limit\":\"8Gi\",\"runs\":5}}}";
+#define PROFILE(more)                                                                                                  \
+	"{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"namespace\":\"ml\","      \
+	"\"name\":\"bert-0123456789\"},\"spec\":{\"pinLimit\":\"12Gi\"" more                                           \
+	"},\"status\":{\"workload\":\"Job/bert\","                                                                     \
+	"\"role\":\"\",\"container\":\"main\",\"aliases\":[\"Job/bert\"],\"revision\":7,"                              \
+	"\"recommendation\":{\"limit\":\"8Gi\",\"runs\":5}}}"
+
+static const char profile_text[] = PROFILE("");
+
+static void write_file(const struct world *world, const char *profile)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+
+	strbuf_addf(&text, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[%s]}", profile);
+	assert_int_equal(io_write_file_atomic(world->path, text.text, text.len, 0600, NULL), 0);
+}
 
 static void start_file(struct world *world, bool is_writer)
 {
-	struct strbuf text = STRBUF_INIT(MIB);
-
 	snprintf(world->folder, sizeof(world->folder), "/tmp/test_store_small.XXXXXX");
 	assert_non_null(mkdtemp(world->folder));
 	snprintf(world->path, sizeof(world->path), "%s/p.json", world->folder);
-	strbuf_addf(&text, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"metadata\":{},\"items\":[%s]}", profile_text);
-	assert_int_equal(io_write_file_atomic(world->path, text.text, text.len, 0600, NULL), 0);
-	strbuf_release(&text);
+	write_file(world, profile_text);
 	assert_int_equal(store_open_file(world->path, is_writer, &world->store, &world->err), 0);
 }
 
@@ -101,10 +108,25 @@ static struct profile *profile_of(struct world *world, const char *namespace_nam
 	return found;
 }
 
-static int set(struct world *world, const char *name, const char *cap)
+static int undo(struct world *world, const char *name, const char *cap)
 {
 	world->err = (struct err)ERR_INIT;
-	return store_set_mode_cap(world->store, "ml", name, cap, &world->err);
+	return store_undo_mode_cap(world->store, "ml", name, cap, &world->err);
+}
+
+static int release(struct world *world, const char *name, const char *cap)
+{
+	world->err = (struct err)ERR_INIT;
+	return store_release_mode_cap(world->store, "ml", name, cap, &world->err);
+}
+
+/* A person writes the object by hand. */
+static void write_by_hand(struct world *world, const char *profile)
+{
+	if (world->is_kube)
+		fake_objects_put(world->objects, PROFILES, profile);
+	else
+		write_file(world, profile);
 }
 
 /* ---- modeCap ---- */
@@ -128,22 +150,23 @@ static void assert_cap(struct world *world, const char *name, const char *cap)
 static void a_cap_comes_and_goes(void **state)
 {
 	static const struct {
+		int (*act)(struct world *world, const char *name, const char *cap);
 		const char *name, *cap;
 		int want;
 		const char *after; /* NULL: not looked at */
 	} rows[] = {
-		{"bert-0123456789", NULL, 1, ""},
-		{"bert-0123456789", "observe", 0, "observe"},
-		{"bert-0123456789", "observe", 1, "observe"},
-		{"bert-0123456789", "off", 0, "off"},
-		{"bert-0123456789", "enforce", -EINVAL, "off"},
-		{"bert-0123456789", "", -EINVAL, "off"},
-		{"bert-0123456789", NULL, 0, ""},
-		{"nobody", "observe", -ENOENT, NULL},
-		{"memtamer-namespace", NULL, -ENOENT, NULL},
-		{"memtamer-namespace", "observe", 0, "observe"},
-		{"memtamer-namespace", "observe", 1, "observe"},
-		{"memtamer-namespace", NULL, 0, ""},
+		{release, "bert-0123456789", "observe", 1, ""},
+		{undo, "bert-0123456789", "observe", 0, "observe"},
+		{undo, "bert-0123456789", "observe", 1, "observe"},
+		{undo, "bert-0123456789", "fill", 1, "observe"},
+		{undo, "bert-0123456789", "enforce", -EINVAL, "observe"},
+		{undo, "bert-0123456789", "", -EINVAL, "observe"},
+		{release, "bert-0123456789", "enforce", -EINVAL, "observe"},
+		{release, "bert-0123456789", "fill", 1, "observe"},
+		{release, "bert-0123456789", "observe", 0, ""},
+		{undo, "nobody", "observe", -ENOENT, NULL},
+		{release, "nobody", "observe", -ENOENT, NULL},
+		{undo, PROFILE_OF_NAMESPACE, "observe", -ENOENT, NULL},
 	};
 
 	(void)state;
@@ -152,11 +175,57 @@ static void a_cap_comes_and_goes(void **state)
 
 		start(&world, kind == 1, true);
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-			assert_int_equal(set(&world, rows[i].name, rows[i].cap), rows[i].want);
+			assert_int_equal(rows[i].act(&world, rows[i].name, rows[i].cap), rows[i].want);
 			if (rows[i].want < 0)
 				assert_true(world.err.msg[0]);
 			if (rows[i].after)
 				assert_cap(&world, rows[i].name, rows[i].after);
+		}
+		stop(&world);
+	}
+}
+
+#define SAID(cap, before) PROFILE(",\"modeCap\":\"" cap "\",\"modeCapBeforeUndo\":\"" before "\"")
+
+static void what_an_undo_replaced_comes_back(void **state)
+{
+	static const struct {
+		const char *name, *by_hand; /* NULL: as the row before left it */
+		int (*act)(struct world *world, const char *name, const char *cap);
+		int want;
+		const char *after, *before_undo;
+	} rows[] = {
+		{"a person's cap", PROFILE(",\"modeCap\":\"fill\""), undo, 0, "observe", "fill"},
+		{"once more", NULL, undo, 1, "observe", "fill"},
+		{"back", NULL, release, 0, "fill", ""},
+		{"back once more", NULL, release, 1, "fill", ""},
+		{"again", NULL, undo, 0, "observe", "fill"},
+		{"changed in between", SAID("raise", "fill"), release, 1, "raise", "fill"},
+		{"and undone", NULL, undo, 0, "observe", "raise"},
+		{"to that", NULL, release, 0, "raise", ""},
+		{"lowered in between", SAID("off", "fill"), release, 1, "off", "fill"},
+		{"lower anyway", NULL, undo, 1, "off", "fill"},
+		{"taken away in between", PROFILE(",\"modeCapBeforeUndo\":\"fill\""), release, 1, "", "fill"},
+		{"undone from none", NULL, undo, 0, "observe", ""},
+		{"to none", NULL, release, 0, "", ""},
+	};
+
+	(void)state;
+	for (int kind = 0; kind < 2; kind++) {
+		struct world world;
+
+		start(&world, kind == 1, true);
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			struct profile *profile;
+
+			test_row(rows[i].name);
+			if (rows[i].by_hand)
+				write_by_hand(&world, rows[i].by_hand);
+			assert_int_equal(rows[i].act(&world, "bert-0123456789", "observe"), rows[i].want);
+			assert_cap(&world, "bert-0123456789", rows[i].after);
+			profile = profile_of(&world, "ml", "bert-0123456789");
+			assert_string_equal(profile->spec->mode_cap_before_undo, rows[i].before_undo);
+			profile_free(profile);
 		}
 		stop(&world);
 	}
@@ -181,9 +250,12 @@ static void counted_harm_only_lowers(void **state)
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 			test_row(rows[i].before ? rows[i].before : "none");
 			if (rows[i].before)
-				(void)!set(&world, PROFILE_OF_NAMESPACE, rows[i].before);
+				assert_int_equal(store_lower_mode_cap(world.store, "ml", rows[i].before, &world.err),
+						 0);
 			assert_int_equal(store_lower_mode_cap(world.store, "ml", "observe", &world.err), rows[i].want);
 			assert_cap(&world, PROFILE_OF_NAMESPACE, rows[i].after);
+			assert_int_equal(release(&world, PROFILE_OF_NAMESPACE, rows[i].after), 0);
+			assert_cap(&world, PROFILE_OF_NAMESPACE, "");
 		}
 		assert_int_equal(store_lower_mode_cap(world.store, "ml", "enforce", &world.err), -EINVAL);
 		stop(&world);
@@ -197,7 +269,7 @@ static void readers_set_nothing(void **state)
 		struct world world;
 
 		start(&world, kind == 1, false);
-		assert_int_equal(set(&world, "bert-0123456789", "observe"), -EACCES);
+		assert_int_equal(undo(&world, "bert-0123456789", "observe"), -EACCES);
 		assert_int_equal(store_status_save(world.store, "{}", 2, &world.err), -EACCES);
 		assert_cap(&world, "bert-0123456789", "");
 		stop(&world);
@@ -234,14 +306,14 @@ static void others_and_rights(void **state)
 	(void)state;
 	start(&world, true, true);
 	fake_objects_hook(world.objects, get_in_the_way, &few);
-	assert_int_equal(set(&world, "bert-0123456789", "observe"), 0);
+	assert_int_equal(undo(&world, "bert-0123456789", "observe"), 0);
 	assert_cap(&world, "bert-0123456789", "observe");
 	assert_int_equal(few.left, -1);
 	fake_objects_hook(world.objects, get_in_the_way, &many);
-	assert_int_equal(set(&world, "bert-0123456789", "off"), -EAGAIN);
+	assert_int_equal(undo(&world, "bert-0123456789", "off"), -EAGAIN);
 	assert_non_null(strstr(world.err.msg, "changed by others"));
 	fake_objects_hook(world.objects, get_in_the_way, &forbidden);
-	assert_int_equal(set(&world, "bert-0123456789", "off"), -EACCES);
+	assert_int_equal(undo(&world, "bert-0123456789", "off"), -EACCES);
 	assert_non_null(strstr(world.err.msg, "not allowed to patch memoryprofiles.memtamer.io in namespace ml"));
 	assert_non_null(strstr(world.err.where, "MemoryProfile ml/bert-0123456789"));
 	stop(&world);
@@ -260,7 +332,7 @@ static void a_commit_behind_it_is_no_conflict(void **state)
 	profile = profile_of(&world, "ml", "bert-0123456789");
 	assert_non_null(profile);
 	profiles[0] = profile;
-	assert_int_equal(set(&world, "bert-0123456789", "observe"), 0);
+	assert_int_equal(undo(&world, "bert-0123456789", "observe"), 0);
 	assert_int_equal(store_commit(world.store, &change, &world.err), 0);
 	assert_cap(&world, "bert-0123456789", "observe");
 	profile_free(profile);
@@ -300,11 +372,9 @@ static void the_status_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cap_comes_and_goes),
-		cmocka_unit_test(readers_set_nothing),
-		cmocka_unit_test(counted_harm_only_lowers),
-		cmocka_unit_test(others_and_rights),
-		cmocka_unit_test(a_commit_behind_it_is_no_conflict),
+		cmocka_unit_test(a_cap_comes_and_goes),	 cmocka_unit_test(what_an_undo_replaced_comes_back),
+		cmocka_unit_test(readers_set_nothing),	 cmocka_unit_test(counted_harm_only_lowers),
+		cmocka_unit_test(others_and_rights),	 cmocka_unit_test(a_commit_behind_it_is_no_conflict),
 		cmocka_unit_test(the_status_comes_back),
 	};
 
