@@ -86,6 +86,8 @@ static const struct {
 	[CHECK_MEMORY_OVER_PROVISIONED] = {check_over_provisioned, true},
 	[CHECK_OOM_HISTORY] = {check_oom_history, false},
 	[CHECK_OOM_NOT_RETRIABLE] = {check_oom_not_retriable, false},
+	[CHECK_MEMORY_LEAK_SUSPECTED] = {check_leak, false},
+	[CHECK_MEMORY_UNSTABLE] = {check_unstable, false},
 	[CHECK_UNSCHEDULABLE_SIZE] = {check_unschedulable, false},
 	[CHECK_MEMORY_UNIT_SUSPICIOUS] = {check_unit, false},
 	[CHECK_SHM_SMALL] = {check_shm_small, false},

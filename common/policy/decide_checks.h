@@ -27,6 +27,8 @@ int check_request_below_median(struct deciding *self) ATTR_NODISCARD;
 int check_over_provisioned(struct deciding *self) ATTR_NODISCARD;
 int check_oom_history(struct deciding *self) ATTR_NODISCARD;
 int check_oom_not_retriable(struct deciding *self) ATTR_NODISCARD;
+int check_leak(struct deciding *self) ATTR_NODISCARD;
+int check_unstable(struct deciding *self) ATTR_NODISCARD;
 int check_unschedulable(struct deciding *self) ATTR_NODISCARD;
 int check_unit(struct deciding *self) ATTR_NODISCARD;
 int check_shm_small(struct deciding *self) ATTR_NODISCARD;

@@ -115,6 +115,35 @@ int check_oom_not_retriable(struct deciding *self)
 			     is_always ? "only a new pod gets more" : "use Never"));
 }
 
+/* What the shape of past runs says of a container, with their greatest peak in the middle. */
+static int find_shape(struct deciding *self, enum check_id check, enum recommendation_flag flag, const char *head,
+		      const char *tail)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < self->n_items && !r; i++) {
+		const struct sized *item = &self->items[i];
+
+		if (item->rec.flags & flag && item->rec.peak_bytes > 0)
+			r = finding_add(self, check, false, item->container,
+					finding_pointer(self, item, SIZED_MEMORY, SIZE_LIMIT),
+					arena_printf(self->arena, "%s%s%s", head, HUMAN(item->rec.peak_bytes), tail));
+	}
+	return r;
+}
+
+int check_leak(struct deciding *self)
+{
+	return find_shape(self, CHECK_MEMORY_LEAK_SUSPECTED, REC_LEAK, "past runs grew until they ended, to ",
+			  ": looks like a leak, which no limit cures");
+}
+
+int check_unstable(struct deciding *self)
+{
+	return find_shape(self, CHECK_MEMORY_UNSTABLE, REC_UNSTABLE, "peaks of past runs differ widely, up to ",
+			  ": sizes follow the largest");
+}
+
 static int unschedulable(struct deciding *self, enum sized_resource resource, int64_t largest)
 {
 	enum k8s_resource r = sized_resource_of(resource);
