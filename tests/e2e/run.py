@@ -9,7 +9,11 @@ cluster's network, so tests, kubectl and programs reach the API server as a node
 Tests are the functions test_* of the files test_*.py beside this one; kit.py is what they use. --only picks those whose
 full name (file.function) contains a NAME. Tests marked @parallel run beside each other, the others one by one after
 them. Each prints one line: what it has proved, or why not. Logs, configurations and certificates of what they started
-stay in build/logs/e2e/TEST/. The last lines are "passed N", "failed N" and "skipped TEST: WHY"."""
+stay in build/logs/e2e/TEST/. The last lines are "passed N", "failed N" and "skipped TEST: WHY".
+
+--again N: a machine may stand still for longer than anything is waited for. Where no more than N tests have failed, they
+run once more, alone; one that passes then is told as "unsteady TEST: HOW IT FAILED", and its logs of the first time stay
+in build/logs/e2e/TEST.first/."""
 import argparse
 import concurrent.futures
 import importlib
@@ -63,7 +67,7 @@ class Report:
     """What came out of the tests, printed as it comes."""
 
     def __init__(self):
-        self.passed, self.failed, self.skipped = 0, [], []
+        self.passed, self.failed, self.skipped, self.unsteady = 0, {}, [], []
         self.lock = threading.Lock()
 
     def line(self, word, name, seconds, text):
@@ -88,7 +92,7 @@ class Report:
         seconds = time.monotonic() - start
         with self.lock:
             if trouble:
-                self.failed.append(name)
+                self.failed[name] = trouble.splitlines()[0]
                 self.line("FAILED", name, seconds, trouble)
                 print(f"        what it left: {test.folder}", flush=True)
             elif skip:
@@ -98,12 +102,23 @@ class Report:
                 self.passed += 1
                 self.line("ok", name, seconds, proved)
 
+    def run_again(self, functions, session):
+        """What failed, once more: whether it fails by itself, or failed by what the machine did meanwhile."""
+        for name, trouble in list(self.failed.items()):
+            folder = os.path.join(session.logs, name)
+            os.rename(folder, folder + ".first")
+            del self.failed[name]
+            self.run(name, functions[name], session)
+            if name not in self.failed:
+                self.unsteady.append(f"{name}: {trouble}")
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(TOP, "build/dev/bin"))
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
+    parser.add_argument("--again", type=int, default=0)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     sys.path[:0] = [HERE, os.path.join(TOP, "tests/blackbox")]
@@ -131,11 +146,15 @@ def main():
         for name, function in tests:
             if not getattr(function, "is_parallel", False):
                 report.run(name, function, session)
+        if len(report.failed) <= options.again:
+            report.run_again(dict(tests), session)
     finally:
         session.close()
     print(f"passed {report.passed}\nfailed {len(report.failed)}")
     for line in report.skipped:
         print(f"skipped {line}")
+    for line in report.unsteady:
+        print(f"unsteady {line}")
     sys.exit(1 if report.failed else 0)
 
 

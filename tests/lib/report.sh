@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Reading what test programs print, and adding it up. A stage leaves build/logs/STAGE.result with lines
-# "passed N", "failed N" and "skipped WHAT: WHY".
+# "passed N", "failed N", "skipped WHAT: WHY" and "unsteady WHAT: HOW IT FAILED", of what passed when it was run again.
 
 # ctest's output on stdin -> result lines on stdout.
 ctest_report()

@@ -42,13 +42,14 @@ run_made_up() # STAGE...
 		cd "$folder" || exit 2
 		. "$OLDPWD/tests/lib/schedule.sh"
 		declare -A stage_needs=([good]="" [bad]="" [after]="bad" [skips]="" [counts]="good"
-			[aside]="" [last]="" [beside]="aside")
+			[aside]="" [last]="" [beside]="aside" [shaky]="")
 		stages_alone="last"
 		stages_beside="aside"
 		stage_good() { :; }
 		stage_bad() { return 3; }
 		stage_after() { :; }
 		stage_skips() { echo "skipped all: no tool" >>"$result"; }
+		stage_shaky() { printf 'passed 2\nunsteady a: it took too long\n' >>"$result"; }
 		stage_counts() { printf 'passed 5\nfailed 0\n' >>"$result"; }
 		# Ends only when the one that wants the machine to itself has run beside it.
 		stage_aside() { until [ -e seen ]; do sleep 0.05; done; rm seen; }
@@ -62,6 +63,7 @@ expect "needs run first and are counted" "6 passed, 0 failed;exit 0;" "$(CI='' r
 expect "a failure blocks what needs it" "0 passed, 2 failed;exit 1;" "$(CI='' run_made_up after)"
 expect "a skip is no failure" "1 passed, 0 failed;exit 0;" "$(CI='' run_made_up skips good)"
 expect "a skip is a failure in CI" "1 passed, 1 failed;exit 1;" "$(CI=true run_made_up skips good)"
+expect "what passes when run again has passed" "2 passed, 0 failed;exit 0;" "$(CI=true run_made_up shaky)"
 expect "one runs beside all others" "2 passed, 0 failed;exit 0;" "$(CI='' MEMTAMER_TEST_JOBS=1 run_made_up aside last)"
 expect "none starts beside one that wants to be alone" "3 passed, 0 failed;exit 0;" \
 	"$(CI='' MEMTAMER_TEST_JOBS=2 run_made_up aside last beside)"
