@@ -168,6 +168,31 @@ static int explain_runs(const struct history *history)
 	return r;
 }
 
+enum { SHAPE_PARTS = 8 };
+
+/* Flat, rising or with a spike, at a glance: greatest mean of each eighth of the newest run that has a curve. */
+static void explain_shape(const struct history *history)
+{
+	const struct run *run = NULL;
+
+	for (size_t i = 0; i < history->runs.n; i++)
+		if (history->runs.items[i].n_curve >= SHAPE_PARTS && history->runs.items[i].peak_bytes > 0)
+			run = &history->runs.items[i];
+	if (!run)
+		return;
+	printf("  shape       ");
+	for (int part = 0; part < SHAPE_PARTS; part++) {
+		int64_t top = 0;
+
+		for (int i = part * run->n_curve / SHAPE_PARTS; i < (part + 1) * run->n_curve / SHAPE_PARTS; i++)
+			top = MAX(top, run->curve_mean[i]);
+		printf("%.0f ", (double)top * 100 / (double)run->peak_bytes);
+	}
+	printf("%% of its peak without page cache, in the eighths of ");
+	plain_print(run->name, stdout);
+	printf("\n");
+}
+
 static int explain_changes(const struct known *known)
 {
 	struct changes changes = {.items = VEC_INIT};
@@ -196,6 +221,8 @@ static int explain_known(const struct known *known)
 	}
 	if (known->history && explain_runs(known->history))
 		return -ENOMEM;
+	if (known->history)
+		explain_shape(known->history);
 	return explain_changes(known);
 }
 

@@ -197,6 +197,9 @@ class Learned(OnPrometheus):
         self.assertEqual(checked, 4 + 6)
         explain = harness.run(RECOMMENDER, "explain", "--config", self.place.config, "-n", "ml-team", "Pod/graph-embed").stdout
         self.assertIn("grows until it ends (leak)", explain)
+        shape = re.search(r"  shape +((?:\d+ ){8})% of its peak without page cache, in the eighths of graph-embed-", explain)
+        parts = [int(part) for part in shape[1].split()]
+        self.assertTrue(parts == sorted(parts) and parts[0] < 50 and parts[-1] > 90, parts)
 
     def check_curve(self, greatest, mean, peak, values):
         """Against the recorded samples of about the same time."""
