@@ -57,6 +57,7 @@
 #define LIMIT_HISTORY_RUNS	    32
 #define LIMIT_HISTORY_CURVES	    8
 #define LIMIT_CURVE_POINTS	    32
+#define LIMIT_CURVE_POINTS_MIN	    16 /* of fewer a plateau is not seen */
 #define LIMIT_HISTORY_DECISIONS	    32
 #define LIMIT_HISTORY_DAYS	    90
 

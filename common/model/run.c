@@ -21,6 +21,55 @@ const char *const harm_names[HARM_COUNT_] = {
 	[HARM_QUOTA] = "quota", [HARM_SLOWER] = "slower",
 };
 
+const char *const run_shape_names[RUN_SHAPE_COUNT_] = {
+	[RUN_SHAPE_UNKNOWN] = "unknown",
+	[RUN_SHAPE_BOUNDED] = "bounded",
+	[RUN_SHAPE_GROWING] = "growing",
+};
+
+enum {
+	PARTS = 8,
+	GROWTH_PERMILLE = 50, /* each quarter grows by at least this share of the peak, an eighth by half of it */
+};
+
+static bool is_growth(int64_t growth, int64_t top, int permille)
+{
+	return growth > 0 && (__int128)growth * 1000 >= (__int128)top * permille;
+}
+
+/* Quarters alone would take a run of four phases for a leak: each is flat, and higher than the one before. */
+static bool grows_evenly(const int64_t tops[PARTS])
+{
+	int64_t least = INT64_MAX, most = 0, top = tops[PARTS - 1];
+	int n_flat = 0;
+
+	for (int i = 1; i < PARTS; i++)
+		n_flat += !is_growth(tops[i] - tops[i - 1], top, GROWTH_PERMILLE / 2);
+	for (int i = 3; i < PARTS; i += 2) {
+		least = MIN(least, tops[i] - tops[i - 2]);
+		most = MAX(most, tops[i] - tops[i - 2]);
+	}
+	return n_flat <= 1 && is_growth(least, top, GROWTH_PERMILLE) && most <= 2 * least;
+}
+
+/* Does memory rise to the end by about the same all the time, with no plateau? Only a run that came to its end can tell
+ * that from the loading of a data set. */
+void run_judge_shape(struct run *run)
+{
+	int64_t tops[PARTS] = {0};
+
+	if (run->n_curve < LIMIT_CURVE_POINTS_MIN)
+		return;
+	for (int i = 0; i < run->n_curve; i++) {
+		int64_t *top = &tops[i * PARTS / run->n_curve];
+
+		*top = MAX(*top, run->curve_mean[i]);
+	}
+	for (int i = 1; i < PARTS; i++)
+		tops[i] = MAX(tops[i], tops[i - 1]);
+	run->shape = grows_evenly(tops) ? RUN_SHAPE_GROWING : RUN_SHAPE_BOUNDED;
+}
+
 int64_t run_need_bytes(const struct run *run)
 {
 	int64_t uncached;

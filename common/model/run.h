@@ -38,6 +38,16 @@ enum harm {
 /** "oom", "evicted", ... */
 extern const char *const harm_names[HARM_COUNT_];
 
+/** How its use went, judged once by its curve, which may not be kept. */
+enum run_shape {
+	RUN_SHAPE_UNKNOWN,
+	RUN_SHAPE_BOUNDED,
+	RUN_SHAPE_GROWING, /* to its end, in all parts of it by about as much: a leak, if others of the workload do */
+	RUN_SHAPE_COUNT_,
+};
+/** "unknown", "bounded", "growing". */
+extern const char *const run_shape_names[RUN_SHAPE_COUNT_];
+
 #define RUN_UID_BYTES	  24
 #define RUN_NAME_BYTES	  96
 #define RUN_KILLED_LIMITS 4
@@ -76,15 +86,19 @@ struct run {
 	int32_t activity_permille;
 	const char *source; /* static: "query", "remote-read", "pods", "trace"; "query+pods": use from one, the rest
 			       from both */
-	/* Of a whole run: use of the rank with the greatest peak, at equal steps of its last attempt. 0: not known.
-	 * The greatest working set, and the mean of what is need: without page cache. */
-	int n_curve; /* 0..LIMIT_CURVE_POINTS */
+	enum run_shape shape;
+	/* Of a whole run: use of the rank with the greatest peak, at equal steps of its last attempt. 0: not known, or
+	 * not kept. The greatest working set, and the mean of what is surely need: the smaller one of rss and working
+	 * set without page cache. */
+	int n_curve; /* 0, LIMIT_CURVE_POINTS_MIN..LIMIT_CURVE_POINTS */
 	int64_t curve_max[LIMIT_CURVE_POINTS], curve_mean[LIMIT_CURVE_POINTS];
 };
 
 /** Peak that counts as need: the working set, or for a cache-bound run what is not page cache (peak_rss + what the
  *  working set holds beyond active file). */
 int64_t run_need_bytes(const struct run *run);
+/** Set the shape by the curve, where it has LIMIT_CURVE_POINTS_MIN points or more. */
+void run_judge_shape(struct run *run);
 /** Add to a list of distinct limits; of more than RUN_KILLED_LIMITS the greatest are what matters. */
 void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit);
 /** Greatest limit this run was killed at; 0 when none. */

@@ -54,6 +54,8 @@ static const struct codec_field run_fields[] = {
 	 .absent = -1,
 	 .max = 1000,
 	 .help = "Share of the time in which its accelerators had work, in thousandths; absent where not measured."},
+	FN(shape, "shape", CODEC_ENUM, RUN_SHAPE_UNKNOWN, run_shape_names,
+	   "How its use went; absent where no curve was read."),
 	FN(source, "source", CODEC_NAME, 0, source_names, "Where the figures come from."),
 };
 #undef F
@@ -66,8 +68,11 @@ const struct codec_part run_parts[RUN_PARTS] = {
 	 .help = "Limits at which attempts were OOM-killed; none: killed without a limit."},
 	{.type = CODEC_PART_INTEGERS,
 	 .key = "curveMax",
-	 .help = "Greatest use at equal steps of the run, in thousandths of its peak; the last 8 runs have one."},
-	{.type = CODEC_PART_INTEGERS, .key = "curveMean", .help = "Mean use without page cache at the same steps."},
+	 .help = "Greatest use at equal steps of the run, in thousandths of its peak; at most the last 8 runs have "
+		 "one."},
+	{.type = CODEC_PART_INTEGERS,
+	 .key = "curveMean",
+	 .help = "Mean use at the same steps, without page cache and at most rss."},
 };
 
 #define KILLED_WITHOUT_LIMIT "none"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/size_evidence.h"
 
+#include "base/limits.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -12,8 +13,7 @@ enum {
 	RECENT_RUNS = 5,
 	BIMODAL_PERMILLE = 1500, /* a gap of half between two groups of peaks */
 	SPREAD_PERMILLE = 2000,	 /* greatest peak twice the middle one */
-	LEAK_CURVE_POINTS = 16,
-	LEAK_GROWTH_PERMILLE = 50, /* each quarter grows by at least this share of the peak */
+	LEAK_RUNS = 2,
 };
 
 static int compare_bytes(const void *a, const void *b)
@@ -26,26 +26,6 @@ static int compare_bytes(const void *a, const void *b)
 static bool is_ended(const struct run *run)
 {
 	return run->outcome != OUTCOME_RUNNING;
-}
-
-/* Does memory rise in all four quarters by about the same, with no plateau? Only a run that came to its end can tell
- * that from the loading of a data set. */
-static bool run_grows_to_the_end(const struct run *run)
-{
-	int64_t top[4] = {0}, least = INT64_MAX, most = 0;
-
-	if (!run->is_whole || run->n_curve < LEAK_CURVE_POINTS)
-		return false;
-	for (int i = 0; i < run->n_curve; i++) {
-		int64_t *quarter = &top[i * 4 / run->n_curve];
-
-		*quarter = MAX(*quarter, run->curve_mean[i]);
-	}
-	for (int i = 1; i < 4; i++) {
-		least = MIN(least, top[i] - top[i - 1]);
-		most = MAX(most, top[i] - top[i - 1]);
-	}
-	return least > 0 && least * 1000 >= top[3] * LEAK_GROWTH_PERMILLE && most <= 2 * least;
 }
 
 static int gather_runs(const struct history *history, const char *variant, struct arena *arena,
@@ -63,8 +43,6 @@ static int gather_runs(const struct history *history, const char *variant, struc
 
 static void gather_peaks(struct size_evidence *ret)
 {
-	size_t n_growing = 0, n_curves = 0;
-
 	for (size_t i = 0; i < ret->n; i++) {
 		const struct run *run = ret->runs[i];
 		int64_t need = run_need_bytes(run);
@@ -83,11 +61,22 @@ static void gather_peaks(struct size_evidence *ret)
 		ret->is_cache_bound |= run->is_cache_bound;
 		ret->peaks[ret->n_peaks++] = need;
 		ret->peak_bytes = MAX(ret->peak_bytes, need);
-		n_curves += run->n_curve >= LEAK_CURVE_POINTS;
-		n_growing += run_grows_to_the_end(run);
 	}
 	qsort(ret->peaks, ret->n_peaks, sizeof(*ret->peaks), compare_bytes);
-	ret->is_leak = n_growing >= 2 && n_growing * 2 > n_curves;
+}
+
+/* By the newest ones, so that a leak that was mended is over some day. */
+static void gather_shapes(struct size_evidence *ret)
+{
+	int n_growing = 0, n_known = 0;
+
+	for (size_t i = ret->n; i-- > 0 && n_known < LIMIT_HISTORY_CURVES;) {
+		const struct run *run = ret->runs[i];
+
+		n_known += run->is_whole && run->shape != RUN_SHAPE_UNKNOWN;
+		n_growing += run->is_whole && run->shape == RUN_SHAPE_GROWING;
+	}
+	ret->is_leak = n_growing >= LEAK_RUNS && n_growing * 2 > n_known;
 }
 
 /* Later whole runs that lived above the killed limit answer it: what they used is known, nothing has to be guessed. */
@@ -250,6 +239,7 @@ int size_evidence_gather(const struct history *history, const char *variant, con
 	if (r)
 		return r;
 	gather_peaks(ret);
+	gather_shapes(ret);
 	gather_kills(ret);
 	gather_suspicions(ret);
 	gather_spread(ret);

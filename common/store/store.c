@@ -136,8 +136,11 @@ bool store_cap_change(const struct store_cap *self, struct store_cap_words *word
 	const char *now = words->cap;
 
 	if (self->act == CAP_RELEASE) {
-		*words = (struct store_cap_words){words->before_undo, ""};
-		return streq(now, self->mode);
+		/* Of an undo that a person has ended by hand nothing stays. */
+		bool is_ours = streq(now, self->mode), is_left = *words->before_undo != '\0';
+
+		*words = (struct store_cap_words){is_ours ? words->before_undo : now, ""};
+		return is_ours || is_left;
 	}
 	*words = (struct store_cap_words){self->mode, self->act == CAP_UNDO ? now : ""};
 	return height_of(now) > height_of(self->mode);

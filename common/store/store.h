@@ -116,7 +116,8 @@ bool store_may_remove(const struct profile *profile);
 int store_undo_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
 			struct err *err) ATTR_NODISCARD;
 /** Back to what that replaced, or to no cap, where `cap` stands: another one is somebody's word since.
- *  @return as store_undo_mode_cap; 1 it does not stand there. */
+ *  @return as store_undo_mode_cap; 1 it does not stand there, and nothing of an undo
+ *  was left. */
 int store_release_mode_cap(struct store *self, const char *namespace_name, const char *name, const char *cap,
 			   struct err *err) ATTR_NODISCARD;
 /** The word of counted harm: spec.modeCap of `memtamer-namespace`, which is made where there is none, becomes `cap`,

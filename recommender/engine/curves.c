@@ -9,7 +9,6 @@
 
 enum {
 	SAMPLES_PER_STEP = 2, /* of fewer, late scrapes would leave steps empty */
-	STEPS_MIN = 8,
 	BATCH = 32,
 	ASKED_MAX = 65536, /* then they are forgotten: what is asked again is bounded as ever */
 	KEY_BYTES = LIMIT_NAMESPACE_BYTES + LIMIT_KEY_BYTES + 2 * LIMIT_NAME_BYTES,
@@ -27,15 +26,15 @@ static int steps_of(const struct run_widest *widest)
 	int64_t length_ms = widest->end_ms - widest->start_ms;
 	int64_t steps = widest->step_ms > 0 ? length_ms / (SAMPLES_PER_STEP * widest->step_ms) : 0;
 
-	return steps >= STEPS_MIN ? (int)MIN(steps, LIMIT_CURVE_POINTS) : 0;
+	return steps >= LIMIT_CURVE_POINTS_MIN ? (int)MIN(steps, LIMIT_CURVE_POINTS) : 0;
 }
 
-static bool is_wanted(const struct found_run *found)
+bool curves_can_be_of(const struct found_run *found)
 {
-	return found->summary.run.is_whole && *found->summary.widest.pod && steps_of(&found->summary.widest) > 0;
+	return *found->summary.widest.pod && steps_of(&found->summary.widest) > 0;
 }
 
-/* The newest first; of the same run the one that was found last, which replaces the others. */
+/* The newest first; of the same run the one that was found last. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found_run *x = *(struct found_run *const *)a, *y = *(struct found_run *const *)b;
@@ -44,56 +43,62 @@ static int compare_found(const void *a, const void *b)
 	return p != q ? (p < q) - (p > q) : (x < y) - (x > y);
 }
 
-/* What is being chosen, of which workloads how many. */
+/* What is being chosen. */
 struct choice {
 	struct found_run *items[LIMIT_CYCLE_CURVES];
 	size_t n;
-	struct strmap counts;
+	struct strmap taken;  /* as `asked` */
+	struct strmap counts; /* by workload: how many */
 	struct arena arena;
 };
 
-/* Has its workload enough of them? Counts it if not. @return 0; 1 enough; -ENOMEM. */
-static int count_workload(struct choice *self, const struct found_run *found)
+static int remember(struct strmap *map, struct arena *arena, const char *text, uintptr_t value)
+{
+	const char *key = arena_strdup(arena, text);
+
+	return key ? strmap_put(map, key, (void *)value) : -ENOMEM;
+}
+
+static void key_of_run(const struct found_run *found, char ret[KEY_BYTES])
+{
+	snprintf(ret, KEY_BYTES, "%s %s %s", found->summary.run.uid, found->summary.identity.role, found->container);
+}
+
+static void key_of_workload(const struct found_run *found, char ret[KEY_BYTES])
 {
 	const struct identity *identity = &found->summary.identity;
-	const char *workload = identity->n_keys ? identity->keys[0].text : found->summary.run.name;
-	char text[KEY_BYTES], *key;
+
+	snprintf(ret, KEY_BYTES, "%s %s %s %s", found->namespace_name,
+		 identity->n_keys ? identity->keys[0].text : found->summary.run.name, identity->role, found->container);
+}
+
+/* Take it, if it was not asked for and its workload has not as many. 0 or -ENOMEM. */
+static int consider(const struct curves *self, struct choice *choice, struct found_run *found, uintptr_t of_workload)
+{
+	char run[KEY_BYTES], workload[KEY_BYTES];
 	uintptr_t n;
 
-	snprintf(text, sizeof(text), "%s %s %s %s", found->namespace_name, workload, identity->role, found->container);
-	n = (uintptr_t)strmap_get(&self->counts, text);
-	if (n >= LIMIT_HISTORY_CURVES)
-		return 1;
-	key = arena_strdup(&self->arena, text);
-	return key ? strmap_put(&self->counts, key, (void *)(n + 1)) : -ENOMEM;
+	key_of_run(found, run);
+	key_of_workload(found, workload);
+	n = (uintptr_t)strmap_get(&choice->counts, workload);
+	if (n >= of_workload || strmap_has(&choice->taken, run) || strmap_has(&self->asked, run))
+		return 0;
+	choice->items[choice->n++] = found;
+	return remember(&choice->taken, &choice->arena, run, 1) ||
+			       remember(&choice->counts, &choice->arena, workload, n + 1)
+		       ? -ENOMEM
+		       : 0;
 }
 
-/* Was it asked for before? From now on it was. @return 0; 1 it was; -ENOMEM. */
-static int mark_asked(struct curves *self, const struct found_run *found)
+static int choose(const struct curves *self, struct choice *choice, struct found_run *const *wanted, size_t n)
 {
-	char text[KEY_BYTES], *key;
+	static const uintptr_t of_workload[] = {2, LIMIT_HISTORY_CURVES};
+	int r = 0;
 
-	snprintf(text, sizeof(text), "%s %s %s", found->summary.run.uid, found->summary.identity.role,
-		 found->container);
-	if (strmap_has(&self->asked, text))
-		return 1;
-	key = arena_strdup(&self->arena, text);
-	return key ? strmap_put(&self->asked, key, NULL) : -ENOMEM;
-}
-
-static int choose(struct curves *self, struct found_run **wanted, size_t n, struct choice *ret)
-{
-	qsort(wanted, n, sizeof(*wanted), compare_found);
-	for (size_t i = 0; i < n && ret->n < LIMIT_CYCLE_CURVES; i++) {
-		int r = count_workload(ret, wanted[i]);
-
-		r = r ? r : mark_asked(self, wanted[i]);
-		if (r < 0)
-			return r;
-		if (r == 0)
-			ret->items[ret->n++] = wanted[i];
-	}
-	return 0;
+	for (size_t turn = 0; turn < ARRAY_LEN(of_workload); turn++)
+		for (size_t i = 0; i < n && choice->n < LIMIT_CYCLE_CURVES && !r; i++)
+			r = consider(self, choice, wanted[i], of_workload[turn]);
+	return r;
 }
 
 /* The last value before, at the start the first one after. */
@@ -125,69 +130,81 @@ void curve_settle(const struct evidence_curve *curve, struct run *run)
 		run->curve_max[i] = MIN(run->curve_max[i], run->peak_bytes);
 		run->curve_mean[i] = MIN(run->curve_mean[i], run->curve_max[i]);
 	}
+	run_judge_shape(run);
 }
 
-/* @return what the reader does. */
-static int read_batch(struct evidence_reader *reader, struct found_run *const *items, size_t n)
+static void begin(struct evidence_curve *curve, const struct found_run *found)
+{
+	const struct run_widest *widest = &found->summary.widest;
+
+	*curve = (struct evidence_curve){.namespace_name = found->namespace_name,
+					 .pod = widest->pod,
+					 .container = found->container,
+					 .start_ms = widest->start_ms,
+					 .end_ms = widest->end_ms,
+					 .n = steps_of(widest)};
+	for (int i = 0; i < LIMIT_CURVE_POINTS; i++)
+		curve->max_bytes[i] = curve->mean_bytes[i] = -1;
+}
+
+/* @return what the reader does; what it has told before something went wrong counts. */
+static int read_batch(struct curves *self, struct evidence_reader *reader, struct found_run *const *items, size_t n)
 {
 	struct evidence_curve curves[BATCH];
 	struct err ignored = ERR_INIT;
+	char key[KEY_BYTES];
 	int r;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct run_widest *widest = &items[i]->summary.widest;
-
-		curves[i] = (struct evidence_curve){.namespace_name = items[i]->namespace_name,
-						    .pod = widest->pod,
-						    .container = items[i]->container,
-						    .start_ms = widest->start_ms,
-						    .end_ms = widest->end_ms,
-						    .n = steps_of(widest)};
-	}
+	for (size_t i = 0; i < n; i++)
+		begin(&curves[i], items[i]);
 	r = reader->curves(reader, curves, n, &ignored);
-	for (size_t i = 0; i < n && !r; i++)
+	for (size_t i = 0; i < n && r != -ENOMEM; i++) {
 		curve_settle(&curves[i], &items[i]->summary.run);
+		key_of_run(items[i], key);
+		if ((!r || r == EVIDENCE_TOO_HEAVY) && remember(&self->asked, &self->arena, key, 1))
+			return -ENOMEM;
+	}
 	return r;
 }
 
-static int read_choice(struct evidence_reader *reader, const struct choice *choice, void (*between)(void *context),
-		       void *between_context)
+/* @return how many came; -ENOMEM. A source that is gone, or a time that is over, leaves the others for next time. */
+static int read_choice(struct curves *self, struct evidence_reader *reader, const struct choice *choice,
+		       void (*between)(void *context), void *between_context)
 {
-	int r = 0;
+	int r = 0, n = 0;
 
-	for (size_t i = 0; i < choice->n && !r; i += BATCH) {
-		r = read_batch(reader, &choice->items[i], MIN(choice->n - i, (size_t)BATCH));
+	for (size_t i = 0; i < choice->n && (!r || r == EVIDENCE_TOO_HEAVY); i += BATCH) {
+		r = read_batch(self, reader, &choice->items[i], MIN(choice->n - i, (size_t)BATCH));
 		if (between)
 			between(between_context);
 	}
-	return r;
+	for (size_t i = 0; i < choice->n; i++)
+		n += choice->items[i]->summary.run.n_curve > 0;
+	return r == -ENOMEM ? r : n;
 }
 
-int curves_read(struct curves *self, struct evidence_reader *reader, struct found_run *runs, size_t n,
+int curves_read(struct curves *self, struct evidence_reader *reader, struct found_run **wanted, size_t n,
 		void (*between)(void *context), void *between_context)
 {
-	struct choice *choice = calloc(1, sizeof(*choice));
-	struct found_run **wanted = calloc(n + 1, sizeof(struct found_run *));
-	size_t n_wanted = 0;
-	int r = choice && wanted ? 0 : -ENOMEM;
+	struct choice *choice;
+	int r;
 
+	if (!n || !reader || !reader->curves)
+		return 0;
+	choice = calloc(1, sizeof(*choice));
+	if (!choice)
+		return -ENOMEM;
 	if (self->asked.n > ASKED_MAX)
 		curves_release(self);
 	if (!self->arena.max_bytes)
 		self->arena = (struct arena)ARENA_INIT(LIMIT_EVIDENCE_BYTES);
-	for (size_t i = 0; i < n && !r && reader && reader->curves; i++)
-		if (is_wanted(&runs[i]))
-			wanted[n_wanted++] = &runs[i];
-	if (!r) {
-		choice->arena = (struct arena)ARENA_INIT(LIMIT_EVIDENCE_BYTES);
-		r = choose(self, wanted, n_wanted, choice);
-		r = r ? r : read_choice(reader, choice, between, between_context);
-		if (r)
-			curves_release(self); /* the same are asked for in the next cycle */
-		strmap_release(&choice->counts);
-		arena_release(&choice->arena);
-	}
-	free(wanted);
+	choice->arena = (struct arena)ARENA_INIT(LIMIT_EVIDENCE_BYTES);
+	qsort(wanted, n, sizeof(*wanted), compare_found);
+	r = choose(self, choice, wanted, n);
+	r = r ? r : read_choice(self, reader, choice, between, between_context);
+	strmap_release(&choice->taken);
+	strmap_release(&choice->counts);
+	arena_release(&choice->arena);
 	free(choice);
-	return r == -ENOMEM ? r : 0;
+	return r;
 }

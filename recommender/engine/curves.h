@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* curves: how the use of whole runs went, for those that were found: what tells a leak from a plateau. A curve is asked
- * for once, when its run is first found whole: the newest LIMIT_HISTORY_CURVES of a workload, the newest
- * LIMIT_CYCLE_CURVES of a cycle. What a source cannot tell (any more) is no curve, and no trouble. */
+/* curves: how the use of whole runs went: what tells a leak from a plateau. The newest LIMIT_HISTORY_CURVES of a
+ * workload are asked for, and LIMIT_CYCLE_CURVES in a cycle; of every workload two before any has more. What a source
+ * cannot tell (any more) is no curve and no trouble, and is not asked for again. */
 #include "engine/collect.h"
 
 struct curves {
@@ -11,9 +11,11 @@ struct curves {
 };
 
 void curves_release(struct curves *self);
-/** Ask for the curves of these runs, and put them there. `between` (may be NULL) is called between two readings.
- *  @return 0, also where some were not answered; -ENOMEM. */
-int curves_read(struct curves *self, struct evidence_reader *reader, struct found_run *runs, size_t n,
+/** Was it seen for long enough for a curve? */
+bool curves_can_be_of(const struct found_run *found);
+/** Ask for the curves of these runs, all of which can have one, and put them there. `wanted` is sorted. `between` (may
+ * be NULL) is called between two readings. @return how many came; -ENOMEM. */
+int curves_read(struct curves *self, struct evidence_reader *reader, struct found_run **wanted, size_t n,
 		void (*between)(void *context), void *between_context) ATTR_NODISCARD;
 /** Make a run's curve of an answer; none where more than a quarter of its steps are not known. */
 void curve_settle(const struct evidence_curve *curve, struct run *run);

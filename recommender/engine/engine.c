@@ -95,7 +95,8 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 		engine_note(ret, ENGINE_PARTIAL_DELETION, err.msg);
 }
 
-static int learn_and_commit(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
+			    struct engine_result *ret, struct err *err)
 {
 	struct learn learn = {.config = self->config,
 			      .store = self->store,
@@ -122,11 +123,9 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 		ret->n_profiles_changed = learn.n_profiles_changed;
 		if (engine_follow(self, &learn, false, ret))
 			r = err_set(err, -ENOMEM, "no memory left");
-		if (!r && (collect->has_changed_state || self->has_new_caps))
-			r = engine_save_state(self, &collect->state, err);
 	}
-	if (r)
-		curves_release(&self->curves); /* what is not in the store is asked for again */
+	if (!r && engine_want_curves(&learn, collect, wanted))
+		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r && collect->has_told_pods && self->pods_done)
 		self->pods_done(self->pods_context, collect->now_ms);
 	if (!r && !ret->is_partial)
@@ -209,6 +208,7 @@ static int end_unreachable(struct engine *self, int status, struct collect *coll
 
 static int cycle(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
+	struct wanted_curves wanted = {.runs = VEC_INIT};
 	const char *missing;
 	int r = engine_load_state(self, &collect->state, err), status;
 
@@ -228,11 +228,17 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	ret->reading = status = collect_run(collect, err);
 	count(collect, ret);
 	r = end_of_reading(status, collect, ret, err);
-	if (!r && status != EVIDENCE_UNREACHABLE &&
-	    curves_read(&self->curves, self->reader, collect->runs.items, collect->runs.n, self->between,
-			self->between_context))
-		r = err_set(err, -ENOMEM, "no memory left for curves of runs");
-	return r ? end_unreachable(self, r, collect, ret) : learn_and_commit(self, collect, ret, err);
+	if (r)
+		return end_unreachable(self, r, collect, ret);
+	r = learn_and_commit(self, collect, &wanted, ret, err);
+	/* Before the state says that these days are done: after a crash their runs are found again, and so are curves.
+	 */
+	if (!r && status != EVIDENCE_STOPPED)
+		r = engine_learn_curves(self, collect, &wanted, ret, err);
+	vec_release(&wanted.runs);
+	if (!r && (collect->has_changed_state || self->has_new_caps))
+		r = engine_save_state(self, &collect->state, err);
+	return r;
 }
 
 int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)

@@ -4,6 +4,17 @@
 #include "engine/engine.h"
 #include "engine/learn.h"
 
+/** Found runs of which a curve would be news. */
+struct wanted_curves {
+	VEC(struct found_run *) runs; /* of collect */
+};
+/** After `learn` has learned all that was found. 0 or -ENOMEM. */
+int engine_want_curves(const struct learn *learn, struct collect *collect, struct wanted_curves *ret) ATTR_NODISCARD;
+/** Read them, and put what came into histories and profiles: a second, smaller change of the store, so that what a slow
+ *  source has to tell of runs that are over keeps nothing waiting. `wanted` may be empty. */
+int engine_learn_curves(struct engine *self, const struct collect *collect, struct wanted_curves *wanted,
+			struct engine_result *ret, struct err *err) ATTR_NODISCARD;
+
 /** Something was missing: makes the cycle partial. The first reason is told. */
 void engine_note(struct engine_result *ret, enum engine_partial what, const char *why);
 /** The state of the collector; `ret` is empty before, and has no caps: these are the engine's, unless it knows newer

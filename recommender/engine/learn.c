@@ -97,6 +97,10 @@ static int add_run(struct learn *self, struct learned *item, const struct found_
 	struct learned_news news = {0};
 	int r = 0;
 
+	if (self->is_of_curves)
+		return item->history
+			       ? learn_history_curve(item->history, &run->summary.run, &item->has_changed_history, err)
+			       : 0;
 	if (!item->history) {
 		r = new_history(item, run, &item->history, err);
 		item->is_new = true;

@@ -54,6 +54,8 @@ struct learn {
 	struct learn_names *names;
 	/* Where `names` is whole, only what the runs found may belong to is read. */
 	bool is_quick;
+	/* Of the runs found, which are known, only the curves are news. */
+	bool is_of_curves;
 
 	bool has_read_all; /* `profiles` are all that the store has */
 
@@ -100,6 +102,11 @@ int learn_no_memory(struct err *err);
  *  when the history is now another one; `ret_news`: harm that was not known before. */
 int learn_history_run(const struct config *config, struct history *history, const struct run_summary *summary,
 		      bool *ret_changed, struct learned_news *ret_news, struct err *err) ATTR_NODISCARD;
+/** Is it whole, of the newest of the history, and nothing known of its curve? */
+bool learn_history_wants_curve(const struct history *history, const struct run *run);
+/** Put the curve of a run, with what it says of its shape, into a history that wants it. */
+int learn_history_curve(struct history *history, const struct run *run, bool *ret_changed,
+			struct err *err) ATTR_NODISCARD;
 /** A run as the history has it, which may have seen an earlier beginning of it; NULL: it is not listed. */
 const struct run *learn_history_find(const struct history *history, const struct run *run);
 /** Watched runs that are said to run at `now_ms` still run; those that ended before it without anybody seeing how are

@@ -43,7 +43,7 @@ static bool is_same(const struct run *a, const struct run *b)
 		a->peak_ephemeral_bytes == b->peak_ephemeral_bytes;
 	same &= a->outcome == b->outcome && a->is_whole == b->is_whole && a->is_cache_bound == b->is_cache_bound &&
 		a->is_quantile_exact == b->is_quantile_exact && a->samples == b->samples &&
-		a->activity_permille == b->activity_permille && a->n_curve == b->n_curve;
+		a->activity_permille == b->activity_permille && a->shape == b->shape;
 	for (int i = 0; same && i < a->n_killed_limits; i++)
 		same = a->killed_limits[i] == b->killed_limits[i];
 	return same;
@@ -91,12 +91,8 @@ int learn_history_run(const struct config *config, struct history *history, cons
 	learn_keep_activity(&run, &summary->run);
 	if (known) {
 		learn_keep_activity(&run, known);
-		/* It is of a whole run, and asked for anew it would differ by what was rounded. */
-		if (known->n_curve)
-			run.n_curve = 0;
 		learn_keep_curve(&run, known);
 	}
-	learn_keep_curve(&run, &summary->run);
 	news = learn_harm(config, history, summary, &run);
 	run.harm |= news.harm | (known ? known->harm : 0);
 	if (known && is_same(known, &run))
@@ -112,6 +108,33 @@ int learn_history_run(const struct config *config, struct history *history, cons
 		r = sketch_merge(&history->usage, &summary->usage);
 	*ret_changed = true;
 	return r ? err_set(err, r, "no memory left for the history %s", history->name) : 0;
+}
+
+bool learn_history_wants_curve(const struct history *history, const struct run *run)
+{
+	const struct run *known = learn_history_find(history, run);
+	int n_newer = 0;
+
+	if (!known || !known->is_whole || known->shape != RUN_SHAPE_UNKNOWN)
+		return false;
+	for (size_t i = 0; i < history->runs.n; i++)
+		n_newer += history->runs.items[i].is_whole && history->runs.items[i].start_ms > known->start_ms;
+	return n_newer < LIMIT_HISTORY_CURVES;
+}
+
+int learn_history_curve(struct history *history, const struct run *run, bool *ret_changed, struct err *err)
+{
+	const struct run *known = learn_history_find(history, run);
+	struct run with_curve;
+
+	if (run->shape == RUN_SHAPE_UNKNOWN || !learn_history_wants_curve(history, run))
+		return 0;
+	with_curve = *known;
+	learn_keep_curve(&with_curve, run);
+	*ret_changed = true;
+	return history_add_run(history, &with_curve)
+		       ? err_set(err, -ENOMEM, "no memory left for the history %s", history->name)
+		       : 0;
 }
 
 /* A run that still runs was found, and then it lasts until now. */

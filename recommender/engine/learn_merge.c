@@ -45,8 +45,7 @@ void learn_keep_activity(struct run *run, const struct run *other)
 
 void learn_keep_curve(struct run *run, const struct run *other)
 {
-	if (run->n_curve)
-		return;
+	run->shape = other->shape;
 	run->n_curve = other->n_curve;
 	memcpy(run->curve_max, other->curve_max, sizeof(run->curve_max));
 	memcpy(run->curve_mean, other->curve_mean, sizeof(run->curve_mean));

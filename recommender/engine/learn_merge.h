@@ -13,7 +13,7 @@ bool learn_is_one_run(const struct run *known, const struct run *found);
 bool learn_is_watched(const struct run *run);
 /** Where `run` has no figure of its accelerators' activity, that of another finding of it stands. */
 void learn_keep_activity(struct run *run, const struct run *other);
-/** Where `run` has no curve, that of another finding of it stands. */
+/** Of another finding of the run: nothing else tells of a curve. */
 void learn_keep_curve(struct run *run, const struct run *other);
 /** What both say together. */
 struct run learn_merge(const struct run *known, const struct run_summary *found);

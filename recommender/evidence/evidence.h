@@ -180,8 +180,8 @@ struct evidence_curve {
 	const char *namespace_name, *pod, *container; /* borrowed */
 	int64_t start_ms, end_ms;		      /* half-open */
 	int n;					      /* steps: 1..LIMIT_CURVE_POINTS */
-	/* Greatest working set, and mean need: working set without active page cache, or rss where that is not told.
-	 * -1: nothing is known of the step. */
+	/* Greatest working set, and mean of what is surely need: the smaller one of rss and working set without active
+	 * page cache, as far as they are told. -1: nothing is known of the step. */
 	int64_t max_bytes[LIMIT_CURVE_POINTS], mean_bytes[LIMIT_CURVE_POINTS];
 };
 
@@ -196,7 +196,8 @@ struct evidence_reader {
 	/** Nodes that were there at some time of the window. `ret` is zeroed. */
 	int (*nodes)(struct evidence_reader *self, const struct evidence_window *window, struct evidence_nodes *ret,
 		     struct err *err);
-	/** Fill the points of these curves. NULL: the source has none. */
+	/** Put what is known into the points of these curves, which are -1 before, also where others could not be read.
+	 *  NULL: the source has none. */
 	int (*curves)(struct evidence_reader *self, struct evidence_curve *curves, size_t n, struct err *err);
 	void (*free)(struct evidence_reader *self);
 

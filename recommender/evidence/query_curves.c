@@ -18,12 +18,14 @@ enum target { TARGET_MAX, TARGET_MEAN };
 
 static metric_take_fn take_point;
 
-/* The mean of a difference is the difference of the means. */
+/* The mean of a difference is the difference of the means. What is surely need is in both: rss has no shm, which is
+ * bounded by its own size, and the rest of the working set has slab that the kernel may drop. */
+#define UNCACHED MEAN(WORKING_SET) "-" MEAN(ACTIVE_FILE)
+#define NEED	 "(" UNCACHED "<=" MEAN(RSS) ") or " MEAN(RSS) " or " UNCACHED
 static const struct metric_row rows[] = {
 	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, "max(max_over_time(" WORKING_SET ALL "))", take_point, TARGET_MAX,
 	 ""},
-	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, MEAN(WORKING_SET) "-" MEAN(ACTIVE_FILE) " or " MEAN(RSS), take_point,
-	 TARGET_MEAN, ""},
+	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, NEED, take_point, TARGET_MEAN, ""},
 };
 
 static int64_t width_of(const struct evidence_curve *curve)
@@ -44,12 +46,6 @@ static int take_point(struct metric_sink *sink, struct json_object *labels, doub
 	if (at_ms >= 0 && step < curve->n && isfinite(value) && fabs(value) < 9e18)
 		points[step] = (int64_t)MAX(value, 0);
 	return 0;
-}
-
-static void forget_points(struct evidence_curve *curve)
-{
-	for (int i = 0; i < LIMIT_CURVE_POINTS; i++)
-		curve->max_bytes[i] = curve->mean_bytes[i] = -1;
 }
 
 static bool can_be_asked(const struct evidence_curve *curve)
@@ -81,7 +77,6 @@ int query_curves(struct evidence_reader *base, struct evidence_curve *curves, si
 	int r = places && queries ? 0 : err_set(err, -ENOMEM, "no memory left for %zu curves", n);
 
 	for (size_t i = 0; i < n && !r; i++) {
-		forget_points(&curves[i]);
 		places[i] = (struct query_place){curves[i].namespace_name, curves[i].pod, curves[i].container};
 		for (size_t k = 0; k < ARRAY_LEN(rows) && can_be_asked(&curves[i]); k++)
 			queries[n_queries++] = query_of(&rows[k], &places[i], &curves[i]);

@@ -117,6 +117,12 @@ static int set_one(struct undoing *self, struct store *store, const struct profi
 	int r;
 
 	if (is_left(self, cap)) {
+		/* Its undo was ended by hand: what that had replaced is forgotten. */
+		if (self->is_release && profile->spec->mode_cap_before_undo[0]) {
+			r = write_one(self, store, profile, err);
+			if (r < 0)
+				return r;
+		}
 		say(profile, "left as it is: spec.modeCap is ", cap);
 		self->n_left++;
 		return 0;
@@ -124,7 +130,7 @@ static int set_one(struct undoing *self, struct store *store, const struct profi
 	r = write_one(self, store, profile, err);
 	if (r < 0)
 		return r;
-	if (r) {
+	if (r || (self->is_release && !cap[0])) {
 		say(profile, self->is_release ? "has no cap of an undo" : "was undone before", "");
 		self->n_as_they_were++;
 		return 0;

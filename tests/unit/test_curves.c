@@ -17,6 +17,7 @@ struct source {
 	size_t n_calls, n_curves;
 	char pods[LIMIT_CYCLE_CURVES + 64][16]; /* asked for, in order */
 	int status;
+	size_t n_before_status; /* told before that */
 };
 
 static int rise(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err)
@@ -24,14 +25,12 @@ static int rise(struct evidence_reader *base, struct evidence_curve *curves, siz
 	struct source *self = (struct source *)base;
 
 	self->n_calls++;
-	if (self->status)
-		return err_set(err, self->status, "made up");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && (!self->status || i < self->n_before_status); i++) {
 		snprintf(self->pods[self->n_curves++], sizeof(self->pods[0]), "%s", curves[i].pod);
 		for (int k = 0; k < curves[i].n; k++)
 			curves[i].max_bytes[k] = curves[i].mean_bytes[k] = GI * (k + 1) / curves[i].n;
 	}
-	return 0;
+	return self->status ? err_set(err, self->status, "made up") : 0;
 }
 
 #define SOURCE                                                                                                         \
@@ -58,9 +57,25 @@ static struct found_run found_run(char *namespace_name, char *container, const c
 
 static char ml[] = "ml", trainer[] = "main";
 
-static void read_all(struct curves *self, struct source *source, struct found_run *runs, size_t n)
+static void count_call(void *context)
 {
-	assert_int_equal(curves_read(self, &source->base, runs, n, NULL, NULL), 0);
+	++*(int *)context;
+}
+
+static int read_with(struct curves *self, struct evidence_reader *reader, struct found_run *runs, size_t n,
+		     int *n_between)
+{
+	struct found_run *wanted[LIMIT_CYCLE_CURVES + 64];
+
+	assert_true(n <= ARRAY_LEN(wanted));
+	for (size_t i = 0; i < n; i++)
+		wanted[i] = &runs[i];
+	return curves_read(self, reader, wanted, n, n_between ? count_call : NULL, n_between);
+}
+
+static void read_all(struct curves *self, struct source *source, struct found_run *runs, size_t n, int came)
+{
+	assert_int_equal(read_with(self, &source->base, runs, n, NULL), came);
 }
 
 static void the_newest_of_each_workload_are_asked_for_once(void **state)
@@ -75,17 +90,17 @@ static void the_newest_of_each_workload_are_asked_for_once(void **state)
 		runs[n++] = found_run(ml, trainer, "a", i);
 		runs[n++] = found_run(ml, trainer, "b", i);
 	}
-	read_all(&curves, &source, runs, n);
+	read_all(&curves, &source, runs, n, 2 * LIMIT_HISTORY_CURVES);
 	assert_int_equal(source.n_curves, 2 * LIMIT_HISTORY_CURVES);
 	for (size_t i = 0; i < n; i++) {
 		bool is_new = i / 2 >= 12 - LIMIT_HISTORY_CURVES;
 
 		assert_int_equal(runs[i].summary.run.n_curve, is_new ? 30 : 0);
+		assert_int_equal(runs[i].summary.run.shape, is_new ? RUN_SHAPE_GROWING : RUN_SHAPE_UNKNOWN);
 	}
 	assert_int_equal(runs[n - 1].summary.run.curve_max[29], GI);
-	/* The same are found again: those that were left out before are not asked for either. */
-	runs[n - 1].summary.run.n_curve = 0;
-	read_all(&curves, &source, runs, n);
+	runs[n - 1] = found_run(ml, trainer, "b", 11); /* the same is found again */
+	read_all(&curves, &source, &runs[n - 1], 1, 0);
 	assert_int_equal(source.n_curves, 2 * LIMIT_HISTORY_CURVES);
 	curves_release(&curves);
 }
@@ -100,55 +115,61 @@ static void roles_and_containers_have_their_own(void **state)
 
 	(void)state;
 	snprintf(runs[2].summary.identity.role, sizeof(runs[2].summary.identity.role), "worker");
-	read_all(&curves, &source, runs, ARRAY_LEN(runs));
-	assert_int_equal(source.n_curves, 3);
+	read_all(&curves, &source, runs, ARRAY_LEN(runs), 3);
 	curves_release(&curves);
 }
 
-/* Of one run that was found in a closed day and again, the later finding counts. */
-static void the_last_finding_has_the_curve(void **state)
+/* One run that was found in a closed day and again. */
+static void a_run_that_is_found_twice_is_asked_for_once(void **state)
 {
 	struct curves curves = {.asked = STRMAP_INIT};
 	struct source source = SOURCE;
 	struct found_run runs[] = {found_run(ml, trainer, "a", 1), found_run(ml, trainer, "a", 1)};
 
 	(void)state;
-	read_all(&curves, &source, runs, ARRAY_LEN(runs));
+	read_all(&curves, &source, runs, ARRAY_LEN(runs), 1);
 	assert_int_equal(source.n_curves, 1);
-	assert_int_equal(runs[0].summary.run.n_curve, 0);
 	assert_int_equal(runs[1].summary.run.n_curve, 30);
 	curves_release(&curves);
 }
 
-static void what_has_no_curve_is_not_asked_for(void **state)
+static void what_is_too_short_has_no_curve(void **state)
+{
+	struct found_run run = found_run(ml, trainer, "a", 1);
+
+	(void)state;
+	assert_true(curves_can_be_of(&run));
+	run.summary.widest.end_ms = run.summary.widest.start_ms + 31 * 60 * SECOND_MS;
+	assert_false(curves_can_be_of(&run));
+	run.summary.widest.end_ms = run.summary.widest.start_ms + 32 * 60 * SECOND_MS;
+	assert_true(curves_can_be_of(&run));
+	*run.summary.widest.pod = '\0';
+	assert_false(curves_can_be_of(&run));
+	run = found_run(ml, trainer, "a", 1);
+	run.summary.widest.step_ms = 0;
+	assert_false(curves_can_be_of(&run));
+}
+
+static void a_source_without_curves_has_none(void **state)
 {
 	struct curves curves = {.asked = STRMAP_INIT};
-	struct source source = SOURCE;
-	struct found_run broken = found_run(ml, trainer, "a", 1), brief = found_run(ml, trainer, "b", 1);
-	struct found_run unmeasured = found_run(ml, trainer, "c", 1), unscaled = found_run(ml, trainer, "d", 1);
+	struct found_run run = found_run(ml, trainer, "a", 1);
 	struct evidence_reader without = {.source = "pods"};
 
 	(void)state;
-	broken.summary.run.is_whole = false;
-	brief.summary.widest.end_ms = brief.summary.widest.start_ms + 15 * 60 * SECOND_MS;
-	*unmeasured.summary.widest.pod = '\0';
-	unscaled.summary.widest.step_ms = 0;
-	read_all(&curves, &source, &broken, 1);
-	read_all(&curves, &source, &brief, 1);
-	read_all(&curves, &source, &unmeasured, 1);
-	read_all(&curves, &source, &unscaled, 1);
-	assert_int_equal(source.n_calls, 0);
-	broken.summary.run.is_whole = true;
-	assert_int_equal(curves_read(&curves, &without, &broken, 1, NULL, NULL), 0);
-	assert_int_equal(curves_read(&curves, NULL, &broken, 1, NULL, NULL), 0);
-	read_all(&curves, &source, &broken, 1);
-	assert_int_equal(source.n_curves, 1);
+	assert_int_equal(read_with(&curves, &without, &run, 1, NULL), 0);
+	assert_int_equal(read_with(&curves, NULL, &run, 1, NULL), 0);
 	curves_release(&curves);
 }
 
-static void count_call(void *context)
+static void fill_runs(struct found_run *runs, int n)
 {
-	++*(int *)context;
+	for (int i = 0; i < n; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "w%d", i);
+		runs[i] = found_run(ml, trainer, name, i);
+	}
 }
 
 static void an_outage_only_postpones(void **state)
@@ -159,25 +180,39 @@ static void an_outage_only_postpones(void **state)
 	int n_between = 0;
 
 	(void)state;
-	for (int i = 0; i < 40; i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "w%d", i);
-		runs[i] = found_run(ml, trainer, name, i);
-	}
-	source.status = EVIDENCE_TOO_HEAVY;
-	assert_int_equal(curves_read(&curves, &source.base, runs, 40, count_call, &n_between), 0);
+	fill_runs(runs, 40);
+	source.status = EVIDENCE_UNREACHABLE;
+	assert_int_equal(read_with(&curves, &source.base, runs, 40, &n_between), 0);
 	assert_int_equal(source.n_calls, 1); /* the second batch is not asked for */
 	assert_int_equal(n_between, 1);
-	assert_int_equal(runs[39].summary.run.n_curve, 0);
 	source.status = 0;
-	assert_int_equal(curves_read(&curves, &source.base, runs, 40, count_call, &n_between), 0);
-	assert_int_equal(source.n_curves, 40);
+	assert_int_equal(read_with(&curves, &source.base, runs, 40, &n_between), 40);
 	assert_int_equal(n_between, 3);
 	assert_string_equal(source.pods[0], "w39-39"); /* the newest first */
 	source.status = -ENOMEM;
 	runs[0] = found_run(ml, trainer, "w0", 100);
-	assert_int_equal(curves_read(&curves, &source.base, runs, 1, NULL, NULL), -ENOMEM);
+	assert_int_equal(read_with(&curves, &source.base, runs, 1, NULL), -ENOMEM);
+	curves_release(&curves);
+}
+
+/* What an engine finds too much is not asked for again and again, and the others are. */
+static void one_that_is_too_heavy_spoils_no_other(void **state)
+{
+	struct curves curves = {.asked = STRMAP_INIT};
+	struct source source = SOURCE;
+	struct found_run runs[40];
+
+	(void)state;
+	fill_runs(runs, 40);
+	source.status = EVIDENCE_TOO_HEAVY;
+	source.n_before_status = 3; /* of each batch */
+	read_all(&curves, &source, runs, 40, 6);
+	assert_int_equal(source.n_calls, 2);
+	assert_int_equal(runs[39].summary.run.n_curve, 30);
+	assert_int_equal(runs[36].summary.run.n_curve, 0);
+	source.status = 0;
+	fill_runs(runs, 40);
+	read_all(&curves, &source, runs, 40, 0);
 	curves_release(&curves);
 }
 
@@ -188,16 +223,30 @@ static void a_cycle_asks_for_so_many(void **state)
 	struct source source = SOURCE;
 
 	(void)state;
-	for (int i = 0; i < (int)ARRAY_LEN(runs); i++) {
+	fill_runs(runs, ARRAY_LEN(runs));
+	read_all(&curves, &source, runs, ARRAY_LEN(runs), LIMIT_CYCLE_CURVES);
+	fill_runs(runs, ARRAY_LEN(runs)); /* those that are found again have their turn */
+	read_all(&curves, &source, runs, ARRAY_LEN(runs), 40);
+	curves_release(&curves);
+}
+
+/* Of many runs of some workloads and an old one of another, that one has its turn before any has all that it may. */
+static void a_rare_workload_has_its_turn(void **state)
+{
+	static struct found_run runs[LIMIT_CYCLE_CURVES + 1];
+	struct curves curves = {.asked = STRMAP_INIT};
+	struct source source = SOURCE;
+
+	(void)state;
+	for (int i = 0; i < LIMIT_CYCLE_CURVES; i++) {
 		char name[8];
 
-		snprintf(name, sizeof(name), "w%d", i);
-		runs[i] = found_run(ml, trainer, name, i);
+		snprintf(name, sizeof(name), "w%d", i / LIMIT_HISTORY_CURVES);
+		runs[i] = found_run(ml, trainer, name, 100 + i);
 	}
-	read_all(&curves, &source, runs, ARRAY_LEN(runs));
-	assert_int_equal(source.n_curves, LIMIT_CYCLE_CURVES);
-	read_all(&curves, &source, runs, ARRAY_LEN(runs)); /* those that are found again have their turn */
-	assert_int_equal(source.n_curves, ARRAY_LEN(runs));
+	runs[LIMIT_CYCLE_CURVES] = found_run(ml, trainer, "rare", 1);
+	read_all(&curves, &source, runs, ARRAY_LEN(runs), LIMIT_CYCLE_CURVES);
+	assert_int_equal(runs[LIMIT_CYCLE_CURVES].summary.run.n_curve, 30);
 	curves_release(&curves);
 }
 
@@ -248,28 +297,155 @@ static void steps_without_samples_are_bridged(void **state)
 	}
 }
 
-/* ---- in a history ---- */
+/* ---- what it says ---- */
 
-static void learn_run(const struct config *config, struct history *history, const struct run_summary *found, bool *ret)
+#define POINTS LIMIT_CURVE_POINTS
+
+static int64_t even(int i)
 {
-	struct learned_news news;
-
-	*ret = false;
-	assert_int_equal(learn_history_run(config, history, found, ret, &news, NULL), 0);
+	return 100 * (i + 1);
 }
 
-static void rise_to(struct run *run, int64_t top)
+static int64_t even_with_spikes(int i)
 {
-	run->n_curve = 16;
-	for (int i = 0; i < run->n_curve; i++)
-		run->curve_max[i] = run->curve_mean[i] = top * (i + 1) / run->n_curve;
+	return 100 * (i + 1) + (i % 5 == 4 ? 300 : 0);
+}
+
+static int64_t even_after_loading(int i)
+{
+	return 1600 + 50 * i;
+}
+
+static int64_t plateau(int i)
+{
+	return MIN(100 * (i + 1), 800);
+}
+
+static int64_t slow_loading(int i)
+{
+	return MIN(100 * (i + 1), 2600); /* four fifths of the run */
+}
+
+static int64_t four_phases(int i)
+{
+	return 2000 + i / 8 * 1500;
+}
+
+static int64_t five_phases(int i)
+{
+	static const int64_t phases[] = {1000, 2000, 3200, 4400, 5600};
+
+	return phases[i * 5 / POINTS];
+}
+
+static int64_t last_quarter(int i)
+{
+	return i < 24 ? 500 : 500 + 100 * (i - 23);
+}
+
+static int64_t slower_and_slower(int i)
+{
+	return 4000 - 4000 / (i + 1);
+}
+
+static int64_t hardly(int i)
+{
+	return 10000 + 10 * i;
+}
+
+static int64_t shrinking(int i)
+{
+	return 3300 - 100 * i;
+}
+
+static void only_even_growth_to_the_end_is_growing(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t (*at)(int i);
+		enum run_shape shape;
+	} rows[] = {
+		{"even", even, RUN_SHAPE_GROWING},
+		{"even, with checkpoints", even_with_spikes, RUN_SHAPE_GROWING},
+		{"even, after a data set was loaded", even_after_loading, RUN_SHAPE_GROWING},
+		{"plateau", plateau, RUN_SHAPE_BOUNDED},
+		{"a data set that takes long to load", slow_loading, RUN_SHAPE_BOUNDED},
+		{"four phases", four_phases, RUN_SHAPE_BOUNDED},
+		{"five phases, one for about a quarter each", five_phases, RUN_SHAPE_BOUNDED},
+		{"only at the end", last_quarter, RUN_SHAPE_BOUNDED},
+		{"slower and slower", slower_and_slower, RUN_SHAPE_BOUNDED},
+		{"hardly", hardly, RUN_SHAPE_BOUNDED},
+		{"shrinking", shrinking, RUN_SHAPE_BOUNDED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (int n = LIMIT_CURVE_POINTS_MIN; n <= POINTS; n++) {
+			struct run run = {.n_curve = n};
+
+			for (int k = 0; k < n; k++)
+				run.curve_mean[k] = rows[i].at(k * POINTS / n);
+			run_judge_shape(&run);
+			if (run.shape != rows[i].shape)
+				fail_msg("%s, %d points: %s", rows[i].name, n, run_shape_names[run.shape]);
+		}
+}
+
+static void few_points_say_nothing(void **state)
+{
+	struct run run = {.n_curve = LIMIT_CURVE_POINTS_MIN - 1};
+
+	(void)state;
+	for (int k = 0; k < run.n_curve; k++)
+		run.curve_mean[k] = even(k);
+	run_judge_shape(&run);
+	assert_int_equal(run.shape, RUN_SHAPE_UNKNOWN);
+}
+
+/* ---- in a history ---- */
+
+static struct run_summary found_in_cluster(int number, bool is_watched)
+{
+	struct run_summary found = found_run(ml, trainer, "a", number).summary;
+
+	found.run.outcome = OUTCOME_COMPLETED;
+	found.run.source = is_watched ? "query+pods" : "query";
+	found.run.samples = 60;
+	found.run.duration_ms = 3000 * SECOND_MS;
+	found.run.activity_permille = -1;
+	found.run.chosen_by = is_watched ? CHOSEN_BY_USER : CHOSEN_BY_UNKNOWN;
+	snprintf(found.run.name, sizeof(found.run.name), "a-%d", number);
+	found.is_watched = is_watched;
+	found.is_seen = true;
+	return found;
+}
+
+static bool learn_run(const struct config *config, struct history *history, const struct run_summary *found)
+{
+	struct learned_news news;
+	bool has_changed = false;
+
+	assert_int_equal(learn_history_run(config, history, found, &has_changed, &news, NULL), 0);
+	return has_changed;
+}
+
+static bool learn_curve(struct history *history, struct run run, int64_t top)
+{
+	bool has_changed = false;
+
+	run.n_curve = 16;
+	for (int i = 0; i < run.n_curve; i++)
+		run.curve_max[i] = run.curve_mean[i] = top * (i + 1) / run.n_curve;
+	run_judge_shape(&run);
+	assert_int_equal(learn_history_curve(history, &run, &has_changed, NULL), 0);
+	return has_changed;
 }
 
 static void what_was_told_once_stays(void **state)
 {
 	static const struct {
 		const char *name;
-		bool is_watched, is_known_better;
+		bool is_watched, is_less_told;
 	} rows[] = {
 		{"of Prometheus alone", false, false},
 		{"of Prometheus alone, and less of it later", false, true},
@@ -282,44 +458,50 @@ static void what_was_told_once_stays(void **state)
 	assert_non_null(config);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct history *history = history_new("ml", "train");
-		struct run_summary found = found_run(ml, trainer, "a", 1).summary;
-		const struct run *run;
-		bool has_changed;
+		struct run_summary found = found_in_cluster(1, rows[i].is_watched);
 
 		test_row(rows[i].name);
 		assert_non_null(history);
-		found.run.outcome = OUTCOME_COMPLETED;
-		found.run.source = "query";
-		found.run.samples = 60;
-		found.run.duration_ms = 3600 * SECOND_MS;
-		found.run.activity_permille = -1;
-		found.run.chosen_by = rows[i].is_watched ? CHOSEN_BY_USER : CHOSEN_BY_UNKNOWN;
-		found.is_watched = rows[i].is_watched;
-		found.is_seen = true;
-		learn_run(config, history, &found, &has_changed);
-		assert_true(has_changed);
-		rise_to(&found.run, GI); /* told in a later cycle */
-		learn_run(config, history, &found, &has_changed);
-		assert_true(has_changed);
-		run = &history->runs.items[0];
-		assert_int_equal(run->n_curve, 16);
-		found.run.n_curve = 0; /* asked for once, found in every cycle */
-		found.run.samples = rows[i].is_known_better ? 50 : 60;
-		found.is_seen = found.run.is_whole = !rows[i].is_known_better;
-		learn_run(config, history, &found, &has_changed);
-		assert_false(has_changed);
-		found.run.samples = 60;
-		found.is_seen = found.run.is_whole = true;
-		rise_to(&found.run, GI - 1); /* asked for again, rounded in another way */
-		learn_run(config, history, &found, &has_changed);
-		assert_false(has_changed);
+		assert_false(learn_curve(history, found.run, GI)); /* of a run that is not there */
+		assert_true(learn_run(config, history, &found));
+		assert_true(learn_history_wants_curve(history, &found.run));
+		assert_true(learn_curve(history, found.run, GI));
+		assert_false(learn_history_wants_curve(history, &found.run));
+		found.run.samples = rows[i].is_less_told ? 50 : 60;
+		found.is_seen = found.run.is_whole = !rows[i].is_less_told;
+		assert_false(learn_run(config, history, &found));      /* found in every cycle, without a curve */
+		assert_false(learn_curve(history, found.run, GI - 1)); /* told once more */
 		assert_int_equal(history->runs.n, 1);
-		run = &history->runs.items[0];
-		assert_int_equal(run->n_curve, 16);
-		assert_int_equal(run->curve_max[15], GI);
-		assert_int_equal(run->curve_mean[0], GI / 16);
+		assert_int_equal(history->runs.items[0].shape, RUN_SHAPE_GROWING);
+		assert_int_equal(history->runs.items[0].n_curve, 16);
+		assert_int_equal(history->runs.items[0].curve_max[15], GI);
+		/* a curve that gave way to what is newer is not asked for again */
+		history->runs.items[0].n_curve = 0;
+		assert_false(learn_history_wants_curve(history, &found.run));
 		history_free(history);
 	}
+	config_free(config);
+}
+
+static void only_the_newest_whole_runs_want_one(void **state)
+{
+	struct config *config = config_new_default();
+	struct history *history = history_new("ml", "train");
+	struct run_summary found;
+
+	(void)state;
+	assert_non_null(config);
+	assert_non_null(history);
+	for (int i = 1; i <= LIMIT_HISTORY_CURVES + 2; i++) {
+		found = found_in_cluster(i, false);
+		found.run.is_whole = i != 5;
+		assert_true(learn_run(config, history, &found));
+	}
+	for (int i = 1; i <= LIMIT_HISTORY_CURVES + 2; i++) {
+		found = found_in_cluster(i, false);
+		assert_int_equal(learn_history_wants_curve(history, &found.run), i != 1 && i != 5);
+	}
+	history_free(history);
 	config_free(config);
 }
 
@@ -328,12 +510,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_of_each_workload_are_asked_for_once),
 		cmocka_unit_test(roles_and_containers_have_their_own),
-		cmocka_unit_test(the_last_finding_has_the_curve),
-		cmocka_unit_test(what_has_no_curve_is_not_asked_for),
+		cmocka_unit_test(a_run_that_is_found_twice_is_asked_for_once),
+		cmocka_unit_test(what_is_too_short_has_no_curve),
+		cmocka_unit_test(a_source_without_curves_has_none),
 		cmocka_unit_test(an_outage_only_postpones),
+		cmocka_unit_test(one_that_is_too_heavy_spoils_no_other),
+		cmocka_unit_test(a_rare_workload_has_its_turn),
 		cmocka_unit_test(a_cycle_asks_for_so_many),
 		cmocka_unit_test(steps_without_samples_are_bridged),
+		cmocka_unit_test(only_even_growth_to_the_end_is_growing),
+		cmocka_unit_test(few_points_say_nothing),
 		cmocka_unit_test(what_was_told_once_stays),
+		cmocka_unit_test(only_the_newest_whole_runs_want_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,7 @@ static void a_leak_is_not_stepped(void **state)
 		run.n_curve = LIMIT_CURVE_POINTS;
 		for (int k = 0; k < LIMIT_CURVE_POINTS; k++)
 			run.curve_mean[k] = run.curve_max[k] = (k + 1) * 8 * GI / LIMIT_CURVE_POINTS;
+		run_judge_shape(&run);
 		add(f, run);
 	}
 	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
@@ -105,6 +106,7 @@ static void a_plateau_is_no_leak(void **state)
 		run.n_curve = LIMIT_CURVE_POINTS;
 		for (int k = 0; k < LIMIT_CURVE_POINTS; k++)
 			run.curve_mean[k] = MIN(8 * GI, (k + 1) * GI);
+		run_judge_shape(&run);
 		add(f, run);
 	}
 	size(f, NULL);
