@@ -29,6 +29,7 @@ static void kube_close(struct store *base)
 	for (int i = 0; i < ITEM_KIND_COUNT_; i++)
 		seen_release(&self->seen[i]);
 	free(self->own_namespace);
+	store_names_release(&self->told_gone);
 	store_release(base);
 	free(self);
 }

@@ -41,6 +41,7 @@ struct kube_store {
 	char *own_namespace;			  /* heap */
 	struct seen_table seen[ITEM_KIND_COUNT_]; /* only of a writer */
 	struct state_head state;		  /* as last seen */
+	struct store_names told_gone;		  /* namespaces of which it was told that they are gone */
 };
 
 extern const struct kube_resource store_kube_resources[ITEM_KIND_COUNT_];

@@ -225,19 +225,33 @@ static bool is_namespace_gone(const struct kube_job *job, const struct kube_resu
 	       (result->code == KUBE_FORBIDDEN && strstr(result->err.msg, "because it is being terminated"));
 }
 
-/* Told once for all that is in it. */
+#define TOLD_MAX 1024 /* then they may be told of once more */
+
+/* Told once for all that is in it: Prometheus knows of its pods for a while, and cycle after cycle finds them. */
+static int tell_gone(struct kube_store *store, const struct store_name *name, const struct kube_result *result)
+{
+	struct err told = result->err;
+
+	if (store_names_has(&store->told_gone, "", name->name))
+		return 0;
+	snprintf(told.where, sizeof(told.where), "namespace %s", name->name);
+	err_wrap(&told, "it is gone, and what was learned of it with it");
+	store_tell_bad(&store->base, &told);
+	if (store->told_gone.map.n >= TOLD_MAX)
+		store_names_release(&store->told_gone);
+	return store_names_put_all(&store->told_gone, name, 1);
+}
+
 static int pass_over_namespace(struct kube_job *job, const struct kube_result *result, struct err *err)
 {
 	struct writing *self = job->flow->context;
 	const struct store_name name = {"", namespace_of(unit_of(job))};
-	struct err told = result->err;
 
 	if (store_names_has(&self->gone, "", name.name))
 		return 0;
-	snprintf(told.where, sizeof(told.where), "namespace %s", name.name);
-	err_wrap(&told, "it is gone, and what was learned of it with it");
-	store_tell_bad(&job->flow->store->base, &told);
-	return store_names_put_all(&self->gone, &name, 1) ? err_set(err, -ENOMEM, "out of memory") : 0;
+	return tell_gone(job->flow->store, &name, result) || store_names_put_all(&self->gone, &name, 1)
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
 }
 
 static bool is_conflict(const struct kube_result *result)

@@ -3,6 +3,7 @@
 API server, the pod that memtamer has sized is not, and without memtamer the pod would have been created as well."""
 import copy
 import dataclasses
+import uuid
 
 import harness
 from kit import parallel, wait_for
@@ -275,6 +276,12 @@ def test_all_pods_of_a_job(t):
 
     def waits(result):
         return webhook.metric("memtamer_admission_waits_total", result=result) or 0
+
+    def is_held():
+        """That Jobs are watched is in the snapshot, too: a pod of one that is not there is held, in vain."""
+        attempt(t, pod(**SMALL), namespace, str(uuid.uuid4()))
+        return waits("in-vain")
+    wait_for(is_held, "pods to wait for their owners")
     for number in range(8):
         before = waits("in-vain")
         sizes = run_job(t, namespace, number % 2 == 0)

@@ -197,6 +197,8 @@ static void a_namespace_that_is_gone_is_no_failure(void **state)
 		assert_true(strstarts(world.told, "namespace ml: it is gone"));
 		assert_int_equal(world.n_told, 1);
 		assert_int_equal(count(&world, "PUT " GROUP "namespaces/research/memoryprofiles"), 10);
+		assert_int_equal(commit(world.store, 0, 20, 1, &world), 0); /* found again in the next cycle */
+		assert_int_equal(world.n_told, 1);
 		assert_non_null(fake_objects_get(world.objects, PROFILES, "research", "bert-00018"));
 		stop(&world);
 	}
