@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs as processes of the machine in the cluster's network, and the webhook configurations that lead to them."""
 import base64
+import copy
 import os
 import subprocess
 import sys
+import uuid
 
 import yaml
 
@@ -200,6 +202,19 @@ class Webhook(Background):
         if made:
             self.wait_called(wait_in or namespaces[0])
         return made
+
+    def wait_holding(self, namespace, pod):
+        """`pod` has a profile and an owner: until the webhook holds it where that owner is not there. Then it sees all
+        that is made from now on; what was there before it began to watch is sized by what is left at that moment."""
+        lost = copy.deepcopy(pod)
+        path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
+
+        def look():
+            lost["metadata"]["namespace"] = namespace
+            lost["metadata"]["ownerReferences"][0]["uid"] = str(uuid.uuid4())
+            self.test.cluster.request("POST", path, lost)
+            return self.metric("memtamer_admission_waits_total", result="in-vain")
+        wait_for(look, "pods to wait for their owners")
 
     def wait_validating(self, namespace):
         """It learns of the validating one by another watch: until a dry run of a Job gets here."""

@@ -3,7 +3,6 @@
 API server, the pod that memtamer has sized is not, and without memtamer the pod would have been created as well."""
 import copy
 import dataclasses
-import uuid
 
 import harness
 from kit import parallel, wait_for
@@ -271,17 +270,11 @@ def test_all_pods_of_a_job(t):
     t.create_profile(harness.profile("train-0123456789", "Job/train", namespace, **HISTORY))
     webhook = t.webhook(config={"mode": "raise"}, store="kube")
     webhook.configure(namespace)
-    wait_for(lambda: webhook.metric("memtamer_watch_synced", resource="owners"), "the watches of owners")
     sized, own = ("7680Mi", "7680Mi"), ("4Gi", "4Gi")
 
     def waits(result):
         return webhook.metric("memtamer_admission_waits_total", result=result) or 0
-
-    def is_held():
-        """That Jobs are watched is in the snapshot, too: a pod of one that is not there is held, in vain."""
-        attempt(t, pod(**SMALL), namespace, str(uuid.uuid4()))
-        return waits("in-vain")
-    wait_for(is_held, "pods to wait for their owners")
+    webhook.wait_holding(namespace, pod(**SMALL))
     for number in range(8):
         before = waits("in-vain")
         sizes = run_job(t, namespace, number % 2 == 0)

@@ -130,13 +130,15 @@ def test_the_root_object_carries_the_size(t):
 
 def gang(t, namespace, name, replicas):
     """A PyTorchJob of these replicas, and its pods as its operator makes them, all at once."""
-    install_kinds(t)
     path = f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs"
     made = copy.deepcopy(WORKLOADS["pytorchjob"][0])
     made["metadata"]["name"] = name
     made["spec"]["pytorchReplicaSpecs"] = {role: {"replicas": n, "template": {"spec": {"containers": [
         {"name": "pytorch", "image": "train:1"}]}}} for role, n in replicas.items()}
-    root = t.cluster.create(path, made).body["metadata"]
+    return gang_pods(namespace, name, replicas, t.cluster.create(path, made).body["metadata"]["uid"])
+
+
+def gang_pods(namespace, name, replicas, uid):
     pods = []
     for role, n in replicas.items():
         for index in range(n):
@@ -144,7 +146,7 @@ def gang(t, namespace, name, replicas):
             pod["metadata"]["labels"] = {"training.kubeflow.org/job-name": name, "training.kubeflow.org/replica-index": str(index),
                                          "training.kubeflow.org/replica-type": role.lower()}
             pod["metadata"]["ownerReferences"] = [{
-                "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": name, "uid": root["uid"], "controller": True,
+                "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": name, "uid": uid, "controller": True,
                 "blockOwnerDeletion": True}]
             pod["spec"]["schedulerName"] = "memtamer.test/none"
             pod["spec"]["containers"][0]["resources"] = {"requests": {"memory": "2Gi"},
@@ -158,6 +160,7 @@ def test_a_quota_for_eight(t):
     """A quota that holds eight pods at the user's size, and not at ours: all eight are there, all of one size; without
     any room above the user's size they stay at it."""
     t.install_crds()
+    install_kinds(t)
     lines = []
     for hard, expected in (("32Gi", "4Gi"), ("60Gi", "7680Mi"), ("96Gi", "12Gi"), ("95Gi", "12160Mi")):
         namespace = t.namespace()
@@ -169,6 +172,7 @@ def test_a_quota_for_eight(t):
             t.create_profile(harness.profile(f"{role}-0123456789", "PyTorchJob/train", namespace, role=role, **HISTORY))
         webhook = t.webhook(config={"mode": "raise"}, store="kube", name="webhook-" + hard.lower())
         webhook.configure(namespace)
+        webhook.wait_holding(namespace, gang_pods(namespace, "train", {"Master": 1}, "")[0])
         pods = gang(t, namespace, "train", {"Master": 1, "Worker": 7})
         if expected != "4Gi":
             wait_for(lambda: sizes(create(t, pods[0]).body)[1] == expected,  # noqa: B023
