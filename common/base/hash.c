@@ -73,3 +73,8 @@ uint64_t hash_stable(uint64_t state, const void *bytes, size_t n)
 		state = (state ^ p[i]) * 0x100000001b3u;
 	return state;
 }
+
+uint64_t hash_stable_text(uint64_t state, const char *text)
+{
+	return text ? hash_stable(state, text, strlen(text) + 1) : hash_stable(state, "", 1);
+}

@@ -10,3 +10,5 @@ uint64_t hash_seeded(const void *bytes, size_t n);
 /** Stable hash (FNV-1a, 64 bit): same everywhere, for ever. Start with HASH_STABLE_INIT and chain. */
 #define HASH_STABLE_INIT 0xcbf29ce484222325u
 uint64_t hash_stable(uint64_t state, const void *bytes, size_t n);
+/** The same of a text and its end, so that moving a part from one text to the next is a change. NULL is "". */
+uint64_t hash_stable_text(uint64_t state, const char *text);

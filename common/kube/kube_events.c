@@ -239,7 +239,7 @@ int kube_events_record(struct kube_events *self, const struct kube_event_object 
 		;
 	snprintf(note, sizeof(note), "%.*s", (int)n, message);
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		key = hash_stable(key, parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) + 1 : 1);
+		key = hash_stable_text(key, parts[i]);
 	key = hash_stable(key, note, strlen(note));
 	entry = find_entry(self, key);
 	if (!entry->event) {

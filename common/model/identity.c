@@ -310,7 +310,7 @@ void identity_id(const char *namespace_name, const char *key, const char *role, 
 	size_t n;
 
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		hash = hash_stable(hash, parts[i] ? parts[i] : "", parts[i] ? strlen(parts[i]) + 1 : 1);
+		hash = hash_stable_text(hash, parts[i]);
 	n = make_slug(name ? name + 1 : key, slug, sizeof(slug));
 	if (!n)
 		n = make_slug("workload", slug, sizeof(slug));

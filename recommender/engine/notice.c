@@ -48,10 +48,10 @@ static void make_subject(const char *container, const struct history_decision *d
 				  decision->limit_from_bytes,		decision->limit_to_bytes,
 				  decision->ephemeral_request_to_bytes, decision->ephemeral_limit_to_bytes,
 				  decision->time_ms / TIME_SECOND_MS};
-	uint64_t hash = hash_stable(HASH_STABLE_INIT, ret->namespace_name, strlen(ret->namespace_name) + 1);
+	uint64_t hash = hash_stable_text(HASH_STABLE_INIT, ret->namespace_name);
 
-	hash = hash_stable(hash, decision->owner, strlen(decision->owner) + 1);
-	hash = hash_stable(hash, container, strlen(container) + 1);
+	hash = hash_stable_text(hash, decision->owner);
+	hash = hash_stable_text(hash, container);
 	hash = hash_stable(hash, values, sizeof(values));
 	snprintf(ret->subject, sizeof(ret->subject), "%016llx", (unsigned long long)hash);
 }

@@ -206,7 +206,7 @@ void sighting_identify(struct sighting *self)
 		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = self->root.kind,
 									 .name = self->root.name};
 	workload_identify(&facts, &identity);
-	hash = hash_stable(hash, self->namespace_name, strlen(self->namespace_name) + 1);
+	hash = hash_stable_text(hash, self->namespace_name);
 	self->run_hash = hash_stable(hash, identity.run_key, strlen(identity.run_key));
 }
 

@@ -272,8 +272,8 @@ static void stamp(struct summing *self, bool is_exact)
 	uint64_t hash = HASH_STABLE_INIT;
 	const char *name = strchr(first->identity.run_key, '/');
 
-	hash = hash_stable(hash, first->pod->namespace_name, strlen(first->pod->namespace_name) + 1);
-	hash = hash_stable(hash, first->identity.run_key, strlen(first->identity.run_key) + 1);
+	hash = hash_stable_text(hash, first->pod->namespace_name);
+	hash = hash_stable_text(hash, first->identity.run_key);
 	hash = hash_stable(hash, &start_ms, sizeof(start_ms));
 	snprintf(run->uid, sizeof(run->uid), "%016llx", (unsigned long long)hash);
 	snprintf(run->name, sizeof(run->name), "%s", name ? name + 1 : first->identity.run_key);

@@ -33,8 +33,7 @@ void material_release(struct material *self)
 
 void material_ca_name(const char *namespace, const char *secret, char ret[MATERIAL_NAME_BYTES])
 {
-	uint64_t hash = hash_stable(hash_stable(HASH_STABLE_INIT, namespace, strlen(namespace) + 1), secret,
-				    strlen(secret));
+	uint64_t hash = hash_stable(hash_stable_text(HASH_STABLE_INIT, namespace), secret, strlen(secret));
 
 	snprintf(ret, MATERIAL_NAME_BYTES, "memtamer-webhook CA %010llx", (unsigned long long)(hash & 0xffffffffffu));
 }

@@ -75,18 +75,12 @@ const char *certificates_own_ca(const struct certificates *self)
 	return self->is_shared ? NULL : self->ca.cert_pem;
 }
 
-static uint64_t hash_text(uint64_t state, const char *text, size_t n)
-{
-	/* with the end of each part, so that moving text from one to the next is a change */
-	return hash_stable(hash_stable(state, text, n), "", 1);
-}
-
 static uint64_t hash_of_names(const struct webhook_config *config)
 {
 	uint64_t hash = HASH_STABLE_INIT;
 
 	for (size_t i = 0; config->server_names && config->server_names[i]; i++)
-		hash = hash_text(hash, config->server_names[i], strlen(config->server_names[i]));
+		hash = hash_stable_text(hash, config->server_names[i]);
 	return hash;
 }
 
@@ -156,15 +150,15 @@ static int gather(struct certificates *self, const struct webhook_config *config
 
 static uint64_t hash_of(const struct material *material, const struct webhook_config *config, const struct err *err)
 {
-	const char *name = config->client_name ? config->client_name : "";
+	const struct strbuf *const files[] = {&material->cert, &material->key, &material->client_ca};
 	uint64_t hash = HASH_STABLE_INIT;
 
-	hash = hash_text(hash, strbuf_text(&material->cert), material->cert.len);
-	hash = hash_text(hash, strbuf_text(&material->key), material->key.len);
-	hash = hash_text(hash, strbuf_text(&material->client_ca), material->client_ca.len);
-	hash = hash_text(hash, name, strlen(name));
-	hash = hash_text(hash, err->where, strlen(err->where));
-	return hash_text(hash, err->msg, strlen(err->msg));
+	/* These may hold NULs. */
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		hash = hash_stable(hash_stable(hash, strbuf_text(files[i]), files[i]->len), "", 1);
+	hash = hash_stable_text(hash, config->client_name);
+	hash = hash_stable_text(hash, err->where);
+	return hash_stable_text(hash, err->msg);
 }
 
 static int apply(struct certificates *self, const struct webhook_config *config, const struct material *material,

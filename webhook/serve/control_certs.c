@@ -94,7 +94,7 @@ static void drifted(void *context, enum configuration_kind kind, enum drift_fiel
 
 static uint64_t hash_text(uint64_t state, const char *text)
 {
-	return text ? hash_stable(state, text, strlen(text) + 1) : hash_stable(state, "\1", 1);
+	return text ? hash_stable_text(state, text) : hash_stable(state, "\1", 1);
 }
 
 static uint64_t hash_settings(const struct control_cluster *cluster)
