@@ -40,7 +40,7 @@ const char *const metric_pod_labels[] = {
 	"{$P!=\"\"$M}[$W])))"
 #define GR_ENGINE_ACTIVE "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 #define GPU_UTIL	 "DCGM_FI_DEV_GPU_UTIL"
-#define WORKING_SET	 "container_memory_working_set_bytes"
+#define WORKING_SET	 CADVISOR_WORKING_SET
 #define QUANTILE(q)	 CADVISOR("quantile_over_time(" q ",", WORKING_SET)
 
 const struct metric_row metric_rows[] = {
@@ -89,10 +89,10 @@ const struct metric_row metric_rows[] = {
 	{WORKING_SET, FAMILY_CADVISOR, PHASE_FACTS, QUANTILE("0.95"), metric_take_ladder, 4, ""},
 	{WORKING_SET, FAMILY_CADVISOR, PHASE_HOURS, CADVISOR("count_over_time(", WORKING_SET), metric_take_hours, 0,
 	 ""},
-	{"container_memory_rss", FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", "container_memory_rss"),
-	 metric_take_peak, TARGET_RSS, "page cache is not told from need"},
-	{"container_memory_total_active_file_bytes", FAMILY_CADVISOR, PHASE_FACTS,
-	 CADVISOR("max_over_time(", "container_memory_total_active_file_bytes"), metric_take_peak, TARGET_ACTIVE_FILE,
+	{CADVISOR_RSS, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", CADVISOR_RSS), metric_take_peak,
+	 TARGET_RSS, "page cache is not told from need"},
+	{CADVISOR_ACTIVE_FILE, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", CADVISOR_ACTIVE_FILE),
+	 metric_take_peak, TARGET_ACTIVE_FILE,
 	 "how much of the working set is page cache: such runs are recognised by rss, but not sized below it"},
 	{"ephemeral_storage_pod_usage", FAMILY_EPHEMERAL, PHASE_FACTS,
 	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", metric_take_ephemeral, 0,

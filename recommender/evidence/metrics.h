@@ -54,6 +54,11 @@ struct metric_row {
 	const char *without; /* NULL: nothing works without it; "": no loss worth a line */
 };
 
+/* Of the kubelet's cAdvisor, which several tables ask. */
+#define CADVISOR_WORKING_SET "container_memory_working_set_bytes"
+#define CADVISOR_RSS	     "container_memory_rss"
+#define CADVISOR_ACTIVE_FILE "container_memory_total_active_file_bytes"
+
 extern const struct metric_row metric_rows[];
 extern const size_t metric_row_count;
 /** Another metric that tells the same better, so that this row is asked only where that one is missing. NULL: none. */

@@ -171,10 +171,19 @@ void query_reader_freep(struct evidence_reader **reader)
 	*reader = NULL;
 }
 
-void query_know_labels(struct query_reader *self)
+int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
+		      const char *const *namespaces, size_t n_namespaces, struct err *err)
 {
+	struct query_reader *self = of(base);
+	struct query_result result;
+	int r;
+
 	if (!self->labels[FAMILY_CADVISOR].namespace_label)
 		self->labels[FAMILY_CADVISOR] = (struct metric_labels){"namespace", "pod", "container"};
+	r = query_ask(self, queries, n, namespaces, n_namespaces, &result);
+	if (r && err)
+		*err = result.err;
+	return r;
 }
 
 static int client_new(const struct prometheus_config *config, struct http_client **ret, struct err *err)

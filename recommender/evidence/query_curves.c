@@ -10,9 +10,9 @@
 
 enum target { TARGET_MAX, TARGET_MEAN };
 
-#define WORKING_SET "container_memory_working_set_bytes"
-#define ACTIVE_FILE "container_memory_total_active_file_bytes"
-#define RSS	    "container_memory_rss"
+#define WORKING_SET CADVISOR_WORKING_SET
+#define ACTIVE_FILE CADVISOR_ACTIVE_FILE
+#define RSS	    CADVISOR_RSS
 #define ALL	    "{$C!=\"\",$P!=\"\"$M}[$W]"
 #define MEAN(name)  "max(avg_over_time(" name ALL "))"
 
@@ -69,10 +69,8 @@ static struct query query_of(const struct metric_row *row, const struct query_pl
 
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err)
 {
-	struct query_reader *self = (struct query_reader *)base;
 	struct query_place *places = calloc(n + 1, sizeof(*places));
 	struct query *queries = calloc(n + 1, ARRAY_LEN(rows) * sizeof(*queries));
-	struct query_result result = {0};
 	size_t n_queries = 0;
 	int r = places && queries ? 0 : err_set(err, -ENOMEM, "no memory left for %zu curves", n);
 
@@ -81,12 +79,8 @@ int query_curves(struct evidence_reader *base, struct evidence_curve *curves, si
 		for (size_t k = 0; k < ARRAY_LEN(rows) && can_be_asked(&curves[i]); k++)
 			queries[n_queries++] = query_of(&rows[k], &places[i], &curves[i]);
 	}
-	if (!r) {
-		query_know_labels(self);
-		r = query_ask(self, queries, n_queries, NULL, 0, &result);
-		if (r && err)
-			*err = result.err;
-	}
+	if (!r)
+		r = query_ask_at_once(base, queries, n_queries, NULL, 0, err);
 	free(queries);
 	free(places);
 	return r;

@@ -30,7 +30,7 @@ static const struct {
 
 static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_KSM] = "kube_pod_owner",
-	[FAMILY_CADVISOR] = "container_memory_working_set_bytes",
+	[FAMILY_CADVISOR] = CADVISOR_WORKING_SET,
 	[FAMILY_EPHEMERAL] = "ephemeral_storage_pod_usage",
 	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL\"}",
 };

@@ -50,7 +50,9 @@ int query_ask(struct query_reader *self, const struct query *queries, size_t n, 
 	      size_t n_namespaces, struct query_result *ret) ATTR_NODISCARD;
 /** How a failed transfer is to be understood. */
 int query_condition(const struct http_result *result);
-/** Before a first detect nothing is known of how the source spells its labels. */
-void query_know_labels(struct query_reader *self);
+/** query_ask with its error alone, also before a first detect, when nothing is known of how the source spells its
+ *  labels. */
+int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
+		      const char *const *namespaces, size_t n_namespaces, struct err *err) ATTR_NODISCARD;
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

@@ -10,8 +10,8 @@
 
 enum target { TARGET_USED, TARGET_CACHE, TARGET_SLOPE, TARGET_CACHE_SLOPE };
 
-#define WORKING_SET   "container_memory_working_set_bytes"
-#define ACTIVE_FILE   "container_memory_total_active_file_bytes"
+#define WORKING_SET   CADVISOR_WORKING_SET
+#define ACTIVE_FILE   CADVISOR_ACTIVE_FILE
 #define ALL	      "$C!=\"\",$C!=\"POD\",$P!=\"\""
 #define NOW(metric)   "max by ($N,$P,$C,id)(" metric "{" ALL "$M})"
 #define SLOPE(metric) "max by ($N,$P,$C,id)(deriv(" metric "{" ALL "$M}[$W]))"
@@ -115,20 +115,6 @@ static int take_row(struct metric_sink *sink, struct json_object *labels, double
 	return 0;
 }
 
-static int ask(struct evidence_reader *reader, const struct query *queries, size_t n, const char *const *namespaces,
-	       size_t n_namespaces, struct err *err)
-{
-	struct query_reader *self = (struct query_reader *)reader;
-	struct query_result result;
-	int r;
-
-	query_know_labels(self);
-	r = query_ask(self, queries, n, namespaces, n_namespaces, &result);
-	if (r && err)
-		*err = result.err;
-	return r;
-}
-
 int query_usage(struct evidence_reader *reader, int64_t now_ms, int64_t window_ms, const char *const *namespaces,
 		size_t n_namespaces, struct usage *ret, struct err *err)
 {
@@ -137,12 +123,12 @@ int query_usage(struct evidence_reader *reader, int64_t now_ms, int64_t window_m
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		queries[i] = (struct query){
 			.row = &rows[i], .end_ms = now_ms, .range_ms = window_ms, .sink = {.usage = ret}};
-	return ask(reader, queries, ARRAY_LEN(rows), namespaces, n_namespaces, err);
+	return query_ask_at_once(reader, queries, ARRAY_LEN(rows), namespaces, n_namespaces, err);
 }
 
 int query_pod_usage(struct evidence_reader *reader, int64_t now_ms, struct usage *ret, struct err *err)
 {
 	const struct query query = {.row = &pod_row, .end_ms = now_ms, .sink = {.usage = ret}};
 
-	return ask(reader, &query, 1, NULL, 0, err);
+	return query_ask_at_once(reader, &query, 1, NULL, 0, err);
 }
