@@ -5,6 +5,7 @@
 
 declare -A stage_about=() stage_needs=()
 stages_all="" # in the order of the rows
+stages_by_hand=""
 
 row() # NAME "NEEDS" "ABOUT"
 {
@@ -13,11 +14,20 @@ row() # NAME "NEEDS" "ABOUT"
 	stage_about[$1]=$3
 }
 
+row_by_hand() # as row: a stage that runs only when it is named
+{
+	stages_by_hand+=" $1"
+	stage_needs[$1]=$2
+	stage_about[$1]=$3
+}
+
 row cluster-build "" "build Kubernetes and helm for the cluster (kept; the first time: ten minutes)"
+row service-build "cluster-build" "build Kueue and VPA's admission controller for the cluster (kept; five minutes)"
 row build-gcc "" "build, debug, gcc, warnings are errors"
 row build-asan "" "build with AddressSanitizer and UndefinedBehaviorSanitizer"
 row build-clang "" "build with clang, warnings are errors"
 row build-tsan "" "build with ThreadSanitizer"
+row build-fuzz "" "build the libFuzzer targets"
 row release "" "build optimised and hardened; look at the hardening of the binaries"
 row format "" "clang-format changes nothing"
 row shell "" "the scripts parse"
@@ -25,6 +35,7 @@ row unit "build-gcc" "unit tests and the link graph"
 row golden "build-gcc" "golden cases through decide()"
 row property "build-gcc" "properties of decide() on random pods"
 row fuzz-replay "build-asan" "fuzz corpora replayed under the sanitizers"
+row fuzz "build-fuzz" "each fuzz target searches for twenty seconds"
 row asan "build-asan" "all of ctest under the sanitizers"
 row tsan "build-tsan" "the tests that start threads, under ThreadSanitizer"
 row docs "build-gcc" "generated documents are what the tables say"
@@ -35,26 +46,32 @@ row valgrind "build-gcc" "the same under valgrind"
 row tidy "build-clang" "clang-tidy finds nothing"
 row image "release" "the container image, built twice: the same bytes, and what it promises"
 row chart "build-gcc image cluster-build" "the chart: values, roles, alerts, manifests; a real API server; a real install"
-row demo "" "demo/run does what it shows"
+row demo "" "demo/run does what it shows, and prints what README.md says"
 
 row cluster "cluster-build" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind"
-row e2e "build-gcc image cluster-build" "the programs, their image and the chart in a real Kubernetes cluster"
+row e2e "build-gcc image service-build" "the programs, their image and the chart in a real Kubernetes cluster"
 row demo-cluster "image cluster-build" "make cluster makes a cluster in which a dry run warns from history"
+
+row_by_hand e2e-frameworks "build-gcc image cluster-build" "the programs beside JobSet and the training-operator"
 
 # Purposes of tests/install beyond build and test.
 declare -A stage_packages=([image]=image [cluster-build]=cluster)
 
 stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
 # These measure or load the machine as a whole, or look at what happens within seconds.
-stages_alone="demo e2e"
+stages_alone="demo e2e e2e-frameworks"
 # These run beside all others, whatever is going on: they are long, and nice enough to take only what is left.
-stages_beside="cluster-build"
+stages_beside="cluster-build service-build tidy"
 
 list_stages()
 {
 	local stage
 	for stage in $stages_all; do
-		printf '  %-13s %s\n' "$stage" "${stage_about[$stage]}"
+		printf '  %-14s %s\n' "$stage" "${stage_about[$stage]}"
+	done
+	echo "only when named:"
+	for stage in $stages_by_hand; do
+		printf '  %-14s %s\n' "$stage" "${stage_about[$stage]}"
 	done
 }
 
@@ -107,6 +124,12 @@ stage_build_clang()
 stage_build_asan()
 {
 	build asan
+}
+
+stage_build_fuzz()
+{
+	have clang || return 0
+	build fuzz
 }
 
 stage_build_tsan()
@@ -187,6 +210,20 @@ stage_fuzz_replay()
 	run_ctest asan -L '^fuzz$'
 }
 
+# What it finds is kept in build/fuzz/work: mend it, and put the input into the corpus of its target. With a seed, a
+# commit that passes passes again; the search for new inputs is a campaign without one.
+stage_fuzz()
+{
+	have clang || return 0
+	local status=0 output=build/logs/fuzz-$BASHPID.txt
+	tests/fuzz/campaign --seconds 20 --seed 1 >"$output" 2>&1 || status=$?
+	cat "$output"
+	echo "passed $(grep -c '^passed ' "$output")" >>"$result"
+	echo "failed $(grep -c '^failed ' "$output")" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
 stage_asan()
 {
 	run_ctest asan -LE '^fuzz$'
@@ -200,9 +237,9 @@ stage_tsan()
 stage_tidy()
 {
 	have clang-tidy || return 0
-	# .c files of the compilation database, as many at a time as there are processors.
+	# .c files of the compilation database, when a processor is idle: this stage runs beside all others.
 	sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | sort -u |
-		xargs -r -n 4 -P "$(nproc)" clang-tidy -p build/clang --quiet
+		xargs -r -n 4 -P "$(nproc)" chrt --idle 0 clang-tidy -p build/clang --quiet
 }
 
 stage_docs()
@@ -284,11 +321,7 @@ stage_chart()
 
 stage_demo()
 {
-	if [ ! -x demo/run ]; then
-		skip "there is no demo/run"
-		return 0
-	fi
-	demo/run
+	demo/run | tee build/logs/demo-output.txt && tests/lib/demo-excerpts build/logs/demo-output.txt
 }
 
 # can_cluster: what tests/cluster needs is here; else the stage is skipped.
@@ -306,6 +339,12 @@ stage_cluster_build()
 {
 	can_cluster || return 0
 	tests/cluster/build
+}
+
+stage_service_build()
+{
+	can_cluster || return 0
+	tests/cluster/build kueue vpa-admission
 }
 
 stage_cluster()
@@ -329,7 +368,8 @@ stage_demo_cluster()
 	return "$status"
 }
 
-stage_e2e()
+# run_e2e [run.py arguments]
+run_e2e()
 {
 	can_cluster || return 0
 	local python status=0 output=build/logs/e2e-$BASHPID.txt
@@ -337,9 +377,19 @@ stage_e2e()
 		skip "python3-yaml and python3-jsonpatch are not installed"
 		return 0
 	fi
-	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin --again 1 >"$output" 2>&1 || status=$?
+	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
 	cat "$output"
 	grep -E '^(passed|failed) [0-9]+$|^(skipped|unsteady) [^ ]+: ' "$output" >>"$result"
 	rm -f "$output"
 	return "$status"
+}
+
+stage_e2e()
+{
+	run_e2e --again 1
+}
+
+stage_e2e_frameworks()
+{
+	run_e2e --needing jobset training-operator
 }
