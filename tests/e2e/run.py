@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--needing SERVICE...]
-[--jobs N] [--list]
+[--jobs N] [--logs build/logs/e2e] [--list]
 
 The cluster is that of tests/cluster/up: one that is up in $MEMTAMER_CLUSTER is taken and left as it is, else one is
 brought up there (default: build/cluster-e2e) and ends with this program, however that ends. The runner moves into the
@@ -12,11 +12,11 @@ full name (file.function) contains a NAME. Tests marked @parallel run beside eac
 them; then, in the same way, those that need optional services of the cluster. Without --only, tests that need another
 service than kueue and vpa-admission are left out; --needing picks those that need one of these services. Each test prints
 one line: what it has proved, or why not. Logs, configurations and certificates of what they started stay in
-build/logs/e2e/TEST/. The last lines are "passed N", "failed N" and "skipped TEST: WHY".
+the folder TEST of --logs. The last lines are "passed N", "failed N" and "skipped TEST: WHY".
 
 --again N: a machine may stand still for longer than anything is waited for. Where no more than N tests have failed, they
 run once more, alone; one that passes then is told as "unsteady TEST: HOW IT FAILED", and its logs of the first time stay
-in build/logs/e2e/TEST.first/."""
+in TEST.first."""
 import argparse
 import concurrent.futures
 import importlib
@@ -151,6 +151,7 @@ def main():
     parser.add_argument("--needing", nargs="*", default=[])
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     parser.add_argument("--again", type=int, default=0)
+    parser.add_argument("--logs", default=os.path.join(TOP, "build/logs/e2e"))
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     sys.path[:0] = [HERE, os.path.join(TOP, "tests/blackbox")]
@@ -166,7 +167,7 @@ def main():
     if os.environ.get(INSIDE) != "1":
         enter_cluster(sorted({service for _, function in tests for service in services_of(function)}))
     import kit
-    logs = os.path.join(TOP, "build/logs/e2e")
+    logs = os.path.abspath(options.logs)
     shutil.rmtree(logs, ignore_errors=True)
     session = kit.Session(logs)
     report = Report()

@@ -112,6 +112,17 @@ settle()
 	fi
 }
 
+# sum_up STAGE...: what failed, once more, since whoever shows only a part of this output shows its end.
+sum_up()
+{
+	local stage
+	for stage in "$@"; do
+		[ "${state[$stage]}" = FAILED ] || continue
+		echo "FAILED   $stage (log: $logs/$stage.log)"
+		name_failures <"$logs/$stage.log" | head -n 12 | cut -c 1-300 | sed 's/^/    ! /'
+	done | tail -n 50
+}
+
 # blocked_by STAGE -> a need that did not succeed; not_ready STAGE: some need has not ended.
 blocked_by()
 {
@@ -219,6 +230,7 @@ run_stages()
 		echo "FAILED   left in $scratch by some stage:" $(ls -A "$scratch")
 		failed=$((failed + 1))
 	fi
+	sum_up "${order[@]}"
 	[ "$skipped" = 0 ] || echo "$skipped skipped; the reasons stand above"
 	! grep -hqs '^unsteady ' "${files[@]}" || echo "an unsteady test: it is a fault of the test or of memtamer, look for it"
 	echo "took $((SECONDS - begin))s"

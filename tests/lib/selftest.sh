@@ -32,6 +32,10 @@ expect "what failed, by name" $'FAILED  loop.the_loop (2.0s): KeyError\nFAIL: te
 		'FAILED (failures=1)' 'The following tests FAILED:' $'\t  4 - unit-disk (Failed)' 'a.c:3:1: error: no [x]' |
 		name_failures)"
 
+expect "why it failed" $'[  ERROR   ] --- 1 != 2\n[   LINE   ] --- t.c:7: error: Failure!\nAssertionError: 3 != 4\nSUMMARY: AddressSanitizer: heap-use-after-free a.c:1' \
+	"$(printf '%s\n' '[  ERROR   ] --- 1 != 2' '[   LINE   ] --- t.c:7: error: Failure!' 'AssertionError: 3 != 4' 'an Error: in words' \
+		'SUMMARY: AddressSanitizer: heap-use-after-free a.c:1' | name_failures)"
+
 # The scheduler, on made-up stages in a folder of their own.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -62,7 +66,7 @@ run_made_up() # STAGE...
 		stage_lingers() { setsid sleep 1000 & echo $! >pid; }
 		run_stages "$@"
 		echo "exit $?"
-	) | tail -n 2 | tr '\n' ';'
+	) | sed '/^took /d' | tail -n "${lines-2}" | tr '\n' ';'
 }
 expect "needs run first and are counted" "6 passed, 0 failed;exit 0;" "$(CI='' run_made_up counts)"
 expect "a failure blocks what needs it" "0 passed, 2 failed;exit 1;" "$(CI='' run_made_up after)"
@@ -73,6 +77,8 @@ expect "one runs beside all others" "2 passed, 0 failed;exit 0;" "$(CI='' MEMTAM
 expect "none starts beside one that wants to be alone" "3 passed, 0 failed;exit 0;" \
 	"$(CI='' MEMTAMER_TEST_JOBS=2 run_made_up aside last beside)"
 
+expect "what failed is named at the end" "FAILED   bad (log: build/logs/bad.log)" \
+	"$(CI='' lines=3 run_made_up bad good | cut -d ';' -f 1)"
 expect "a file left in the temporary folder is a failure" "1 passed, 1 failed;exit 1;" "$(CI='' run_made_up litters good)"
 expect "it is removed" "" "$(ls "$folder/tmp")"
 expect "a file left beside the temporary folder is a failure" "1 passed, 1 failed;exit 1;" \
