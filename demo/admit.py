@@ -61,15 +61,24 @@ def post(url, ca, review):
 
 
 def show_diff(before, after):
+    """What changes in the pod's containers."""
     def lines(pod):
-        return yaml.safe_dump(pod, sort_keys=False, width=100).splitlines()
+        return yaml.safe_dump(pod["spec"]["containers"], sort_keys=False, width=100).splitlines()
 
-    diff = difflib.unified_diff(lines(before), lines(after), "before", "after", lineterm="", n=2)
+    diff = difflib.unified_diff(lines(before), lines(after), "before", "after", lineterm="", n=1)
     for line in diff:
         if line.startswith(("---", "+++", "@@")):
             continue
         colour = COLOUR.get(line[:1], "")
         print(f"  {colour}{line}{RESET if colour else ''}")
+
+
+def show_reasons(after):
+    """The rules behind the values, from the annotation that records them."""
+    decision = after["metadata"].get("annotations", {}).get("memtamer.io/decision", "{}")
+    for item in json.loads(decision).get("set", []):
+        cap = f", {item['cap']}" if "cap" in item else ""
+        print(f"  {item['f']} {item.get('from', 'none')} -> {item['to']} ({item['rule']}{cap})")
 
 
 def main():
@@ -96,6 +105,7 @@ def main():
     for warning in response.get("warnings", []):
         print(f"  {YELLOW}Warning:{RESET} {warning}")
     show_diff(pod, after)
+    show_reasons(after)
     if args.expect_patch and pod["spec"] == after["spec"]:
         sys.exit("admit.py: the webhook changed nothing in the pod's spec")
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* attr: compiler attributes, the cleanup idiom and overflow-checked sizes. */
+/* attr: compiler attributes, cleanup at the end of a scope, and small macros. */
 #include <stdbool.h>
 #include <stddef.h>
 
 #define ATTR_NODISCARD	       __attribute__((warn_unused_result))
 #define ATTR_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define ATTR_UNUSED	       __attribute__((unused))
 
-/** Run `fn(&variable)` when the variable goes out of scope. */
+/** Calls `fn(&variable)` when the variable goes out of scope. */
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
-/** Move a pointer out of a variable: yields its value and leaves NULL behind. */
+/** Moves a pointer out of a variable: returns its value and sets the variable to NULL. */
 #define TAKE_PTR(p)                                                                                                    \
 	({                                                                                                             \
 		__typeof__(p) take_ptr_ = (p);                                                                         \
@@ -23,7 +22,7 @@
 #define MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define MAX(a, b)    ((a) > (b) ? (a) : (b))
 
-/** Cleanup of a heap pointer: `CLEANUP(freep) char *text = NULL;` */
+/** Frees a heap pointer: `CLEANUP(freep) char *text = NULL;` */
 void freep(void *pointer_to_pointer);
-/** Cleanup of a file descriptor, -1 means none: `CLEANUP(closep) int fd = -1;` */
+/** Closes a file descriptor unless it is -1, and sets it to -1: `CLEANUP(closep) int fd = -1;` */
 void closep(int *fd);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
+#include "base/steps.h"
+
 #include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
@@ -11,7 +13,7 @@ static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
 static void hash_seed(void)
 {
 	if (getrandom(hash_key, sizeof(hash_key), GRND_NONBLOCK) != (ssize_t)sizeof(hash_key)) {
-		/* Early boot without entropy: an address is better than a constant. */
+		/* There is no entropy during early boot; an address is better than a constant. */
 		hash_key[0] = (uint64_t)(uintptr_t)&hash_key;
 		hash_key[1] = hash_key[0] * 0x9e3779b97f4a7c15u;
 	}
@@ -42,6 +44,7 @@ uint64_t hash_seeded(const void *bytes, size_t n)
 	uint64_t v[4], last = (uint64_t)n << 56, m;
 
 	pthread_once(&hash_once, hash_seed);
+	STEPS(n / 8 + 4);
 	v[0] = hash_key[0] ^ 0x736f6d6570736575u;
 	v[1] = hash_key[1] ^ 0x646f72616e646f6du;
 	v[2] = hash_key[0] ^ 0x6c7967656e657261u;
@@ -69,6 +72,7 @@ uint64_t hash_stable(uint64_t state, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 
+	STEPS(n);
 	for (size_t i = 0; i < n; i++)
 		state = (state ^ p[i]) * 0x100000001b3u;
 	return state;

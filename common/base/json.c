@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 
+#include "base/steps.h"
+
 #include <errno.h>
 #include <json-c/printbuf.h>
 #include <limits.h>
@@ -142,4 +144,68 @@ int json_append(struct json_object *array, struct json_object *take_value)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+void json_set(struct json_object **object, const char *path, struct json_object *take_value)
+{
+	struct json_object *at = *object;
+	int r = at && take_value ? 0 : -ENOMEM;
+
+	for (const char *dot; !r && (dot = strchr(path, '.')); path = dot + 1) {
+		CLEANUP(freep) char *key = strndup(path, (size_t)(dot - path));
+
+		if (key && !json_member(at, key))
+			r = json_add(at, key, json_object_new_object());
+		at = key && !r ? json_member(at, key) : NULL;
+		r = json_object_is_type(at, json_type_object) ? 0 : -ENOMEM;
+	}
+	if (!r)
+		r = json_add(at, path, TAKE_PTR(take_value));
+	if (!r)
+		return;
+	json_object_put(take_value);
+	json_putp(object);
+}
+
+void json_set_text(struct json_object **object, const char *path, const char *text)
+{
+	if (text)
+		json_set(object, path, json_object_new_string(text));
+}
+
+static size_t count_digits(const char *p, const char *end)
+{
+	const char *start = p;
+
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	STEPS(p - start);
+	return (size_t)(p - start);
+}
+
+size_t json_number_length(const char *p, size_t n_bytes)
+{
+	const char *start = p, *end = p + n_bytes;
+	size_t n;
+
+	p += n_bytes && *p == '-';
+	n = count_digits(p, end);
+	if (n == 0 || (n > 1 && *p == '0'))
+		return 0;
+	p += n;
+	if (p < end && *p == '.') {
+		n = count_digits(p + 1, end);
+		if (n == 0)
+			return 0;
+		p += 1 + n;
+	}
+	if (p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		n = count_digits(p, end);
+		if (n == 0)
+			return 0;
+		p += n;
+	}
+	return (size_t)(p - start);
 }

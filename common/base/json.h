@@ -35,3 +35,14 @@ struct json_object *json_member(struct json_object *object, const char *key);
 int json_add(struct json_object *object, const char *key, struct json_object *take_value) ATTR_NODISCARD;
 /** Append to an array and take `value`. 0 or -ENOMEM. */
 int json_append(struct json_object *array, struct json_object *take_value) ATTR_NODISCARD;
+
+/** Sets a member of an object and takes `value`. In `path`, "metadata.name", dots separate the keys, and missing
+ * objects on the way are made. Failures are sticky, so a chain of calls needs one check at its end: out of memory, a
+ * NULL value or a key on the way whose value is no object puts the object, and `*object` becomes NULL. With NULL
+ * nothing is done. */
+void json_set(struct json_object **object, const char *path, struct json_object *take_value);
+/** The same for a string, which is copied. NULL: nothing is set. */
+void json_set_text(struct json_object **object, const char *path, const char *text);
+
+/** Length of the number at `p` by JSON's grammar, of at most `n` bytes; 0 when there is none. */
+size_t json_number_length(const char *p, size_t n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* str: a borrowed view of bytes. Not NUL-terminated; wire data is always handled by pointer and length. */
+/* str: a borrowed view of bytes, not NUL-terminated; and comparisons of strings. Any thread. */
+#include "base/steps.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,7 +12,7 @@ struct str {
 	size_t n;
 };
 
-/** View of a string literal. */
+/** A view of a string literal. */
 #define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
 
 static inline struct str str_c(const char *text)
@@ -20,6 +22,7 @@ static inline struct str str_c(const char *text)
 
 static inline bool str_eq(struct str a, struct str b)
 {
+	STEPS_BULK(a.n == b.n ? a.n : 0);
 	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
@@ -33,13 +36,44 @@ static inline bool str_ends(struct str s, struct str suffix)
 	return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
 }
 
-/** NULL-safe comparison of C strings; NULL equals only NULL. */
+/** Compares C strings; NULL equals only NULL. */
 static inline bool streq(const char *a, const char *b)
 {
+	STEPS(1);
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static inline bool strstarts(const char *text, const char *prefix)
 {
+	STEPS(1);
 	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/** Whether the byte is a control character of ASCII. */
+static inline bool is_control(char c)
+{
+	return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+static inline bool str_has_control(struct str s)
+{
+	size_t i = 0;
+
+	while (i < s.n && !is_control(s.p[i]))
+		i++;
+	STEPS(i);
+	return i < s.n;
+}
+
+/** Copies `s`, cut to `size` - 1 bytes and with spaces for control characters, so that it can be a part of a line.
+ *  @return the number of bytes. */
+static inline size_t str_to_line(struct str s, char *buf, size_t size)
+{
+	size_t n = s.n < size ? s.n : size - 1;
+
+	for (size_t i = 0; i < n; i++)
+		buf[i] = is_control(s.p[i]) ? ' ' : s.p[i];
+	STEPS(n);
+	buf[n] = '\0';
+	return n;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/strbuf.h"
 
+#include "base/steps.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +12,13 @@ void strbuf_release(struct strbuf *self)
 {
 	free(self->text);
 	*self = (struct strbuf)STRBUF_INIT(self->max);
+}
+
+void strbuf_wipe(struct strbuf *self)
+{
+	if (self->text)
+		explicit_bzero(self->text, self->capacity);
+	strbuf_release(self);
 }
 
 void strbuf_clear(struct strbuf *self)
@@ -27,7 +36,7 @@ static int strbuf_fail(struct strbuf *self, int status)
 	return status;
 }
 
-/* Room for `n` more bytes and the NUL. */
+/* Makes room for `n` more bytes and the NUL. */
 static int strbuf_grow(struct strbuf *self, size_t n)
 {
 	size_t capacity;
@@ -54,6 +63,7 @@ int strbuf_add(struct strbuf *self, const char *bytes, size_t n)
 {
 	int r = strbuf_grow(self, n);
 
+	STEPS_BULK(n);
 	if (r)
 		return r;
 	if (n)
@@ -73,45 +83,39 @@ int strbuf_addc(struct strbuf *self, char c)
 	return strbuf_add(self, &c, 1);
 }
 
-ATTR_PRINTF(2, 0) static int strbuf_vaddf(struct strbuf *self, const char *fmt, va_list args)
-{
-	size_t room = self->status ? 0 : self->capacity - self->len;
-	va_list again;
-	int n, r;
-
-	/* straight into the spare room; a second time only where it does not fit */
-	va_copy(again, args);
-	n = vsnprintf(room ? self->text + self->len : NULL, room, fmt, args);
-	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
-	if (!r && (size_t)n >= room)
-		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, again);
-	if (!r)
-		self->len += (size_t)n;
-	va_end(again);
-	return r;
-}
-
 int strbuf_addf(struct strbuf *self, const char *fmt, ...)
 {
+	size_t room = self->status ? 0 : self->capacity - self->len;
 	va_list args;
-	int r;
+	int n, r;
 
+	/* format into the free space; a second time only if it was too small */
 	va_start(args, fmt);
-	r = strbuf_vaddf(self, fmt, args);
+	n = vsnprintf(room ? self->text + self->len : NULL, room, fmt, args);
 	va_end(args);
-	return r;
+	STEPS_BULK(n);
+	r = n < 0 ? strbuf_fail(self, -EINVAL) : strbuf_grow(self, (size_t)n);
+	if (r)
+		return r;
+	va_start(args, fmt);
+	if ((size_t)n >= room)
+		vsnprintf(self->text + self->len, (size_t)n + 1, fmt, args);
+	va_end(args);
+	self->len += (size_t)n;
+	return 0;
 }
 
-static int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
+int strbuf_add_json_text(struct strbuf *self, const char *text)
 {
-	size_t start = 0;
+	size_t start = 0, n = strlen(text);
 
+	STEPS(n);
 	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)bytes[i];
+		unsigned char c = (unsigned char)text[i];
 
 		if (c >= 0x20 && c != '"' && c != '\\')
 			continue;
-		strbuf_add(self, bytes + start, i - start);
+		strbuf_add(self, text + start, i - start);
 		start = i + 1;
 		if (c == '"' || c == '\\')
 			strbuf_add(self, (const char[]){'\\', (char)c}, 2);
@@ -122,13 +126,7 @@ static int strbuf_add_json(struct strbuf *self, const char *bytes, size_t n)
 		else
 			strbuf_addf(self, "\\u%04x", c);
 	}
-	return strbuf_add(self, bytes + start, n - start);
-}
-
-int strbuf_add_json_text(struct strbuf *self, const char *text)
-{
-	strbuf_add_json(self, text, strlen(text));
-	return self->status;
+	return strbuf_add(self, text + start, n - start);
 }
 
 int strbuf_add_json_string(struct strbuf *self, const char *text)
@@ -136,7 +134,7 @@ int strbuf_add_json_string(struct strbuf *self, const char *text)
 	if (!text)
 		return strbuf_adds(self, "null");
 	strbuf_addc(self, '"');
-	strbuf_add_json(self, text, strlen(text));
+	strbuf_add_json_text(self, text);
 	return strbuf_addc(self, '"');
 }
 

@@ -12,7 +12,7 @@ void strmap_release(struct strmap *self)
 	*self = (struct strmap)STRMAP_INIT;
 }
 
-/* The slot that holds the key, or the free one where it belongs. The table is never full. */
+/* The slot of the key, or the free slot for it. The table is never full. */
 static struct strmap_slot *strmap_find(const struct strmap *self, const char *key, size_t n, uint64_t hash)
 {
 	size_t i = (size_t)hash & (self->capacity - 1);

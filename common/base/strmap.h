@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* strmap: string -> pointer, open addressing, seeded hash (keys come from cluster users).
- * Keys are borrowed: they must outlive their entry. Values are opaque; NULL is a valid value only for strmap_has.
- * Iterate with `for (size_t i = 0; i < m.capacity; i++) if (m.slots[i].key) ...`. No removal: tables are rebuilt. */
+/* strmap: a hash table from strings to pointers: open addressing, seeded hash (cluster users choose keys). Keys are
+ * borrowed and must outlive their entry. Values are not touched; with NULL as a value only strmap_has can find the key.
+ * Entries cannot be removed. Iterate with `for (size_t i = 0; i < m.capacity; i++) if (m.slots[i].key) ...`. Constant
+ * time on average. Threads: a table belongs to one thread. */
 #include "base/attr.h"
 #include "base/str.h"
 
@@ -26,8 +27,8 @@ struct strmap {
 	}
 
 void strmap_release(struct strmap *self);
-/** Insert or replace. 0 or -ENOMEM. */
+/** Inserts or replaces. @return 0; -ENOMEM. */
 int strmap_put(struct strmap *self, const char *borrowed_key, void *value) ATTR_NODISCARD;
-/** NULL when absent. */
+/** The value; NULL: the key is not there. */
 void *strmap_get(const struct strmap *self, const char *key);
 bool strmap_has(const struct strmap *self, const char *key);

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static char lower(char c)
@@ -11,7 +12,7 @@ static char lower(char c)
 	return (char)tolower((unsigned char)c);
 }
 
-/* Optimal string alignment: insert, delete, replace, swap of neighbours; letter case does not count. */
+/* Optimal string alignment distance: insert, delete, replace, swap neighbours. Letter case is ignored. */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
 	size_t rows[3][SUGGEST_WORD_CHARS + 1];
@@ -51,4 +52,13 @@ const char *suggest_best(const struct suggest *self)
 	size_t n = strlen(self->word);
 
 	return self->best && self->best_distance <= (n + 2) / 3 && self->best_distance < n ? self->best : NULL;
+}
+
+const char *suggest_hint(struct suggest *self)
+{
+	const char *best = suggest_best(self);
+
+	if (best)
+		snprintf(self->hint, sizeof(self->hint), "; did you mean %s?", best);
+	return self->hint;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timefmt.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,83 +49,70 @@ const char *time_render(int64_t time_ms, char buf[TIME_TEXT_BYTES])
 	return buf;
 }
 
-/* Exactly `digits` decimal digits at text[*at]; moves *at. -1 when they are not there. */
-static int take_digits(const char *text, size_t n, size_t *at, int digits)
+/* Whether the text begins like `form`, in which 0 stands for a digit. Letters may be small. */
+static bool has_form(const char *text, size_t n, const char *form)
 {
-	int value = 0;
-
-	for (int i = 0; i < digits; i++, (*at)++) {
-		if (*at >= n || text[*at] < '0' || text[*at] > '9')
-			return -1;
-		value = value * 10 + (text[*at] - '0');
-	}
-	return value;
-}
-
-static bool take_char(const char *text, size_t n, size_t *at, char c)
-{
-	if (*at >= n || text[*at] != c)
-		return false;
-	(*at)++;
+	for (; *form; form++, text++, n--)
+		if (!n || !(*form == '0' ? isdigit((unsigned char)*text) : toupper((unsigned char)*text) == *form))
+			return false;
 	return true;
 }
 
-/* ".123456" to milliseconds, cut. */
-static int take_fraction(const char *text, size_t n, size_t *at)
+/* The number with these digits, which has_form has seen. */
+static int number_of(const char *text, int digits)
 {
-	int ms = 0, scale = 100;
+	int value = 0;
 
-	while (*at < n && text[*at] >= '0' && text[*at] <= '9') {
-		ms += (text[*at] - '0') * scale;
-		scale /= 10;
-		(*at)++;
-	}
-	return ms;
+	while (digits-- > 0)
+		value = value * 10 + (*text++ - '0');
+	return value;
 }
 
-/* "Z" or "+02:00" as seconds east of UTC; false when neither. */
-static bool take_offset(const char *text, size_t n, size_t *at, int *ret_s)
+/* Parses the fraction of a second, in milliseconds; further digits are ignored. @return the rest. */
+static const char *take_fraction(const char *text, const char *end, int *ret_ms)
 {
-	int sign, hours, minutes;
+	*ret_ms = 0;
+	if (text == end || *text != '.')
+		return text;
+	for (int scale = 100; ++text < end && *text >= '0' && *text <= '9'; scale /= 10)
+		*ret_ms += (*text - '0') * scale;
+	return text;
+}
+
+/* Parses "Z" or "+02:00", and nothing behind it, as seconds east of UTC. @return false: neither. */
+static bool parse_offset(const char *text, size_t n, int *ret_s)
+{
+	int hours, minutes;
 
 	*ret_s = 0;
-	if (take_char(text, n, at, 'Z') || take_char(text, n, at, 'z'))
-		return true;
-	if (*at >= n || (text[*at] != '+' && text[*at] != '-'))
+	if (n == 1)
+		return has_form(text, n, "Z");
+	if (n != strlen("+00:00") || (*text != '+' && *text != '-') || !has_form(text + 1, n - 1, "00:00"))
 		return false;
-	sign = text[(*at)++] == '-' ? -1 : 1;
-	hours = take_digits(text, n, at, 2);
-	if (!take_char(text, n, at, ':'))
-		return false;
-	minutes = take_digits(text, n, at, 2);
-	*ret_s = sign * (hours * 3600 + minutes * 60);
-	return hours >= 0 && hours < 24 && minutes >= 0 && minutes < 60;
+	hours = number_of(text + 1, 2);
+	minutes = number_of(text + 4, 2);
+	*ret_s = (*text == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+	return hours < 24 && minutes < 60;
 }
 
 int time_parse(const char *text, size_t n, int64_t *ret_ms)
 {
+	static const char form[] = "0000-00-00T00:00:00";
+	const char *end = text + n, *rest;
 	struct tm tm = {0};
-	size_t at = 0;
-	int ms = 0, offset_s;
-	bool ok;
+	int ms, offset_s;
 
-	tm.tm_year = take_digits(text, n, &at, 4) - 1900;
-	ok = take_char(text, n, &at, '-');
-	tm.tm_mon = take_digits(text, n, &at, 2) - 1;
-	ok = ok && take_char(text, n, &at, '-');
-	tm.tm_mday = take_digits(text, n, &at, 2);
-	ok = ok && (take_char(text, n, &at, 'T') || take_char(text, n, &at, 't'));
-	tm.tm_hour = take_digits(text, n, &at, 2);
-	ok = ok && take_char(text, n, &at, ':');
-	tm.tm_min = take_digits(text, n, &at, 2);
-	ok = ok && take_char(text, n, &at, ':');
-	tm.tm_sec = take_digits(text, n, &at, 2);
-	ok = ok && tm.tm_year >= -1900 && tm.tm_mon >= 0 && tm.tm_mon < 12 && tm.tm_mday >= 1 && tm.tm_mday <= 31 &&
-	     tm.tm_hour >= 0 && tm.tm_hour < 24 && tm.tm_min >= 0 && tm.tm_min < 60 && tm.tm_sec >= 0 &&
-	     tm.tm_sec <= 60;
-	if (ok && take_char(text, n, &at, '.'))
-		ms = take_fraction(text, n, &at);
-	if (!ok || !take_offset(text, n, &at, &offset_s) || at != n)
+	if (!has_form(text, n, form))
+		return -EINVAL;
+	tm.tm_year = number_of(text, 4) - 1900;
+	tm.tm_mon = number_of(text + 5, 2) - 1;
+	tm.tm_mday = number_of(text + 8, 2);
+	tm.tm_hour = number_of(text + 11, 2);
+	tm.tm_min = number_of(text + 14, 2);
+	tm.tm_sec = number_of(text + 17, 2);
+	rest = take_fraction(text + strlen(form), end, &ms);
+	if (tm.tm_mon < 0 || tm.tm_mon >= 12 || tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour >= 24 ||
+	    tm.tm_min >= 60 || tm.tm_sec > 60 || !parse_offset(rest, (size_t)(end - rest), &offset_s))
 		return -EINVAL;
 	*ret_ms = ((int64_t)timegm(&tm) - offset_s) * 1000 + ms;
 	return 0;

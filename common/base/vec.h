@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* vec: typed growing arrays. `VEC(struct run) runs = VEC_INIT;` then vec_push returns 0 or -ENOMEM.
- * Invariant: `items` holds `n` elements, `capacity` allocated. Sizes are overflow-checked. */
+/* vec: typed growing arrays. `VEC(struct run) runs = VEC_INIT;` then vec_push returns 0 or -ENOMEM. Invariant: `n`
+ * elements are in use, `capacity` are allocated. Sizes are checked for overflow. Adding takes amortised constant time.
+ * Threads: an array belongs to one thread. */
 #include "base/attr.h"
 
 #include <errno.h>
@@ -37,9 +38,9 @@ static inline int vec_grow_(void **items, size_t *capacity, size_t n, size_t ele
 	return 0;
 }
 
-/** Room for `count` elements in all. 0 or -ENOMEM. */
+/** Makes room for `count` elements in total. @return 0; -ENOMEM. */
 #define vec_reserve(v, count) vec_grow_((void **)&(v)->items, &(v)->capacity, (count), sizeof(*(v)->items))
-/** Append a copy of `element`. 0 or -ENOMEM (nothing changed). */
+/** Appends a copy of `element`. @return 0; -ENOMEM, and nothing changed. */
 #define vec_push(v, element)                                                                                           \
 	({                                                                                                             \
 		int vec_r_ = vec_reserve((v), (v)->n + 1);                                                             \
@@ -47,7 +48,7 @@ static inline int vec_grow_(void **items, size_t *capacity, size_t n, size_t ele
 			(v)->items[(v)->n++] = (element);                                                              \
 		vec_r_;                                                                                                \
 	})
-/** Free the array, not what its elements point to. */
+/** Frees the array, not what its elements point to. */
 #define vec_release(v)                                                                                                 \
 	do {                                                                                                           \
 		free((v)->items);                                                                                      \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_internal.h"
 
+#include "base/plain.h"
 #include "base/str.h"
 #include "base/suggest.h"
 
@@ -9,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Width of help: the terminal's, but lines of more than 100 columns read badly and of less than 80 break tables. */
+/* Width of help: the terminal's, but lines of more than 100 columns are hard to read, and less than 80 break tables. */
 static size_t help_columns(void)
 {
 	struct winsize size;
@@ -29,6 +30,21 @@ int cli_usage_error(const char *program_and_command, const char *fmt, ...)
 	va_end(args);
 	fprintf(stderr, "\nTry '%s --help'.\n", program_and_command);
 	return EXIT_USAGE;
+}
+
+void cli_complain(const struct cli_args *args, const char *what, const struct err *err)
+{
+	char text[sizeof(err->where) + sizeof(err->msg)];
+
+	fprintf(stderr, "%s: %s%s", args->command, what ? what : "", what ? ": " : "");
+	plain_print(err_text(err, text, sizeof(text)), stderr);
+	fputc('\n', stderr);
+}
+
+int cli_fail(const struct cli_args *args, const struct err *err, int code)
+{
+	cli_complain(args, NULL, err);
+	return code;
 }
 
 static const struct cli_command *cli_find_command(const struct cli_program *program, const char *name)
@@ -72,6 +88,7 @@ static int run_command(const struct cli_program *program, const struct cli_comma
 	int r = cli_parse(command->options, command->operands, false, argc, argv, &args, &err);
 
 	snprintf(name, sizeof(name), "%s %s", program->name, command->name);
+	args.command = name;
 	if (r == CLI_WANTS_HELP) {
 		cli_help_command(program, command, help_columns(), stdout);
 		return EXIT_CLEAN;
@@ -79,12 +96,12 @@ static int run_command(const struct cli_program *program, const struct cli_comma
 	return r ? cli_usage_error(name, "%s", err.msg) : command->run(&args);
 }
 
-/* The program without a command. An operand behind its options is a command in the wrong place. */
+/* Runs the program's own options. An operand after them is a command in the wrong place. */
 static int run_program(const struct cli_program *program, int argc, char **argv)
 {
 	CLEANUP(cli_args_release) struct cli_args args = {0};
 	struct err err = ERR_INIT;
-	int r = cli_parse(program->globals, "[COMMAND]", true, argc, argv, &args, &err);
+	int r = cli_parse(program->globals, "[COMMAND...]", true, argc, argv, &args, &err);
 
 	if (r == CLI_WANTS_HELP)
 		return run_help(program, 0, NULL);
@@ -99,6 +116,7 @@ static int run_program(const struct cli_program *program, int argc, char **argv)
 				       args.operands[0]);
 	if (args.n_operands)
 		return unknown_command(program, args.operands[0]);
+	args.command = program->name;
 	if (!args.n_given || !program->run)
 		return cli_usage_error(program->name, "no command given");
 	return program->run(&args);

@@ -6,7 +6,8 @@
 
 #define LABEL_COLUMNS 26
 
-/* Print `text` word by word from column `at` on, further lines from column `indent` on, at most `columns` wide. */
+/* Prints `text` word by word, starting at column `at`; further lines start at column `indent`. At most `columns`
+ * wide. */
 static void print_wrapped(FILE *out, const char *text, size_t at, size_t indent, size_t columns)
 {
 	bool is_first = true;
@@ -35,7 +36,7 @@ static void print_wrapped(FILE *out, const char *text, size_t at, size_t indent,
 	fputc('\n', out);
 }
 
-/* A label in the left column, its text in the right one. */
+/* Prints a label in the left column and its text in the right one. */
 static void print_row(FILE *out, const char *label, const char *text, size_t columns)
 {
 	size_t n = strlen(label) + 2;

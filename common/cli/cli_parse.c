@@ -12,7 +12,7 @@
 struct parser {
 	const struct cli_option *options;
 	const char *operands; /* NULL: none allowed */
-	bool is_program;      /* --version is known, the first operand is a command */
+	bool is_program;      /* --version is accepted; the first operand is a command */
 	int argc, i;
 	char **argv;
 	struct cli_args *args;
@@ -81,22 +81,27 @@ static bool is_choice(const char *choices, const char *value)
 	return false;
 }
 
+/* The i-th value that was given. NULL: there are fewer. */
+static const char *nth_value(const struct cli_args *args, const struct cli_option *option, size_t i)
+{
+	for (size_t k = 0; k < args->n_given; k++)
+		if (args->given[k].option == option && i-- == 0)
+			return args->given[k].value;
+	return NULL;
+}
+
 static int take(struct parser *p, const struct cli_option *option, const char *value)
 {
-	size_t i = (size_t)(option - p->options);
-
-	assert(i < CLI_MAX_OPTIONS);
-	if (p->args->values[i] && option->type != CLI_LIST)
+	if (option->type != CLI_LIST && nth_value(p->args, option, 0))
 		return err_set(p->err, -EINVAL, "option --%s is given twice", option->name);
 	if (cli_has_choices(option) && !is_choice(option->metavar, value))
 		return err_set(p->err, -EINVAL, "option --%s is one of %s, not \"%s\"", option->name, option->metavar,
 			       value);
-	p->args->values[i] = value;
 	p->args->given[p->args->n_given++] = (struct cli_given){option, value};
 	return 0;
 }
 
-/* The value of an option: what is attached to it, else the next word. */
+/* The value of an option: the text attached to it, else the next argument. */
 static int take_value(struct parser *p, const struct cli_option *option, const char *attached)
 {
 	if (attached)
@@ -145,7 +150,7 @@ static int parse_letters(struct parser *p, const char *letters)
 
 static int take_operand(struct parser *p, const char *word)
 {
-	if (!p->operands)
+	if (!p->operands || (p->args->n_operands && !strstr(p->operands, "...")))
 		return err_set(p->err, -EINVAL, "unexpected operand \"%s\"", word);
 	p->args->operands[p->args->n_operands++] = word;
 	return 0;
@@ -189,7 +194,7 @@ int cli_parse(const struct cli_option *options, const char *operands, bool is_pr
 	for (size_t i = 0; i < n; i++)
 		n_letters += strlen(argv[i]);
 	args->operands = calloc(n + 1, sizeof(*args->operands));
-	args->given = calloc(n + n_letters + 1, sizeof(*args->given)); /* -abc is three options in one word */
+	args->given = calloc(n + n_letters + 1, sizeof(*args->given)); /* "-abc" is three options in one argument */
 	if (!args->operands || !args->given)
 		return err_set(err, -ENOMEM, "out of memory");
 	return parse_words(&p);
@@ -206,22 +211,17 @@ static const struct cli_option *must_find(const struct cli_args *args, const cha
 const char *cli_get(const struct cli_args *args, const char *name)
 {
 	const struct cli_option *option = must_find(args, name);
-	const char *value = args->values[option - args->options];
+	const char *value = nth_value(args, option, 0);
 
 	return value ? value : option->fallback;
 }
 
 bool cli_has(const struct cli_args *args, const char *name)
 {
-	return args->values[must_find(args, name) - args->options] != NULL;
+	return nth_value(args, must_find(args, name), 0) != NULL;
 }
 
 const char *cli_list(const struct cli_args *args, const char *name, size_t i)
 {
-	const struct cli_option *option = must_find(args, name);
-
-	for (size_t k = 0; k < args->n_given; k++)
-		if (args->given[k].option == option && i-- == 0)
-			return args->given[k].value;
-	return NULL;
+	return nth_value(args, must_find(args, name), i);
 }

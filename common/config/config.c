@@ -4,7 +4,6 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "base/suggest.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +13,6 @@
 #include <stdlib.h>
 
 #define CONFIG_ARENA_BYTES (4 * MIB)
-#define PATH_BYTES	   128
 
 void config_free(struct config *self)
 {
@@ -32,28 +30,40 @@ void config_freep(struct config **self)
 	*self = NULL;
 }
 
-/* All defaults, from the table: what the docs say is what happens. */
+static struct config_loader loader_of(struct config_own *own, const char *name, const char *folder, struct err *err)
+{
+	return (struct config_loader){
+		.own = own,
+		.name = name,
+		.folder = folder,
+		.err = err,
+		.table = &config_table,
+		.prefix = "",
+		.base = &own->public,
+		.lines = own->key_lines,
+	};
+}
+
+/* Sets all defaults from the table, so that they are as documented. */
 static struct config_own *own_new(const char *name, const char *folder, struct err *err)
 {
 	CLEANUP(config_freep) struct config *config = NULL;
 	struct config_own *own = calloc(1, sizeof(*own));
-	struct config_loader loader = {.own = own, .name = "(defaults)", .folder = folder, .err = err};
-	const struct config_key *keys;
-	size_t n;
+	struct config_loader loader;
 
 	if (!own) {
 		err_set(err, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	loader = loader_of(own, "(defaults)", folder, err);
 	config = &own->public;
 	own->arena = (struct arena)ARENA_INIT(CONFIG_ARENA_BYTES);
 	config->file = arena_strdup(&own->arena, name);
 	policy_default(&config->policy);
-	keys = config_keys(&n);
-	for (size_t i = 0; i < n; i++) {
-		int r = config_decode_text(&loader, &keys[i], keys[i].fallback);
+	for (size_t i = 0; i < config_table.n; i++) {
+		int r = config_decode_text(&loader, &config_table.keys[i], config_table.keys[i].fallback);
 
-		assert(r == 0 || r == -ENOMEM); /* a default of the table that the table refuses */
+		assert(r == 0 || r == -ENOMEM); /* the table contains a default that its own row refuses */
 		if (r)
 			return NULL;
 	}
@@ -72,105 +82,76 @@ struct config *config_new_default(void)
 	return own ? &own->public : NULL;
 }
 
-/* The key at exactly this path; *ret_is_section says whether keys lie below it. */
-static size_t find_key(const char *path, bool *ret_is_section)
+static size_t line_of(const struct config_own *own, const char *path)
 {
-	size_t n, n_path = strlen(path), found = SIZE_MAX;
-	const struct config_key *keys = config_keys(&n);
-
-	*ret_is_section = false;
-	for (size_t i = 0; i < n; i++) {
-		if (streq(keys[i].path, path))
-			found = i;
-		else if (strstarts(keys[i].path, path) && keys[i].path[n_path] == '.')
-			*ret_is_section = true;
-	}
-	return found;
+	for (size_t i = 0; i < config_table.n; i++)
+		if (streq(config_table.keys[i].path, path))
+			return own->key_lines[i];
+	return 0;
 }
 
-/* Name the nearest of the keys that the section has. */
-static int fail_unknown(const struct config_loader *loader, const char *section, const struct yaml_node *name)
+static int fail_pair(const struct config_loader *loader, const char *path, const char *message)
 {
-	size_t n, n_section = strlen(section);
-	const struct config_key *keys = config_keys(&n);
-	struct suggest suggest = SUGGEST_INIT(name->text);
-	char names[CONFIG_KEYS][PATH_BYTES];
+	return err_set_at(loader->err, -EINVAL, loader->name, line_of(loader->own, path), 0, "%s: %s", path, message);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		const char *rest = keys[i].path + n_section;
+static int check_pairs(const struct config_loader *loader)
+{
+	const struct config *c = &loader->own->public;
+	const struct sizing_policy *sizing = &c->policy.sizing;
+	const struct {
+		const char *path, *value, *other_path, *other;
+	} pairs[] = {
+		{"webhook.tls.certFile", c->webhook.cert_file, "webhook.tls.keyFile", c->webhook.key_file},
+		{"prometheus.tls.certFile", c->prometheus.cert_file, "prometheus.tls.keyFile", c->prometheus.key_file},
+		{"prometheus.basicAuth.username", c->prometheus.basic_user, "prometheus.basicAuth.passwordFile",
+		 c->prometheus.basic_password_file},
+	};
+	char message[128];
 
-		if (!strstarts(keys[i].path, section))
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (!pairs[i].value == !pairs[i].other)
 			continue;
-		snprintf(names[i], PATH_BYTES, "%.*s", (int)strcspn(rest, "."), rest);
-		suggest_consider(&suggest, names[i]);
+		snprintf(message, sizeof(message), "needs %s as well",
+			 pairs[i].value ? pairs[i].other_path : pairs[i].path);
+		return fail_pair(loader, pairs[i].value ? pairs[i].path : pairs[i].other_path, message);
 	}
-	if (suggest_best(&suggest))
-		return err_set_at(loader->err, -EINVAL, loader->name, name->line, name->column,
-				  "unknown key %s%.60s; did you mean %s?", section, name->text, suggest_best(&suggest));
-	return err_set_at(loader->err, -EINVAL, loader->name, name->line, name->column, "unknown key %s%.60s", section,
-			  name->text);
-}
-
-/* `section` is "" or ends with a dot. Recursion is as deep as the table's paths. */
-static int walk(const struct config_loader *loader, const char *section, const struct yaml_node *node)
-{
-	size_t n_keys;
-	const struct config_key *keys = config_keys(&n_keys);
-
-	for (size_t i = 0; i < node->n; i++) {
-		const struct yaml_node *name = &node->keys[i], *value = &node->items[i];
-		char path[PATH_BYTES];
-		bool is_section;
-		size_t key;
-		int n, r;
-
-		n = snprintf(path, sizeof(path), "%s%s", section, name->text);
-		if (n >= (int)sizeof(path) - 1 || strchr(name->text, '.'))
-			return fail_unknown(loader, section, name);
-		key = find_key(path, &is_section);
-		if (key == SIZE_MAX && !is_section)
-			return fail_unknown(loader, section, name);
-		if (key != SIZE_MAX) {
-			loader->own->key_lines[key] = name->line;
-			r = config_decode(loader, &keys[key], value);
-		} else if (value->type == YAML_TREE_NULL) {
-			r = 0; /* a section of which everything is commented out */
-		} else if (value->type != YAML_TREE_MAPPING) {
-			return config_fail(loader, value, path, "must be a mapping");
-		} else {
-			path[n] = '.';
-			path[n + 1] = '\0';
-			r = walk(loader, path, value);
-		}
-		if (r)
-			return r;
-	}
+	if (c->prometheus.basic_user && c->prometheus.bearer_token_file)
+		return fail_pair(loader, "prometheus.bearerTokenFile", "cannot be together with basicAuth");
+	if (c->webhook.client_name && !c->webhook.client_ca_file)
+		return fail_pair(loader, "webhook.tls.clientName", "needs webhook.tls.clientCAFile as well");
+	if (c->store.kind == STORE_FILE && !c->store.path)
+		return fail_pair(loader, "store.path", "must not be empty for kind file");
+	if (sizing->ceiling_bytes &&
+	    sizing->ceiling_bytes < MAX(sizing->floor_limit_bytes, sizing->floor_request_bytes))
+		return fail_pair(loader, "sizing.ceiling", "is below sizing.floors");
 	return 0;
 }
 
 static int load_tree(const struct config_loader *loader, const struct yaml_documents *documents)
 {
 	const struct yaml_node nowhere = {.line = 1, .column = 1};
-	const struct yaml_node *root = documents->n ? &documents->items[0] : &nowhere;
+	const struct yaml_node *root = documents->n ? &documents->items[0].root : &nowhere;
 	int r;
 
 	if (documents->n > 1)
-		return err_set_at(loader->err, -EINVAL, loader->name, documents->items[1].line,
-				  documents->items[1].column, "a second document; a configuration is one");
+		return err_set_at(loader->err, -EINVAL, loader->name, documents->items[1].root.line,
+				  documents->items[1].root.column, "a second document; a configuration is one");
 	if (documents->n && root->type != YAML_TREE_MAPPING)
 		return err_set_at(loader->err, -EINVAL, loader->name, root->line, root->column,
 				  "a configuration is a mapping of keys");
 	if (!yaml_tree_get(root, "apiVersion"))
 		return config_fail(loader, root, "apiVersion", "missing; write apiVersion: %s", CONFIG_API_VERSION);
-	r = walk(loader, "", root);
-	return r ? r : config_check_pairs(loader);
+	r = config_decode_mapping(loader, "", root);
+	return r ? r : check_pairs(loader);
 }
 
 int config_parse(const char *text, size_t n, const char *name, const char *folder, struct config **ret, struct err *err)
 {
 	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(16 * MIB);
 	CLEANUP(config_freep) struct config *config = NULL;
-	struct config_loader loader = {.name = name, .folder = folder, .err = err};
+	struct config_loader loader;
+	struct config_own *own;
 	struct yaml_documents documents;
 	int r;
 
@@ -179,17 +160,18 @@ int config_parse(const char *text, size_t n, const char *name, const char *folde
 	r = yaml_tree_parse(text, n, name, &scratch, &documents, err);
 	if (r)
 		return r;
-	loader.own = own_new(name, folder, err);
-	if (!loader.own)
+	own = own_new(name, folder, err);
+	if (!own)
 		return -ENOMEM;
-	config = &loader.own->public;
+	config = &own->public;
+	loader = loader_of(own, name, folder, err);
 	r = load_tree(&loader, &documents);
 	if (!r)
 		*ret = TAKE_PTR(config);
 	return r;
 }
 
-/* The folder of a file, absolute, so that a printed configuration means the same files anywhere. */
+/* Finds the absolute folder of a file, so that a printed configuration names the same files everywhere. */
 static char *folder_of(const char *path)
 {
 	char copy[PATH_MAX];
@@ -205,8 +187,13 @@ int config_load(const char *path, struct config **ret, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_CONFIG_BYTES);
 	CLEANUP(freep) char *folder = NULL;
-	int r = io_read_file(path, &text, err);
+	int r;
 
+	if (!path) {
+		*ret = config_new_default();
+		return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
+	r = io_read_file(path, &text, err);
 	if (r)
 		return r;
 	folder = folder_of(path);

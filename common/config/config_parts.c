@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of a configuration that have names or items of their own: headers, checks, node shapes; and the pairs of
- * keys that need each other. */
+/* Decodes mappings: those of keys, headers, checks and node shapes. */
 #include "config/config_internal.h"
 
 #include "base/str.h"
@@ -10,6 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#define PATH_BYTES 128
+
 static bool is_header_name(const char *name)
 {
 	for (const char *p = name; *p; p++)
@@ -18,32 +19,31 @@ static bool is_header_name(const char *name)
 	return *name;
 }
 
-static bool is_printable_text(const struct yaml_node *node)
+/* Whether the value is one line of text. */
+static bool is_text(const struct yaml_node *node)
 {
-	for (size_t i = 0; i < node->n_text; i++)
-		if ((unsigned char)node->text[i] < 0x20 || node->text[i] == 0x7F)
-			return false;
-	return true;
+	return node->type == YAML_TREE_SCALAR && !str_has_control((struct str){node->text, node->n_text});
 }
 
-static int check_header(const struct config_loader *loader, const struct yaml_node *name, const struct yaml_node *value)
+static int check_header(const struct config_loader *loader, const struct config_key *key, const struct yaml_node *name,
+			const struct yaml_node *value)
 {
 	static const char *const reserved[] = {"Authorization", "Host", "Content-Length", "Transfer-Encoding",
 					       "Connection"};
 
 	if (!is_header_name(name->text))
-		return config_fail(loader, name, "prometheus.headers", "\"%.60s\" is no header name", name->text);
+		return config_fail(loader, name, key->path, "\"%.60s\" is no header name", name->text);
 	for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
 		if (strcasecmp(name->text, reserved[i]) == 0)
-			return config_fail(loader, name, "prometheus.headers", "%s cannot be set here%s", name->text,
+			return config_fail(loader, name, key->path, "%s cannot be set here%s", name->text,
 					   i == 0 ? ": use bearerTokenFile or basicAuth" : "");
-	if (value->type != YAML_TREE_SCALAR || !is_printable_text(value))
-		return config_fail(loader, value, "prometheus.headers", "the value of %.60s must be one line of text",
-				   name->text);
+	if (!is_text(value))
+		return config_fail(loader, value, key->path, "the value of %.60s must be one line of text", name->text);
 	return 0;
 }
 
-int config_decode_headers(const struct config_loader *loader, const struct yaml_node *node)
+static int decode_headers(const struct config_loader *loader, const struct config_key *key,
+			  const struct yaml_node *node)
 {
 	struct arena *arena = &loader->own->arena;
 	struct http_header *headers = arena_array(arena, node->n + 1, sizeof(*headers));
@@ -51,7 +51,7 @@ int config_decode_headers(const struct config_loader *loader, const struct yaml_
 	if (!headers)
 		return config_fail_memory(loader);
 	for (size_t i = 0; i < node->n; i++) {
-		int r = check_header(loader, &node->keys[i], &node->items[i]);
+		int r = check_header(loader, key, &node->keys[i], &node->items[i]);
 
 		if (r)
 			return r;
@@ -65,26 +65,23 @@ int config_decode_headers(const struct config_loader *loader, const struct yaml_
 	return 0;
 }
 
-static int fail_check(const struct config_loader *loader, const struct yaml_node *name)
+static int fail_check(const struct config_loader *loader, const struct config_key *key, const struct yaml_node *name)
 {
 	struct suggest suggest = SUGGEST_INIT(name->text);
 
 	for (int i = 0; i < CHECK_COUNT_; i++)
 		suggest_consider(&suggest, check_table[i].name);
-	if (suggest_best(&suggest))
-		return config_fail(loader, name, "checks", "unknown check \"%.60s\"; did you mean %s?", name->text,
-				   suggest_best(&suggest));
-	return config_fail(loader, name, "checks", "unknown check \"%.60s\"", name->text);
+	return config_fail(loader, name, key->path, "unknown check \"%.60s\"%s", name->text, suggest_hint(&suggest));
 }
 
-int config_decode_checks(const struct config_loader *loader, const struct yaml_node *node)
+static int decode_checks(const struct config_loader *loader, const struct config_key *key, const struct yaml_node *node)
 {
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *name = &node->keys[i], *value = &node->items[i];
 		int id = check_parse(name->text), action;
 
 		if (id < 0)
-			return fail_check(loader, name);
+			return fail_check(loader, key, name);
 		action = value->type == YAML_TREE_SCALAR ? check_action_parse(value->text) : -1;
 		if (action < 0)
 			return err_set_at(loader->err, -EINVAL, loader->name, value->line, value->column,
@@ -95,65 +92,29 @@ int config_decode_checks(const struct config_loader *loader, const struct yaml_n
 	return 0;
 }
 
-static int decode_shape_field(const struct config_loader *loader, const struct yaml_node *name,
-			      const struct yaml_node *value, struct node_shape *shape)
-{
-	struct suggest suggest = SUGGEST_INIT(name->text);
-	size_t i = 0, n_fields;
-	const struct config_shape_field *fields = config_shape_fields(&n_fields);
-	int64_t number = 0;
-
-	for (; i < n_fields && !streq(fields[i].name, name->text); i++)
-		suggest_consider(&suggest, fields[i].name);
-	if (i == n_fields)
-		return config_fail(loader, name, "nodeShapes[]", "unknown key \"%.60s\"%s%s", name->text,
-				   suggest_best(&suggest) ? "; did you mean " : "",
-				   suggest_best(&suggest) ? suggest_best(&suggest) : "");
-	if (value->type != YAML_TREE_SCALAR || !is_printable_text(value))
-		return config_fail(loader, value, "nodeShapes[]", "%s must be a single value", name->text);
-	if (fields[i].type == SHAPE_TEXT) {
-		if (value->n_text >= fields[i].size)
-			return config_fail(loader, value, "nodeShapes[]", "%s is longer than %zu bytes", name->text,
-					   fields[i].size - 1);
-		memcpy((char *)shape + fields[i].offset, value->text, value->n_text + 1);
-		return 0;
-	}
-	if (fields[i].type == SHAPE_COUNT &&
-	    (config_parse_integer(value->text, value->n_text, &number) || number < 0 || number > 1024))
-		return config_fail(loader, value, "nodeShapes[]", "%s: \"%.60s\" is no number from 0 to 1024",
-				   name->text, value->text);
-	if (fields[i].type == SHAPE_BYTES &&
-	    (config_parse_quantity(value->text, value->n_text, &number) || number <= 0))
-		return config_fail(loader, value, "nodeShapes[]", "%s: \"%.60s\" is not a quantity such as 512Gi",
-				   name->text, value->text);
-	memcpy((char *)shape + fields[i].offset, &number, sizeof(number));
-	return 0;
-}
-
 static int decode_shape(const struct config_loader *loader, const struct yaml_node *node, struct node_shape *shape)
 {
-	size_t n_fields;
-	const struct config_shape_field *fields = config_shape_fields(&n_fields);
+	struct config_loader inner = *loader;
+	int r;
 
 	if (node->type != YAML_TREE_MAPPING)
 		return config_fail(loader, node, "nodeShapes[]", "must be a mapping");
+	inner.table = &config_shape_table;
+	inner.prefix = "nodeShapes[].";
+	inner.base = shape;
+	inner.lines = NULL;
 	shape->is_declared = true;
 	snprintf(shape->resource, sizeof(shape->resource), "nvidia.com/gpu");
-	for (size_t i = 0; i < node->n; i++) {
-		int r = decode_shape_field(loader, &node->keys[i], &node->items[i], shape);
-
-		if (r)
-			return r;
-	}
-	for (size_t i = 0; i < n_fields; i++)
-		if (fields[i].is_required && !yaml_tree_get(node, fields[i].name))
-			return config_fail(loader, node, "nodeShapes[]", "%s is missing", fields[i].name);
+	r = config_decode_mapping(&inner, "", node);
+	for (size_t i = 0; i < config_shape_table.n && !r; i++)
+		if (!config_shape_table.keys[i].fallback && !yaml_tree_get(node, config_shape_table.keys[i].path))
+			r = config_fail(&inner, node, config_shape_table.keys[i].path, "is missing");
 	if (!shape->accelerators)
 		shape->resource[0] = '\0';
-	return 0;
+	return r;
 }
 
-int config_decode_shapes(const struct config_loader *loader, const struct yaml_node *node)
+static int decode_shapes(const struct config_loader *loader, const struct yaml_node *node)
 {
 	struct node_shape *shapes = arena_array(&loader->own->arena, node->n + 1, sizeof(*shapes));
 
@@ -176,57 +137,85 @@ int config_decode_shapes(const struct config_loader *loader, const struct yaml_n
 	return 0;
 }
 
-static size_t line_of(const struct config_own *own, const char *path)
+/* Index of the key with exactly this path; table->n: none. *ret_is_section: there are keys below it. */
+static size_t find_key(const struct config_table *table, const char *path, bool *ret_is_section)
 {
-	size_t n;
-	const struct config_key *keys = config_keys(&n);
+	size_t n_path = strlen(path), found = table->n;
 
-	for (size_t i = 0; i < n; i++)
-		if (streq(keys[i].path, path))
-			return own->key_lines[i];
-	return 0;
+	*ret_is_section = false;
+	for (size_t i = 0; i < table->n; i++) {
+		if (streq(table->keys[i].path, path))
+			found = i;
+		else if (strstarts(table->keys[i].path, path) && table->keys[i].path[n_path] == '.')
+			*ret_is_section = true;
+	}
+	return found;
 }
 
-static int fail_pair(const struct config_loader *loader, const char *path, const char *message)
+/* Suggests the most similar key of the section. */
+static int fail_unknown(const struct config_loader *loader, const char *section, const struct yaml_node *name)
 {
-	return err_set_at(loader->err, -EINVAL, loader->name, line_of(loader->own, path), 0, "%s: %s", path, message);
+	struct suggest suggest = SUGGEST_INIT(name->text);
+	char names[CONFIG_KEYS][PATH_BYTES];
+
+	for (size_t i = 0; i < loader->table->n; i++) {
+		const char *path = loader->table->keys[i].path, *rest;
+
+		if (!strstarts(path, section))
+			continue;
+		rest = path + strlen(section);
+		snprintf(names[i], PATH_BYTES, "%.*s", (int)strcspn(rest, "."), rest);
+		suggest_consider(&suggest, names[i]);
+	}
+	return err_set_at(loader->err, -EINVAL, loader->name, name->line, name->column, "unknown key %s%s%.60s%s",
+			  loader->prefix, section, name->text, suggest_hint(&suggest));
 }
 
-/* One of two paths is set and the other is not: complain at the one that is. */
-static int check_both(const struct config_loader *loader, const char *a_path, const char *a, const char *b_path,
-		      const char *b)
+static int decode(const struct config_loader *loader, const struct config_key *key, const struct yaml_node *node)
 {
-	char message[128];
+	int r = config_decode(loader, key, node);
 
-	if (!a == !b)
-		return 0;
-	snprintf(message, sizeof(message), "needs %s as well", a ? b_path : a_path);
-	return fail_pair(loader, a ? a_path : b_path, message);
-}
-
-int config_check_pairs(const struct config_loader *loader)
-{
-	const struct config *c = &loader->own->public;
-	const struct sizing_policy *sizing = &c->policy.sizing;
-	int r = check_both(loader, "webhook.tls.certFile", c->webhook.cert_file, "webhook.tls.keyFile",
-			   c->webhook.key_file);
-
-	if (!r)
-		r = check_both(loader, "prometheus.tls.certFile", c->prometheus.cert_file, "prometheus.tls.keyFile",
-			       c->prometheus.key_file);
-	if (!r)
-		r = check_both(loader, "prometheus.basicAuth.username", c->prometheus.basic_user,
-			       "prometheus.basicAuth.passwordFile", c->prometheus.basic_password_file);
 	if (r)
 		return r;
-	if (c->prometheus.basic_user && c->prometheus.bearer_token_file)
-		return fail_pair(loader, "prometheus.bearerTokenFile", "cannot be together with basicAuth");
-	if (c->webhook.client_name && !c->webhook.client_ca_file)
-		return fail_pair(loader, "webhook.tls.clientName", "needs webhook.tls.clientCAFile as well");
-	if (c->store.kind == STORE_FILE && !c->store.path)
-		return fail_pair(loader, "store.path", "must not be empty for kind file");
-	if (sizing->ceiling_bytes &&
-	    sizing->ceiling_bytes < MAX(sizing->floor_limit_bytes, sizing->floor_request_bytes))
-		return fail_pair(loader, "sizing.ceiling", "is below sizing.floors");
+	switch (key->type) {
+	case CONFIG_HEADERS:
+		return decode_headers(loader, key, node);
+	case CONFIG_CHECKS:
+		return decode_checks(loader, key, node);
+	case CONFIG_NODE_SHAPES:
+		return decode_shapes(loader, node);
+	default:
+		return 0;
+	}
+}
+
+/* The recursion is as deep as the longest paths of both tables. */
+int config_decode_mapping(const struct config_loader *loader, const char *section, const struct yaml_node *node)
+{
+	for (size_t i = 0; i < node->n; i++) {
+		const struct yaml_node *name = &node->keys[i], *value = &node->items[i];
+		size_t key = loader->table->n;
+		char path[PATH_BYTES];
+		bool is_section = false;
+		int n = snprintf(path, sizeof(path), "%s%s", section, name->text), r = 0;
+
+		if (n < (int)sizeof(path) - 1 && !strchr(name->text, '.'))
+			key = find_key(loader->table, path, &is_section);
+		if (key == loader->table->n && !is_section)
+			return fail_unknown(loader, section, name);
+		if (key < loader->table->n) {
+			if (loader->lines)
+				loader->lines[key] = name->line;
+			r = decode(loader, &loader->table->keys[key], value);
+		} else if (value->type == YAML_TREE_MAPPING) {
+			path[n] = '.';
+			path[n + 1] = '\0';
+			r = config_decode_mapping(loader, path, value);
+		} else if (value->type != YAML_TREE_NULL) { /* null: every line of the section is commented out */
+			r = config_fail(loader, value, path, "must be a mapping");
+		}
+		if (r)
+			return r;
+	}
 	return 0;
 }

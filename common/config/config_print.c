@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --print-config: the table walked in order, sections opened as paths change, every value with its origin behind it. */
+/* --print-config: prints the table in order, opens sections when paths change, and adds the origin to every value. */
 #include "config/config_internal.h"
 
 #include "base/str.h"
+#include "yaml/yaml_edit.h"
 
 #include <stdio.h>
 
 struct printer {
 	const struct config_own *own;
 	struct strbuf *buf;
-	const char *previous; /* path of the key before; "" at first */
+	const char *previous; /* path of the previous key; "" at first */
 };
 
 static void indent(struct printer *p, size_t depth)
@@ -26,7 +27,7 @@ static void end_line(struct printer *p, size_t line)
 		strbuf_adds(p->buf, "  # default\n");
 }
 
-/* Open the sections of this path that the one before was not in; returns the depth of the leaf. */
+/* Opens the sections of this path that the previous path was not in. @return the depth of the key. */
 static size_t open_sections(struct printer *p, const char *path)
 {
 	size_t depth = 0;
@@ -58,31 +59,24 @@ static int64_t number_of(const struct config_key *key, const void *field)
 	return value;
 }
 
-/* yaml_tree_emit_string wants a terminated text. */
-static void add_text_n(struct strbuf *buf, const char *text, size_t n)
-{
-	char copy[64];
-
-	snprintf(copy, sizeof(copy), "%.*s", (int)n, text);
-	yaml_tree_emit_string(buf, copy, strlen(copy));
-}
-
 static void add_choice(struct strbuf *buf, const char *choices, int index)
 {
+	char choice[64];
+
 	while (index-- > 0)
 		choices += strcspn(choices, "|") + 1;
-	add_text_n(buf, choices, strcspn(choices, "|"));
+	snprintf(choice, sizeof(choice), "%.*s", (int)strcspn(choices, "|"), choices);
+	yaml_add_string(buf, choice, strlen(choice), false);
 }
 
 static void add_text(struct strbuf *buf, const char *text)
 {
-	yaml_tree_emit_string(buf, text ? text : "", text ? strlen(text) : 0);
+	yaml_add_string(buf, text ? text : "", text ? strlen(text) : 0, false);
 }
 
 /* The value of a single-valued key. */
-static void print_scalar(struct printer *p, const struct config_key *key)
+static void print_scalar(struct printer *p, const struct config_key *key, const void *field)
 {
-	const void *field = config_field_const(&p->own->public, key);
 	char buf[QUANTITY_TEXT_BYTES];
 	const char *text;
 	int index;
@@ -98,6 +92,9 @@ static void print_scalar(struct printer *p, const struct config_key *key)
 		memcpy(&index, field, sizeof(index));
 		add_choice(p->buf, key->choices, index);
 		break;
+	case CONFIG_NAME:
+		add_text(p->buf, field);
+		break;
 	case CONFIG_STRING:
 	case CONFIG_CHOICE:
 	case CONFIG_FILE:
@@ -111,11 +108,11 @@ static void print_scalar(struct printer *p, const struct config_key *key)
 	}
 }
 
-static void print_list(struct printer *p, const struct config_key *key, size_t depth, size_t line)
+static void print_list(struct printer *p, const void *field, size_t depth, size_t line)
 {
 	const char *const *items;
 
-	memcpy(&items, config_field_const(&p->own->public, key), sizeof(items));
+	memcpy(&items, field, sizeof(items));
 	strbuf_adds(p->buf, items[0] ? "" : " []");
 	end_line(p, line);
 	for (; *items; items++) {
@@ -151,34 +148,28 @@ static void print_checks(struct printer *p, size_t line)
 	}
 }
 
-static void print_shape(struct printer *p, const struct node_shape *shape, size_t line)
+static void print_shapes(struct printer *p, size_t line)
 {
-	size_t n;
-	const struct config_shape_field *fields = config_shape_fields(&n);
+	const struct config *config = &p->own->public;
 
-	for (size_t i = 0; i < n; i++) {
-		const char *field = (const char *)shape + fields[i].offset;
-		char buf[QUANTITY_TEXT_BYTES];
-		int64_t number = 0;
+	strbuf_adds(p->buf, config->n_node_shapes ? "" : " []");
+	end_line(p, line);
+	for (size_t i = 0; i < config->n_node_shapes; i++)
+		for (size_t k = 0; k < config_shape_table.n; k++) {
+			const struct config_key *key = &config_shape_table.keys[k];
+			const void *field = (const char *)&config->node_shapes[i] + key->offset;
 
-		if (fields[i].type != SHAPE_TEXT)
-			memcpy(&number, field, sizeof(number));
-		if (fields[i].type == SHAPE_BYTES && !number)
-			continue;
-		strbuf_addf(p->buf, "%s %s: ", i == 0 ? "-" : " ", fields[i].name);
-		if (fields[i].type == SHAPE_TEXT)
-			add_text(p->buf, field);
-		else if (fields[i].type == SHAPE_BYTES)
-			strbuf_adds(p->buf, quantity_render_bytes(number, buf));
-		else
-			strbuf_addf(p->buf, "%lld", (long long)number);
-		end_line(p, line);
-	}
+			if (key->type == CONFIG_QUANTITY && !number_of(key, field))
+				continue;
+			strbuf_addf(p->buf, "%s %s: ", k ? " " : "-", key->path);
+			print_scalar(p, key, field);
+			end_line(p, line);
+		}
 }
 
 static void print_key(struct printer *p, const struct config_key *key, size_t line)
 {
-	const struct config *config = &p->own->public;
+	const void *field = (const char *)&p->own->public + key->offset;
 	size_t depth = open_sections(p, key->path);
 	const char *dot = strrchr(key->path, '.');
 
@@ -186,7 +177,7 @@ static void print_key(struct printer *p, const struct config_key *key, size_t li
 	strbuf_addf(p->buf, "%s:", dot ? dot + 1 : key->path);
 	switch (key->type) {
 	case CONFIG_LIST:
-		print_list(p, key, depth, line);
+		print_list(p, field, depth, line);
 		break;
 	case CONFIG_HEADERS:
 		print_headers(p, depth, line);
@@ -195,14 +186,11 @@ static void print_key(struct printer *p, const struct config_key *key, size_t li
 		print_checks(p, line);
 		break;
 	case CONFIG_NODE_SHAPES:
-		strbuf_adds(p->buf, config->n_node_shapes ? "" : " []");
-		end_line(p, line);
-		for (size_t i = 0; i < config->n_node_shapes; i++)
-			print_shape(p, &config->node_shapes[i], line);
+		print_shapes(p, line);
 		break;
 	default:
 		strbuf_addc(p->buf, ' ');
-		print_scalar(p, key);
+		print_scalar(p, key, field);
 		end_line(p, line);
 	}
 }
@@ -210,10 +198,8 @@ static void print_key(struct printer *p, const struct config_key *key, size_t li
 int config_print(const struct config *self, struct strbuf *buf)
 {
 	struct printer p = {.own = (const struct config_own *)self, .buf = buf, .previous = ""};
-	size_t n;
-	const struct config_key *keys = config_keys(&n);
 
-	for (size_t i = 0; i < n; i++)
-		print_key(&p, &keys[i], p.own->key_lines[i]);
+	for (size_t i = 0; i < config_table.n; i++)
+		print_key(&p, &config_table.keys[i], p.own->key_lines[i]);
 	return buf->status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row per key. Decoding, defaults, --print-config and docs/CONFIGURATION.md come from here, so a key that is not
- * here does not exist and a key that is here is documented. */
+/* One row for each key. Decoding, defaults, --print-config and docs/CONFIGURATION.md are made from these rows, so every
+ * key is documented. */
 #include "config/config_internal.h"
 
 #include "base/limits.h"
@@ -11,17 +11,15 @@
 static const struct config_key keys[] = {
 	{"apiVersion", CONFIG_VERSION, 0, CONFIG_API_VERSION, 0, 0, NULL,
 	 "The format of this file; the only key that must be there."},
-	{"mode", CONFIG_ENUM, AT(policy.mode), "raise", 0, 0, "off|observe|fill|raise|enforce",
-	 "How far memtamer goes: `observe` only says what it finds, `fill` adds what is missing, `raise` also raises "
-	 "what "
-	 "is proven too small, `enforce` also lowers what is proven too large. Quote \"off\" where the file is made by "
-	 "a "
-	 "template."},
+	{"mode", CONFIG_ENUM, AT(policy.mode), "observe", 0, 0, "off|observe|fill|raise|enforce",
+	 "What memtamer may change: `observe` only reports findings, `fill` adds missing values, `raise` also "
+	 "raises values below the recommendation, `enforce` also lowers values that are proven too large. A "
+	 "namespace's label `memtamer.io/mode` replaces it for that namespace. Quote \"off\" if a template "
+	 "makes this file."},
 	{"templates", CONFIG_ENUM, AT(policy.templates), "warn", 0, 0, "warn|patch",
-	 "Objects that make pods (Job, JobSet, PyTorchJob, RayCluster ...): `warn` only says what is found in their "
-	 "pod "
-	 "templates, and the pods are sized; `patch` sizes the templates when the object is created, so that a queue "
-	 "(Kueue, Volcano) counts what will run and Ray starts with its final limit."},
+	 "Objects that make pods (Job, PyTorchJob, RayCluster ...): `warn` reports findings in their pod "
+	 "templates, `patch` sizes the templates when the object is created. With `patch` a queue (Kueue) "
+	 "counts the sizes that run, and Ray starts with its final limit."},
 
 	{"store.kind", CONFIG_ENUM, AT(store.kind), "file", 0, 0, "file|kube",
 	 "Where profiles and histories live: one file, or objects of the cluster."},
@@ -29,8 +27,8 @@ static const struct config_key keys[] = {
 	 "The file of kind `file`, relative to the folder of this configuration."},
 
 	{"kubernetes.kubeconfig", CONFIG_FILE, AT(kubernetes.kubeconfig), "", 0, 0, NULL,
-	 "Kubeconfig of the cluster, for `store.kind: kube` and what goes with it; empty: $KUBECONFIG, ~/.kube/config, "
-	 "else the service account of the pod that the program runs in."},
+	 "Kubeconfig of the cluster for `store.kind: kube`; empty: $KUBECONFIG, ~/.kube/config, else the "
+	 "service account of the program's pod. To use a kubeconfig, `kubectl` must be in PATH."},
 	{"kubernetes.context", CONFIG_STRING, AT(kubernetes.context), "", 0, 0, NULL,
 	 "Context of the kubeconfig; empty: its current one."},
 
@@ -54,13 +52,16 @@ static const struct config_key keys[] = {
 	 "Headers sent with every query (name: value), such as `X-Scope-OrgID` for the tenant. `Authorization` is not "
 	 "allowed here: use bearerTokenFile or basicAuth."},
 	{"prometheus.extraMatchers", CONFIG_STRING, AT(prometheus.extra_matchers), "", 0, 0, NULL,
-	 "PromQL label matchers added to every selector, such as `cluster=\"a\"`."},
+	 "PromQL label matchers added to every selector, such as `cluster=\"a\"`. If the source has several "
+	 "clusters, a matcher of that label is required: without it the recommender refuses to mix their "
+	 "workloads."},
 	{"prometheus.timeout", CONFIG_DURATION, AT(prometheus.timeout_ms), "30s", TIME_SECOND_MS, TIME_HOUR_MS, NULL,
 	 "Longest time of one query."},
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
 	 "Longest time of one cycle."},
 	{"prometheus.step", CONFIG_DURATION, AT(prometheus.step_ms), "0s", 0, TIME_HOUR_MS, NULL,
-	 "Scrape interval of the container metrics; 0s: measured. Where it differs between pods, set the longest."},
+	 "Scrape interval of the container metrics; 0s: it is measured. If it differs between pods, set the "
+	 "longest."},
 	{"prometheus.history", CONFIG_DURATION, AT(prometheus.history_ms), "14d", TIME_HOUR_MS, 400 * TIME_DAY_MS, NULL,
 	 "How far back the first cycle looks."},
 	{"prometheus.concurrency", CONFIG_INTEGER, AT(prometheus.concurrency), "4", 1, 64, NULL,
@@ -76,23 +77,21 @@ static const struct config_key keys[] = {
 	 "With `store.kind: kube`: the Lease in memtamer's namespace by which one recommender of several leads; empty: "
 	 "no election, when there is never more than one."},
 	{"recommender.keep", CONFIG_DURATION, AT(recommender.keep_ms), "180d", TIME_HOUR_MS, 3650 * TIME_DAY_MS, NULL,
-	 "With `store.kind: kube`: profiles and histories of workloads that have not run for so long are deleted; "
-	 "those "
-	 "with a pin, or other words of a person, never."},
+	 "With `store.kind: kube`: profiles and histories of workloads without a run for this time are "
+	 "deleted, unless somebody has set something in `spec`."},
 	{"recommender.probe", CONFIG_DURATION, AT(recommender.probe_ms), "1m", 0, TIME_DAY_MS, NULL,
 	 "With `store.kind: kube`: how often the leader asks the API server for a dry run that must reach the webhook "
 	 "(memtamer_webhook_reachable); 0s: never."},
 	{"recommender.resize", CONFIG_ENUM, AT(policy.resize), "off", 0, 0, "off|onOOM|beforeOOM",
-	 "With `store.kind: kube` and Kubernetes 1.33 or newer: may the memory of pods that run be raised in place? "
-	 "`onOOM` "
-	 "raises the limit of a container that was OOM-killed and restarts in its pod (`restartPolicy: OnFailure`), "
-	 "`beforeOOM` also that of one that will soon reach it. Only in mode `raise` and above; a pod's annotation "
-	 "memtamer.io/resize with the same words can only narrow it. Quote \"off\" where the file is made by a "
-	 "template."},
+	 "With `store.kind: kube` and Kubernetes 1.33 or newer: `onOOM` raises the limit of an OOM-killed "
+	 "container that restarts in its pod (`restartPolicy: OnFailure`), `beforeOOM` also that of one that "
+	 "will soon reach it. Pods are resized only in mode `raise` and above, and their annotation "
+	 "memtamer.io/resize can only narrow it. Quote \"off\" if a template makes this file."},
 
 	{"recommender.pods", CONFIG_BOOL, AT(recommender.pods), "true", 0, 0, NULL,
-	 "With `store.kind: kube`: the leader also watches pods, so that an OOM kill is in the profile within seconds, "
-	 "with or without Prometheus and kube-state-metrics, and what became of sizes that memtamer chose is known."},
+	 "With `store.kind: kube`: the leader also watches pods. An OOM kill is then in the profile within "
+	 "seconds, without Prometheus and kube-state-metrics, and the outcome of sizes that memtamer set is "
+	 "known."},
 
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "
@@ -111,8 +110,9 @@ static const struct config_key keys[] = {
 	{"webhook.tls.secret", CONFIG_STRING, AT(webhook.tls_secret), "", 0, 0, NULL,
 	 "With `store.kind: kube` and no certFile: the Secret in memtamer's namespace in which all replicas share the "
 	 "CA "
-	 "and the certificate that memtamer makes, renews, and writes into its webhook configurations; empty: each "
-	 "process has a CA of its own and no configuration is touched."},
+	 "and the certificate; empty: each process has a CA of its own. The webhook creates and renews both, and "
+	 "writes "
+	 "the CA into its webhook configurations; with a CA of its own it changes no configuration."},
 	{"webhook.tls.certLifetime", CONFIG_DURATION, AT(webhook.cert_lifetime_ms), "30d", 10 * TIME_SECOND_MS,
 	 3650 * TIME_DAY_MS, NULL,
 	 "How long a certificate in that Secret is valid; it is renewed when two thirds of that are over."},
@@ -124,24 +124,28 @@ static const struct config_key keys[] = {
 	 0, 0, NULL, "The same for its ValidatingWebhookConfiguration."},
 	{"webhook.threads", CONFIG_INTEGER, AT(webhook.threads), "2", 1, 64, NULL, "Threads that serve requests."},
 	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "1024", 8, 65536, NULL,
-	 "Connections at the same time; more are closed at once."},
+	 "Connections that may be open at the same time. For each further one an old one is closed: one that "
+	 "has sent no whole request for a while, else the one that has been idle for the longest time."},
 	{"webhook.idleTimeout", CONFIG_DURATION, AT(webhook.idle_timeout_ms), "120s", TIME_SECOND_MS, TIME_HOUR_MS,
 	 NULL,
 	 "Idle connections are closed after this time; keep it above the API server's 90s, which would else find "
 	 "connections closed under its requests."},
 	{"webhook.requestTimeout", CONFIG_DURATION, AT(webhook.request_timeout_ms), "10s", 100, TIME_HOUR_MS, NULL,
-	 "Longest time from the first byte of a request to the last of its answer."},
+	 "Longest time from the start of a connection to its first request, and from the head of a request to the last "
+	 "byte of its answer."},
 	{"webhook.drain", CONFIG_DURATION, AT(webhook.drain_ms), "5s", 0, TIME_HOUR_MS, NULL,
 	 "How long to go on serving after SIGTERM while readiness fails."},
 
 	{"harm.pendingAfter", CONFIG_DURATION, AT(harm.pending_after_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
-	 "A pod that waited so long because no node had enough memory, with a request above its own, was harmed."},
+	 "A pod that waited for this time, because no node had enough memory or ephemeral storage for a "
+	 "request above its own, was harmed."},
 	{"harm.slowerBy", CONFIG_FRACTION, AT(harm.slower_by_permille), "25%", 10, 10000, NULL,
-	 "A run at a lowered size that took so much longer than the slowest of at least three runs at its own size, or "
-	 "whose accelerators were so much less active than in the least active of them, was harmed."},
+	 "A completed run at a lowered size was harmed if it took longer than the slowest of at least three "
+	 "runs at its own size, or its accelerators were less active than in the least active of them, by "
+	 "more than this."},
 
 	{"namespaces.exclude", CONFIG_LIST, AT(policy.excluded_namespaces), "", 0, 0, NULL,
-	 "Namespaces that are never looked at, besides kube-system and memtamer's own."},
+	 "Namespaces that memtamer ignores, besides kube-system and its own."},
 	{"namespaces.own", CONFIG_STRING, AT(policy.own_namespace), "", 0, 0, NULL,
 	 "The namespace that memtamer runs in, which it never touches; empty: with `store.kind: kube`, the one of the "
 	 "service account or of the kubeconfig."},
@@ -154,26 +158,30 @@ static const struct config_key keys[] = {
 	 "`guaranteed` the limit."},
 	{"sizing.quantile", CONFIG_FRACTION, AT(policy.sizing.quantile_permille), "50%", 10, 990, NULL,
 	 "Quantile of use over time that becomes the request of class `dense`."},
-	{"sizing.buffer.min", CONFIG_FRACTION, AT(policy.sizing.buffer_min_permille), "5%", 0, 2000, NULL,
-	 "Added to the peak for the limit, however many runs are known."},
-	{"sizing.buffer.spread", CONFIG_FRACTION, AT(policy.sizing.buffer_spread_permille), "15%", 0, 2000, NULL,
-	 "Added as well, times the square root of 3 / runs: it shrinks with evidence."},
+	{"sizing.buffer.min", CONFIG_FRACTION, AT(policy.sizing.buffer_min_permille), "2%", 0, 2000, NULL,
+	 "Share of the peak that is added to it for the limit, however many runs are known."},
+	{"sizing.buffer.spread", CONFIG_FRACTION, AT(policy.sizing.buffer_spread_permille), "60%", 0, 2000, NULL,
+	 "Share of the peak that is added as well, divided by the number of whole runs."},
+	{"sizing.buffer.fixed", CONFIG_QUANTITY, AT(policy.sizing.buffer_fixed_bytes), "384Mi", 0, (int64_t)(64 * GIB),
+	 NULL, "Added to each peak as well, because small processes vary by more of their size than large ones."},
 	{"sizing.floors.request", CONFIG_QUANTITY, AT(policy.sizing.floor_request_bytes), "32Mi", 0,
-	 (int64_t)(64 * GIB), NULL, "No recommended memory request is smaller."},
+	 (int64_t)(64 * GIB), NULL, "No memory request is set below it; `spec.floor` of a profile replaces it."},
 	{"sizing.floors.limit", CONFIG_QUANTITY, AT(policy.sizing.floor_limit_bytes), "100Mi", 0, (int64_t)(64 * GIB),
-	 NULL, "No recommended memory limit is smaller."},
+	 NULL, "No memory limit is set below it; `spec.floor` of a profile replaces it."},
 	{"sizing.ceiling", CONFIG_QUANTITY, AT(policy.sizing.ceiling_bytes), "0", 0, INT64_MAX, NULL,
-	 "No recommendation is larger; 0: no ceiling."},
+	 "No memory size is set above it, but no limit is set below what runs used because of it; 0: no "
+	 "ceiling. In a profile `spec.ceiling` replaces it."},
 	{"sizing.minRuns", CONFIG_INTEGER32, AT(policy.sizing.min_runs), "3", 1, 32, NULL,
 	 "Whole runs that must be known before more than the smallest request is added."},
 	{"sizing.noHistory", CONFIG_ENUM, AT(policy.sizing.no_history), "request", 0, 0, "warn|request|share",
-	 "For a workload without enough runs: only `warn`, add the smallest `request`, or set the limit to the "
-	 "accelerators' `share` of the roomiest node."},
+	 "For a workload without enough runs: only `warn`, add the smallest `request`, or set request and "
+	 "limit to 90 % of the accelerators' `share` of the roomiest node."},
 	{"sizing.noHistoryRequest", CONFIG_QUANTITY, AT(policy.sizing.no_history_request_bytes), "64Mi", (int64_t)MIB,
 	 (int64_t)(64 * GIB), NULL, "The smallest memory request, which keeps a pod out of BestEffort."},
 	{"sizing.noHistoryEphemeralStorageRequest", CONFIG_QUANTITY,
-	 AT(policy.sizing.no_history_ephemeral_request_bytes), "1Gi", (int64_t)MIB, (int64_t)(1024 * GIB), NULL,
-	 "The ephemeral-storage request without history, and at most 5% of the smallest node that the pod may get."},
+	 AT(policy.sizing.no_history_ephemeral_request_bytes), "0", 0, (int64_t)(1024 * GIB), NULL,
+	 "The ephemeral-storage request where disk use was not measured; 0: none is added. Cluster Autoscaler cannot "
+	 "start the first node of some groups for a pod that requests ephemeral storage."},
 	{"sizing.lowering.maxPerRun", CONFIG_FRACTION, AT(policy.sizing.lower_max_permille), "25%", 0, 1000, NULL,
 	 "In mode `enforce`, a value goes down by at most this much from one run to the next."},
 	{"sizing.lowering.minRuns", CONFIG_INTEGER32, AT(policy.sizing.lower_min_runs), "5", 1, 32, NULL,
@@ -184,44 +192,38 @@ static const struct config_key keys[] = {
 	 "Warn when memory or disk is above this part of the accelerators' share of the node."},
 
 	{"checks", CONFIG_CHECKS, 0, "", 0, 0, "off|warn|patch|deny",
-	 "Action of single checks (name: action); docs/CHECKS.md lists them with their defaults. An action never does "
-	 "more "
-	 "than the mode; `deny` works on workload kinds only, never on pods."},
+	 "Action of single checks (name: action); docs/CHECKS.md lists them with their defaults. An action "
+	 "never does more than the mode; `deny` applies to workload kinds only, never to pods."},
 	{"nodeShapes", CONFIG_NODE_SHAPES, 0, "", 0, 0, NULL,
-	 "Kinds of nodes, for where no cluster can be asked; see below."},
+	 "Kinds of nodes, if no cluster can be queried; see below."},
 
 	{"log.level", CONFIG_CHOICE, AT(log.level), "info", 0, 0, "debug|info|warn|error",
-	 "Events of this level and above go to standard error."},
+	 "Events of this level and above are written to standard error."},
 	{"log.format", CONFIG_CHOICE, AT(log.format), "logfmt", 0, 0, "logfmt|json",
-	 "One line an event, in this form."},
+	 "Format of the log lines, one for each event."},
 	{"log.audit", CONFIG_BOOL, AT(log.audit), "true", 0, 0, NULL,
-	 "For each pod patched one line at level info: who it is, what was changed, from what, by which rule and "
-	 "evidence."},
+	 "For each patched pod, log one line at level info with the pod, the old and new values, the rule and "
+	 "the evidence."},
 };
 
-const struct config_key *config_keys(size_t *ret_n)
-{
-	_Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS, "make CONFIG_KEYS larger");
-	*ret_n = ARRAY_LEN(keys);
-	return keys;
-}
+_Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS, "make CONFIG_KEYS larger");
+const struct config_table config_table = {keys, ARRAY_LEN(keys)};
 
-#define SHAPE(field) offsetof(struct node_shape, field), sizeof(((struct node_shape *)NULL)->field)
+#undef AT
+#define AT(field)   offsetof(struct node_shape, field)
+#define NAME(field) CONFIG_NAME, AT(field), "", 0, sizeof(((struct node_shape *)NULL)->field) - 1, NULL
 
-static const struct config_shape_field shape_fields[] = {
-	{"name", SHAPE_TEXT, SHAPE(name), false, "Name of the shape; default: shape-1, shape-2 ..."},
-	{"accelerator", SHAPE_TEXT, SHAPE(resource), false,
+static const struct config_key shape_keys[] = {
+	{"name", NAME(name), "Name of the shape; default: shape-1, shape-2 ..."},
+	{"accelerator", NAME(resource),
 	 "Resource name of the accelerator; default: nvidia.com/gpu, none when count is 0."},
-	{"product", SHAPE_TEXT, SHAPE(product), false,
+	{"product", NAME(product),
 	 "Value of the node label that names the accelerator's product, such as NVIDIA-H100-80GB-HBM3."},
-	{"instanceType", SHAPE_TEXT, SHAPE(instance_type), false, "Value of node.kubernetes.io/instance-type."},
-	{"count", SHAPE_COUNT, SHAPE(accelerators), true, "Accelerators of one node."},
-	{"memory", SHAPE_BYTES, SHAPE(memory_bytes), true, "Allocatable memory of one node."},
-	{"ephemeralStorage", SHAPE_BYTES, SHAPE(ephemeral_bytes), false, "Allocatable ephemeral storage of one node."},
+	{"instanceType", NAME(instance_type), "Value of node.kubernetes.io/instance-type."},
+	{"count", CONFIG_INTEGER, AT(accelerators), NULL, 0, 1024, NULL, "Accelerators of one node."},
+	{"memory", CONFIG_QUANTITY, AT(memory_bytes), NULL, 1, INT64_MAX, NULL, "Allocatable memory of one node."},
+	{"ephemeralStorage", CONFIG_QUANTITY, AT(ephemeral_bytes), "", 1, INT64_MAX, NULL,
+	 "Allocatable ephemeral storage of one node."},
 };
 
-const struct config_shape_field *config_shape_fields(size_t *ret_n)
-{
-	*ret_n = ARRAY_LEN(shape_fields);
-	return shape_fields;
-}
+const struct config_table config_shape_table = {shape_keys, ARRAY_LEN(shape_keys)};

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "k8s/accelerator.h"
 
+#include "base/limits.h"
+
 #include <ctype.h>
 
-/* Resource names in order: the first row that matches decides. `*` stands for any text without a slash.
- * milli is the share of one whole device that one unit is; SHARE_UNKNOWN where the name does not tell. */
+/* Resource names in order: the first row that matches decides. `*` stands for any text without a slash. milli: what one
+ * unit is in thousandths of a device; SHARE_UNKNOWN if the name does not say it. */
 enum { NOT_AN_ACCELERATOR = -1, SHARE_UNKNOWN = 0, WHOLE = 1000, MIG_SLICE = 1001 };
 
 struct accelerator_row {
@@ -13,11 +15,12 @@ struct accelerator_row {
 };
 
 static const struct accelerator_row rows[] = {
-	/* NVIDIA: a MIG slice counts by its part of the device's memory; time-slicing and MPS hide how many share. */
+	/* NVIDIA: a MIG slice counts by its part of the device's memory; time-slicing and MPS hide how many pods share
+	 * a device. */
 	{"nvidia.com/gpu", WHOLE},
 	{"nvidia.com/gpu.shared", SHARE_UNKNOWN},
 	{"nvidia.com/mig-*", MIG_SLICE},
-	{"nvidia.com/gpumem*", NOT_AN_ACCELERATOR}, /* HAMi: how much of nvidia.com/gpu */
+	{"nvidia.com/gpumem*", NOT_AN_ACCELERATOR}, /* HAMi: part of nvidia.com/gpu */
 	{"nvidia.com/gpucores", NOT_AN_ACCELERATOR},
 	{"nvidia.com/priority", NOT_AN_ACCELERATOR},
 	{"nvidia.com/*rdma*", NOT_AN_ACCELERATOR},
@@ -35,6 +38,9 @@ static const struct accelerator_row rows[] = {
 	{"aliyun.com/gpu-mem", SHARE_UNKNOWN},
 	{"aliyun.com/gpu", WHOLE},
 	{"tencent.com/vcuda-core", 10},
+	{"tke.cloud.tencent.com/qgpu-core", 10},
+	{"koordinator.sh/gpu", 10},
+	{"koordinator.sh/gpu*", SHARE_UNKNOWN},
 	/* AMD: partitions of an MI300 (8 dies). */
 	{"amd.com/gpu", WHOLE},
 	{"amd.com/spx_nps*", WHOLE},
@@ -56,11 +62,12 @@ static const struct accelerator_row rows[] = {
 	{"aws.amazon.com/neuroncore", SHARE_UNKNOWN},
 	/* Others */
 	{"huawei.com/Ascend*-memory", NOT_AN_ACCELERATOR},
-	{"huawei.com/Ascend*-*c*", SHARE_UNKNOWN}, /* vNPU: Ascend910-2c */
+	{"huawei.com/Ascend*-core", NOT_AN_ACCELERATOR}, /* HAMi: part of huawei.com/Ascend* */
+	{"huawei.com/Ascend*-*c*", SHARE_UNKNOWN},	 /* vNPU: Ascend910-2c */
 	{"huawei.com/Ascend*", WHOLE},
 	{"huawei.com/npu", WHOLE},
 	{"cambricon.com/vmlu", SHARE_UNKNOWN},
-	{"cambricon.com/mlu.*", NOT_AN_ACCELERATOR}, /* mlu.smlu.vmemory and alike */
+	{"cambricon.com/mlu.*", NOT_AN_ACCELERATOR}, /* mlu.smlu.vmemory and similar */
 	{"cambricon.com/mlu*", WHOLE},
 	{"metax-tech.com/gpu", WHOLE},
 	{"metax-tech.com/sgpu", SHARE_UNKNOWN},
@@ -69,54 +76,94 @@ static const struct accelerator_row rows[] = {
 	{"iluvatar.ai/*.vCore", NOT_AN_ACCELERATOR},
 	{"iluvatar.ai/gpu", WHOLE},
 	{"iluvatar.ai/*", SHARE_UNKNOWN},
+	{"iluvatar.com/gpu", WHOLE},
 	{"mthreads.com/gpu", WHOLE},
 	{"mthreads.com/vgpu", SHARE_UNKNOWN},
+	{"mthreads.com/sgpu-core", SHARE_UNKNOWN},
 	{"birentech.com/gpu", WHOLE},
 	{"birentech.com/1-2-gpu", 500},
 	{"birentech.com/1-4-gpu", 250},
 	{"kunlunxin.com/xpu", WHOLE},
 	{"kunlunxin.com/vxpu", SHARE_UNKNOWN},
 	{"enflame.com/gcu", WHOLE},
+	{"enflame.com/gcu-count", WHOLE},
+	{"enflame.com/dtu", WHOLE},
 	{"enflame.com/vgcu", SHARE_UNKNOWN},
+	{"enflame.com/drs-gcu", SHARE_UNKNOWN},
+	{"enflame.com/shared-gcu", SHARE_UNKNOWN},
+	{"enflame.com/gcu-core", 10},
+	{"vastaitech.com/va", WHOLE},
+	{"vastaitech.com/vgpu", SHARE_UNKNOWN},
 	{"hygon.com/dcunum", SHARE_UNKNOWN},
 	{"hygon.com/dcu", WHOLE},
-	{"qualcomm.com/qaic", WHOLE},
-	/* Dynamic resource allocation behind an extended resource name. */
+	{"qualcomm.com/qaic*", WHOLE},
+	{"alibabacloud.com/ppu", WHOLE},
+	{"alibabacloud.com/ppu*", SHARE_UNKNOWN},
+	{"furiosa.ai/rngd-*", SHARE_UNKNOWN},
+	{"furiosa.ai/*", WHOLE},
+	{"beta.furiosa.ai/npu", WHOLE},
+	{"rebellions.ai/*", WHOLE},
+	{"tenstorrent.com/*", WHOLE},
+	{"c600.graphcore.ai/ipu", WHOLE},
+	{"ibm.com/aiu_*", WHOLE},
+	{"ibm.com/spyre_*", WHOLE},
+	/* Dynamic resource allocation with an extended resource name. */
 	{"deviceclass.resource.kubernetes.io/mig.*", SHARE_UNKNOWN},
 	{"deviceclass.resource.kubernetes.io/*gpu*", WHOLE},
 	{"deviceclass.resource.kubernetes.io/*tpu*", WHOLE},
 	{"deviceclass.resource.kubernetes.io/*neuron*", WHOLE},
 };
 
-/* The character of a name as kube-state-metrics writes it. */
+/* A character of a name as kube-state-metrics writes it. */
 static char sanitised(char c)
 {
 	return isalnum((unsigned char)c) ? c : '_';
 }
 
-/* Glob match. With `is_metric` the name is sanitised already, and the pattern's text is compared in that spelling. */
+/* Matches a glob. With `is_metric` the name is sanitised already, and the pattern's text is compared in that spelling.
+ * If the text behind a star does not match, the last star takes one more character; earlier stars need not change to
+ * find every match. Cost: the name times the pattern. */
 static bool glob_match(const char *pattern, const char *name, bool is_metric)
 {
-	for (; *pattern && *pattern != '*'; pattern++, name++)
-		if (!*name || *name != (is_metric ? sanitised(*pattern) : *pattern))
-			return false;
-	if (!*pattern)
-		return !*name;
-	for (;; name++) {
-		if (glob_match(pattern + 1, name, is_metric))
+	const char *behind_star = NULL, *retry = NULL;
+
+	for (;;) {
+		STEPS(1);
+		if (*pattern == '*') {
+			behind_star = ++pattern;
+			retry = name;
+		} else if (*pattern && *name == (is_metric ? sanitised(*pattern) : *pattern)) {
+			pattern++;
+			name++;
+		} else if (!*name && !*pattern) {
 			return true;
-		if (!*name || (!is_metric && *name == '/'))
+		} else if (!retry || !*retry || (!is_metric && *retry == '/')) {
 			return false;
+		} else {
+			pattern = behind_star;
+			name = ++retry;
+		}
 	}
 }
 
-/* All patterns begin with a letter. */
+/* The row of a name. All patterns begin with a letter. */
 static const struct accelerator_row *row_of(const char *name, bool is_metric)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	if (strnlen(name, LIMIT_QUALIFIED_NAME_BYTES + 1) > LIMIT_QUALIFIED_NAME_BYTES)
+		return NULL;
+	STEPS(ARRAY_LEN(rows));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (rows[i].pattern[0] == name[0] && glob_match(rows[i].pattern, name, is_metric))
 			return rows[i].milli == NOT_AN_ACCELERATOR ? NULL : &rows[i];
 	return NULL;
+}
+
+const char *accelerator_pattern(size_t i, bool *ret_is)
+{
+	if (i >= sizeof(rows) / sizeof(rows[0]))
+		return NULL;
+	*ret_is = rows[i].milli != NOT_AN_ACCELERATOR;
+	return rows[i].pattern;
 }
 
 bool accelerator_is_resource(const char *resource_name)
@@ -129,8 +176,8 @@ bool accelerator_is_metric_resource(const char *sanitised_name)
 	return row_of(sanitised_name, true) != NULL;
 }
 
-/* Slices whose part of the memory is not what their compute slices suggest, on the usual devices: profiles with twice
- * the memory, and devices that are cut into four. */
+/* Slices whose part of the memory differs from what their compute slices suggest, on the usual devices: profiles with
+ * twice the memory, and devices that are cut into four. */
 static const struct mig_row {
 	const char *profile;
 	int eighths;
@@ -140,7 +187,7 @@ static const struct mig_row {
 	{"1g.67gb", 2}, {"1g.24gb", 2}, {"2g.48gb", 4}, {"4g.96gb", 8}, /* RTX PRO 6000 */
 };
 
-/* By compute slices: 7 of them, but 8 slices of memory. */
+/* By compute slices, of which there are 7, but 8 slices of memory. */
 static int eighths_of_compute(int compute)
 {
 	static const int eighths[] = {0, 1, 2, 4, 4, 0, 0, 8};
@@ -148,13 +195,13 @@ static int eighths_of_compute(int compute)
 	return compute >= 0 && compute < (int)(sizeof(eighths) / sizeof(eighths[0])) ? eighths[compute] : 0;
 }
 
-/* Memory is handed out in halves of halves. */
+/* Memory is divided into halves, quarters and eighths. */
 static int nearest_eighths(int64_t slice_mib, int64_t device_mib)
 {
 	int best = 1;
 
 	for (int eighths = 2; eighths <= 8; eighths *= 2)
-		/* beyond the geometric middle: eighths / sqrt(2) */
+		/* above the geometric mean: eighths / sqrt(2) */
 		if (slice_mib * 8 * 10 > device_mib * eighths * 7)
 			best = eighths;
 	return best;
@@ -219,24 +266,26 @@ static int64_t saturating_add(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* HAMi cuts a device by its own resources beside nvidia.com/gpu: a percentage tells the share, MiB do not. */
-static int64_t shared_milli(const struct k8s_resources *resources, int64_t count, int64_t milli)
+/* HAMi divides a device by resources of its own beside nvidia.com/gpu: a percentage says the share, MiB do not. @return
+ * thousandths of a device; SHARE_UNKNOWN; -1: not divided. */
+static int64_t hami_milli(const struct k8s_resources *resources)
 {
 	for (size_t i = 0; i < resources->n_extended; i++) {
 		const struct k8s_extended *item = &resources->extended[i];
 
 		if (item->count > 0 && item->count < 100 && streq(item->name, "nvidia.com/gpumem-percentage"))
-			return saturating_mul(count, item->count * 10);
+			return item->count * 10;
 		if (item->count > 0 && streq(item->name, "nvidia.com/gpumem"))
 			return SHARE_UNKNOWN;
 	}
-	return milli;
+	return -1;
 }
 
 bool accelerator_of_container(const struct k8s_container *container, struct accelerator_ask *ret)
 {
 	const struct k8s_resources *resources = &container->resources;
 	struct accelerator_ask ask = {.resource = ""};
+	int64_t hami = hami_milli(resources);
 	bool is_known = true;
 
 	for (size_t i = 0; i < resources->n_extended; i++) {
@@ -246,8 +295,8 @@ bool accelerator_of_container(const struct k8s_container *container, struct acce
 
 		if (!row || (item->count <= 0 && !item->is_invalid))
 			continue;
-		milli = saturating_mul(item->count, row->milli == MIG_SLICE ? mig_milli(item->name) : row->milli);
-		milli = shared_milli(resources, item->count, milli);
+		milli = hami >= 0 ? hami : row->milli == MIG_SLICE ? mig_milli(item->name) : row->milli;
+		milli = saturating_mul(item->count, milli);
 		if (!*ask.resource) {
 			ask.resource = item->name;
 			ask.count = item->count;
@@ -262,7 +311,7 @@ bool accelerator_of_container(const struct k8s_container *container, struct acce
 	return *ask.resource || ask.by_claim;
 }
 
-/* KAI shares devices by annotations; the pod names no resource. gpu-memory (MiB) tells no share. */
+/* KAI shares devices by annotations; the pod names no resource. gpu-memory (MiB) does not say the share. */
 static bool ask_of_annotations(const struct k8s_pod *pod, struct accelerator_ask *ret)
 {
 	const char *fraction = k8s_label_get(&pod->annotations, "gpu-fraction");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* declared: what the pod templates of one object ask for together. */
+/* declared: the sum of what the pod templates of one object request. */
 #include "k8s/limits.h"
 
 #include "k8s/phases.h"
@@ -7,23 +7,17 @@
 #include <errno.h>
 #include <string.h>
 
-/* Beyond these it is nonsense; sums of so many objects stay far from overflow. */
+/* Larger values are not plausible; sums of so many objects cannot overflow. */
 #define PODS_MAX     ((int64_t)1 << 30)
 #define DECLARED_MAX ((int64_t)1 << 53)
 
-static int64_t rounded_up(enum k8s_resource resource, __int128 nano)
-{
-	__int128 unit = k8s_bound_nano(resource, 1);
-
-	return (int64_t)MIN((nano + unit - 1) / unit, (__int128)DECLARED_MAX);
-}
-
-/* How many containers at a time, as k8s_pod_total() adds them up. */
+/* The number of containers at a time, added up as k8s_pod_total() does. */
 static int64_t lacking_of(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit)
 {
 	const struct k8s_resources *of_pod = &pod->resources;
 	struct k8s_phases phases = {.together = 0};
 
+	STEPS(pod->n_containers);
 	if (pod->has_pod_resources && resource != K8S_EPHEMERAL_STORAGE &&
 	    (is_limit ? of_pod->limits : of_pod->requests)[resource].text)
 		return 0;
@@ -35,7 +29,7 @@ static int64_t lacking_of(const struct k8s_pod *pod, enum k8s_resource resource,
 	return (int64_t)k8s_phases_most(&phases);
 }
 
-/* Adds `n` times `each`; false when the pods before have another value. */
+/* Adds `n` times `each`. @return false: the pods before have another value. */
 static bool add(int64_t *sum, int64_t each, int64_t n, int64_t n_before)
 {
 	bool is_alike = (__int128)each * n_before == *sum;
@@ -64,7 +58,8 @@ int k8s_declared_add(struct k8s_declared *self, const struct k8s_pod *pod, int64
 			bool is_limit = f == K8S_QUOTA_LIMITS;
 			struct k8s_total total = k8s_pod_total(&copy, resource, is_limit, false);
 
-			is_alike &= add(&self->amounts[f][r], rounded_up(resource, total.nano), n, self->pods);
+			is_alike &= add(&self->amounts[f][r], MIN(k8s_value_of(resource, total.nano), DECLARED_MAX), n,
+					self->pods);
 			is_alike &= add(&self->lacking[f][r], lacking_of(&copy, resource, is_limit), n, self->pods);
 		}
 	for (size_t i = 0; i < copy.n_containers; i++)

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 #define CHUNK_NODES 64
@@ -38,6 +39,7 @@ struct doc *doc_child(struct doc_builder *builder, struct doc *parent, struct do
 			return NULL;
 		builder->n_nodes = CHUNK_NODES;
 	}
+	STEPS(1);
 	node = builder->nodes++;
 	builder->n_nodes--;
 	builder->n_made++;
@@ -53,19 +55,11 @@ const struct allow_field *allow_field_of(const struct allow *allow, struct str k
 	for (size_t i = 0; i < allow->n_fields; i++) {
 		const struct allow_field *field = &allow->fields[i];
 
+		STEPS(1);
 		if (field->n == key.n && field->key[0] == key.p[0] && memcmp(field->key, key.p, key.n) == 0)
 			return field;
 	}
 	return NULL;
-}
-
-bool allow_keeps_name(const struct allow *allow, struct str name)
-{
-	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): asked only where there are names */
-	for (const char *const *p = allow->names; *p; p++)
-		if (name.n && **p == name.p[0] && str_eq(str_c(*p), name))
-			return true;
-	return false;
 }
 
 const struct doc *doc_member(const struct doc *object, const char *key)
@@ -74,10 +68,88 @@ const struct doc *doc_member(const struct doc *object, const char *key)
 
 	if (!object || object->type != DOC_OBJECT)
 		return NULL;
-	for (const struct doc *item = object->first; item; item = item->next)
+	for (const struct doc *item = object->first; item; item = item->next) {
+		STEPS(1);
 		if (item->n_key == n && item->key[0] == key[0] && memcmp(item->key, key, n) == 0)
 			return item;
+	}
 	return NULL;
+}
+
+const struct doc *doc_children(const struct doc *doc, enum doc_type type)
+{
+	return doc && doc->type == type ? doc->first : NULL;
+}
+
+const char *doc_member_text(const struct doc *object, const char *key)
+{
+	const struct doc *value = doc_member(object, key);
+
+	return value && value->type == DOC_STRING ? value->text : "";
+}
+
+int64_t doc_count(const struct doc *value)
+{
+	int64_t count = 0;
+
+	if (!value || value->type != DOC_NUMBER)
+		return 1;
+	for (size_t i = 0; i < value->n_text; i++) {
+		if (!isdigit((unsigned char)value->text[i]))
+			return 1;
+		if (__builtin_mul_overflow(count, 10, &count) ||
+		    __builtin_add_overflow(count, value->text[i] - '0', &count))
+			return INT64_MAX;
+	}
+	return count;
+}
+
+struct doc *doc_new(struct arena *arena)
+{
+	struct doc *object = arena_alloc(arena, sizeof(*object));
+
+	if (object)
+		object->type = DOC_OBJECT;
+	return object;
+}
+
+struct doc *doc_add_as(struct doc *parent, const char *key, const struct doc *node, struct arena *arena)
+{
+	struct doc *copy = parent && node ? arena_alloc(arena, sizeof(*copy)) : NULL, **tail;
+
+	if (!copy)
+		return NULL;
+	for (tail = &parent->first; *tail; tail = &(*tail)->next)
+		STEPS(1);
+	*copy = *node;
+	copy->key = key;
+	copy->n_key = key ? strlen(key) : 0;
+	copy->next = NULL;
+	*tail = copy;
+	parent->n_items++;
+	return copy;
+}
+
+struct doc *doc_add(struct doc *parent, const char *key, enum doc_type type, struct arena *arena)
+{
+	return doc_add_as(parent, key, &(struct doc){.type = type}, arena);
+}
+
+void doc_add_copy(struct doc *parent, const struct doc *node, struct arena *arena)
+{
+	(void)doc_add_as(parent, node ? node->key : NULL, node, arena);
+}
+
+void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena)
+{
+	for (const struct doc *item = doc_children(from, parent ? parent->type : DOC_NULL); item; item = item->next) {
+		const char *const *skipped = without;
+
+		while (skipped && *skipped && !streq(*skipped, item->key))
+			skipped++;
+		if (!skipped || !*skipped)
+			doc_add_copy(parent, item, arena);
+	}
 }
 
 const char *doc_type_name(const struct doc *doc)
@@ -160,12 +232,11 @@ static int convert_member(struct converter *self, const struct allow *allow, str
 
 static int convert_object(struct converter *self, const struct allow *allow, struct json_object *value, struct doc *ret)
 {
-	struct json_object *name = allow->names ? json_member(value, allow->fields[0].key) : NULL;
+	struct json_object *name = allow->item_name ? json_member(value, allow->fields[0].key) : NULL;
 	struct doc **tail = &ret->first;
 	int r = 0;
 
-	if (json_object_is_type(name, json_type_string) &&
-	    !allow_keeps_name(allow, str_c(json_object_get_string(name))))
+	if (json_object_is_type(name, json_type_string) && !streq(json_object_get_string(name), allow->item_name))
 		return 0;
 	ret->type = DOC_OBJECT;
 	if (!allow->any && !allow->n_fields)
@@ -212,6 +283,6 @@ int doc_of_json(struct json_object *object, const struct allow *allow, struct ar
 int doc_reading_ended(const struct arena *arena, int r, struct err *err)
 {
 	if (r == -ENOMEM && arena->is_full)
-		r = err_set(err, -E2BIG, "too large to be taken apart");
+		r = err_set(err, -E2BIG, "the object takes more than %zu MiB of memory", arena->max_bytes / MIB);
 	return r == -E2BIG ? -EINVAL : r;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* doc: the part of a JSON document that we read, as a small tree in an arena. For the decoders of k8s/ and model/.
- * Built by one allow-list either from text (the admission path: json-c would take longer than all the rest together) or
- * from a json-c tree (manifests, offline review), so that both sides see the same. Decoders work on docs only; strings
- * of a doc are NUL-terminated, live in its arena, and decoders hand them on without a copy. */
+/* doc: the part of a JSON document that we read, as a tree in an arena, for the decoders in k8s/ and model/. The same
+ * allow-list builds it from text (for admission, where json-c would take longer than all the rest together) or from a
+ * json-c tree (manifests, offline review), so that both see the same. Strings are NUL-terminated and in the arena, and
+ * decoders pass them on without a copy.
+ *
+ * Cost: linear in the text; a value that is kept takes 56 bytes of the arena and its text. At most
+ * LIMIT_PROJECTED_TOKENS values are kept. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -16,25 +19,26 @@ enum doc_type { DOC_NULL, DOC_FALSE, DOC_TRUE, DOC_NUMBER, DOC_STRING, DOC_ARRAY
 
 struct doc {
 	enum doc_type type;
-	uint32_t n_items; /* members or items */
-	const char *key;  /* of a member; NULL else */
+	uint32_t n_items; /* number of members or items */
+	const char *key;  /* of a member; NULL otherwise */
 	const char
-		*text; /* of a string or number; of an object or array with `keeps_source` as it was read, not copied */
+		/* of a string or number; of an object or array with `keeps_source` the source text, not copied */
+		*text;
 	size_t n_key, n_text;
-	struct doc *first, *next; /* items or members; siblings */
+	struct doc *first, *next; /* first: items or members; next: sibling */
 };
 
-/* What is kept of a value. An array is entered: its items are kept by the same rule. A value that is not of the
- * expected type keeps its type, so that decoding names it, but nothing inside. A null member is left out. */
+/* The rule for keeping a value. The items of an array are kept by the rule of the array. A value of an unexpected type
+ * keeps its type, so that decoding can report it, but loses its content. A null member is dropped. */
 struct allow_field;
 struct allow {
-	const struct allow_field *fields; /* an object: these members */
+	const struct allow_field *fields; /* of an object: these members */
 	size_t n_fields;		  /* at most 64 */
-	const struct allow *any;	  /* a map: every member, by this rule; a null one is kept */
-	const char *const
-		*names; /* an item of a list: kept only if its "name" (the first field) is one of these; else null */
-	const char *dropped_key; /* a map: except this one */
-	bool keeps_source; /* an object or array read from text: `text` is how it is written, in the caller's text */
+	const struct allow *any;	  /* of a map: every member, by this rule; null members are kept */
+	/* of an item of a list: kept only if its "name" (the first field) is this; otherwise it becomes null */
+	const char *item_name;
+	const char *dropped_key; /* of a map: this key is dropped */
+	bool keeps_source;	 /* of an object or array read from text: `text` is its source, in the caller's text */
 };
 
 struct allow_field {
@@ -43,51 +47,72 @@ struct allow_field {
 	const struct allow *allow;
 };
 
-/* Rows of an allow-list, and the list that they make. */
+/* A row of an allow-list; the list as rows, or as an array of rows. */
 #define ALLOW_FIELD(key_, allow_)                                                                                      \
 	{                                                                                                              \
 		.key = (key_), .n = sizeof(key_) - 1, .allow = &(allow_)                                               \
 	}
+#define ALLOW_ROWS(...)                                                                                                \
+	.fields = (const struct allow_field[]){__VA_ARGS__},                                                           \
+	.n_fields = ARRAY_LEN(((const struct allow_field[]){__VA_ARGS__}))
 #define ALLOW_FIELDS(array) .fields = (array), .n_fields = ARRAY_LEN(array)
 
-/* The allow-list (allow.c). */
+/* Allow-lists (allow.c). */
 extern const struct allow allow_pod;		 /* a Pod or pod template */
 extern const struct allow allow_workload;	 /* an object of any kind of kinds.c */
 extern const struct allow allow_review;		 /* an AdmissionReview with a pod */
 extern const struct allow allow_workload_review; /* an AdmissionReview with an object of such a kind */
 
-/* Makes the nodes and texts of one doc; zeroed but for the arena. */
+/* Makes the nodes and texts of one doc. Initialise with zeros and an arena. */
 struct doc_builder {
 	struct arena *arena;
-	struct doc *nodes; /* free ones */
+	struct doc *nodes; /* unused ones */
 	size_t n_nodes, n_made;
-	char *text; /* free bytes */
+	char *text; /* unused bytes */
 	size_t n_text;
 };
 
-/** Room for n bytes and a NUL (which is set); NULL when memory is out. */
+/** Allocates n bytes and a NUL (which is set). NULL: out of memory. */
 char *doc_text(struct doc_builder *builder, size_t n);
-/** A new last child; `*tail` is where its address goes (starts as &parent->first). NULL when memory is out. */
+/** Adds a last child; `*tail` is where its address is stored (starts as &parent->first). NULL: out of memory. */
 struct doc *doc_child(struct doc_builder *builder, struct doc *parent, struct doc ***tail);
 
-/** Read text. On failure `ret` holds what was read before it. @return 0; -EINVAL with the byte offset; -E2BIG; -ENOMEM.
- */
+/** Reads text. On failure `ret` has what was read before. @return 0; -EINVAL with the byte offset; -E2BIG; -ENOMEM. */
 int doc_read(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct doc *ret,
 	     struct err *err);
-/** The same from a json-c tree. @return 0; -EINVAL; -E2BIG; -ENOMEM. */
+/** Does the same for a json-c tree. @return 0; -EINVAL; -E2BIG; -ENOMEM. */
 int doc_of_json(struct json_object *object, const struct allow *allow, struct arena *arena, struct doc *ret,
 		struct err *err);
 
-/** What reading an object into a capped arena came to: -EINVAL where it does not fit, as more memory would not help,
- * and who asks for it again would do so again and again; else `r`. */
+/** The result of reading an object into a capped arena: -EINVAL if the object does not fit, as retries would not help;
+ * otherwise `r`. */
 int doc_reading_ended(const struct arena *arena, int r, struct err *err);
 
-/** The rule for a member; NULL: it is dropped. */
+/** The rule for a member. NULL: it is dropped. */
 const struct allow_field *allow_field_of(const struct allow *allow, struct str key);
-/** Whether a list's item of this name is kept. */
-bool allow_keeps_name(const struct allow *allow, struct str name);
 
-/** Member by key; NULL when absent, or `object` is NULL or no object. */
+/** The member of this key. NULL: absent, or `object` is NULL or not an object. Cost: the number of members; at most 64
+ * of an object, any number of a map. */
 const struct doc *doc_member(const struct doc *object, const char *key);
+/** The text of a string member. "": absent, or not a string. Cost: as doc_member(). */
+const char *doc_member_text(const struct doc *object, const char *key);
+/** A whole number that is not negative; anything else, and NULL, counts as 1. */
+int64_t doc_count(const struct doc *value);
+
+/** The first item or member. NULL: there is none, or `doc` is NULL or not of this type. */
+const struct doc *doc_children(const struct doc *doc, enum doc_type type);
+
+/* Building a tree. A NULL parent or node adds nothing, so only arena->has_failed needs to be checked, at the end. A
+ * child is added as the last one; cost: linear in the children of `parent`. NULL: nothing was added. */
+/** An empty object. NULL: out of memory. */
+struct doc *doc_new(struct arena *arena);
+/** Adds an empty value (`key` NULL: an item of an array). */
+struct doc *doc_add(struct doc *parent, const char *key, enum doc_type type, struct arena *arena);
+/** Adds a copy of `node` that shares its content; doc_add_as gives it another key. */
+void doc_add_copy(struct doc *parent, const struct doc *node, struct arena *arena);
+struct doc *doc_add_as(struct doc *parent, const char *key, const struct doc *node, struct arena *arena);
+/** Adds copies of all children of `from`, which must be of the parent's type, except members with these keys
+ * (NULL-terminated; NULL: all). */
+void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena);
 /** "object", "string" ... for messages. */
 const char *doc_type_name(const struct doc *doc);

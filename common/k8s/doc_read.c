@@ -2,13 +2,13 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "k8s/doc.h"
-#include "k8s/json_text.h"
+#include "base/json_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* How it works: a walk over the text along the allow-list. Objects that the list enters are read key by key, a listed
- * value becomes a node, any other value is skipped 64 bytes at a time. */
+/* doc_read: walks the text along the allow-list. Objects on the list are read key by key, a listed value becomes a
+ * node, all other values are skipped 64 bytes at a time. */
 
 struct reader {
 	struct json_text in;
@@ -24,24 +24,26 @@ static int out_of_memory(struct reader *self)
 
 #define KEYS_FEW 16
 
-/* A few keys are compared, many by a seeded 64-bit hash. */
+/* Few keys are compared directly, many by a seeded 64-bit hash. */
 struct key_set {
 	struct str few[KEYS_FEW];
 	size_t n;
-	uint64_t *hashes; /* open addressing, 0: free */
+	uint64_t *hashes; /* open addressing, 0: free slot */
 	size_t capacity;
 };
 
-/* 1 when it is there already. */
+/* @return 1: the key exists already. */
 static int key_set_put_hash(uint64_t *hashes, size_t capacity, struct str key)
 {
 	uint64_t hash = hash_seeded(key.p, key.n);
 	size_t i;
 
 	hash += hash == 0;
-	for (i = hash & (capacity - 1); hashes[i]; i = (i + 1) & (capacity - 1))
+	for (i = hash & (capacity - 1); hashes[i]; i = (i + 1) & (capacity - 1)) {
+		STEPS(1);
 		if (hashes[i] == hash)
 			return 1;
+	}
 	hashes[i] = hash;
 	return 0;
 }
@@ -53,6 +55,7 @@ static int key_set_grow(struct key_set *self)
 
 	if (!hashes)
 		return -ENOMEM;
+	STEPS(capacity);
 	for (size_t i = 0; i < self->capacity; i++) {
 		size_t k = self->hashes[i] & (capacity - 1);
 
@@ -70,7 +73,7 @@ static int key_set_grow(struct key_set *self)
 	return 0;
 }
 
-/* The bytes of the key stay where they are. @return 0; 1 when the key was there; -ENOMEM. */
+/* The bytes of the key must stay where they are. @return 0; 1: the key exists already; -ENOMEM. */
 static int key_set_put(struct key_set *self, struct str key)
 {
 	if (!self->capacity && self->n < KEYS_FEW) {
@@ -88,7 +91,7 @@ static int key_set_put(struct key_set *self, struct str key)
 
 /* --- Texts --- */
 
-/* A copy of a string's inside, unescaped. `*ret_n` is its length. */
+/* An unescaped copy of a string's content. `*ret_n`: its length. */
 static const char *copy_string(struct reader *self, const struct json_string *string, size_t *ret_n)
 {
 	char *text = doc_text(&self->builder, string->inside.n);
@@ -100,6 +103,7 @@ static const char *copy_string(struct reader *self, const struct json_string *st
 		*ret_n = json_text_unescape(string->inside, text);
 		text[*ret_n] = '\0';
 	} else {
+		STEPS_BULK(string->inside.n);
 		memcpy(text, string->inside.p, string->inside.n);
 	}
 	return text;
@@ -154,49 +158,37 @@ static int read_array(struct reader *self, const struct allow *allow, struct doc
 	struct doc **tail = &ret->first;
 	int r = json_text_enter(&self->in, depth);
 
-	if (r)
-		return r;
 	ret->type = DOC_ARRAY;
-	if (json_text_peek(&self->in) == ']')
-		return json_text_expect(&self->in, ']');
-	for (;;) {
+	while (!r && (r = json_text_next(&self->in, ']')) > 0) {
 		struct doc *item = doc_child(&self->builder, ret, &tail);
 
 		r = item ? read_value(self, allow, item, depth + 1) : out_of_memory(self);
-		if (r)
-			return r;
-		if (json_text_peek(&self->in) != ',')
-			return json_text_expect(&self->in, ']');
-		json_text_comma(&self->in);
 	}
+	return r;
 }
 
-/* What the members of one object leave behind. */
+/* State while the members of one object are read. */
 struct object_state {
 	struct doc *object, **tail;
-	uint64_t seen;	 /* fields of the list, by index */
+	uint64_t seen;	 /* fields of the list that were read, by index */
 	bool is_dropped; /* an item whose name is not kept */
 	struct key_set keys;
 };
 
-static int read_map_member(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
+static int read_map_member(struct reader *self, const struct allow *allow, struct object_state *state,
+			   const struct json_string *string, int depth)
 {
-	struct json_string string;
 	struct doc *item;
 	const char *key;
 	size_t n;
-	int r = json_text_string(&self->in, &string);
+	int r;
 
-	if (!r)
-		r = json_text_expect(&self->in, ':');
-	if (r)
-		return r;
-	if (string.has_nul)
-		return json_text_bad(&self->in, string.from, "NUL in a key");
-	key = copy_string(self, &string, &n);
+	if (string->has_nul)
+		return json_text_bad(&self->in, string->from, "NUL in a key");
+	key = copy_string(self, string, &n);
 	r = key ? key_set_put(&state->keys, (struct str){key, n}) : -ENOMEM;
 	if (r)
-		return r < 0 ? out_of_memory(self) : json_text_bad(&self->in, string.from, "duplicate key");
+		return r < 0 ? out_of_memory(self) : json_text_bad(&self->in, string->from, "duplicate key");
 	if (allow->dropped_key && str_eq(str_c(allow->dropped_key), (struct str){key, n}))
 		return json_text_skip(&self->in, depth);
 	item = doc_child(&self->builder, state->object, &state->tail);
@@ -207,7 +199,7 @@ static int read_map_member(struct reader *self, const struct allow *allow, struc
 	return read_value(self, allow->any, item, depth);
 }
 
-/* Find the rule of a key; an escaped key is compared unescaped. */
+/* Finds the rule of a key; an escaped key is unescaped first. */
 static int find_field(struct reader *self, const struct allow *allow, const struct json_string *string,
 		      const struct allow_field **ret)
 {
@@ -222,7 +214,7 @@ static int find_field(struct reader *self, const struct allow *allow, const stru
 	return 0;
 }
 
-/* Of two values none can be relied upon: what is left of a review that is refused must not answer with either. */
+/* Clears both values of a duplicate key: the answer to a rejected review must not contain either of them. */
 static void forget(struct doc *object, const struct allow_field *field)
 {
 	for (struct doc *item = object->first; item; item = item->next)
@@ -231,19 +223,15 @@ static void forget(struct doc *object, const struct allow_field *field)
 				.type = DOC_NULL, .key = item->key, .n_key = item->n_key, .next = item->next};
 }
 
-static int read_field(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
+static int read_field(struct reader *self, const struct allow *allow, struct object_state *state,
+		      const struct json_string *string, int depth)
 {
 	const struct allow_field *field = NULL;
-	struct json_string string;
 	struct doc **place = state->tail;
 	struct doc *item;
 	uint64_t bit;
-	int r = json_text_string(&self->in, &string);
+	int r = find_field(self, allow, string, &field);
 
-	if (!r)
-		r = json_text_expect(&self->in, ':');
-	if (!r)
-		r = find_field(self, allow, &string, &field);
 	if (r)
 		return r;
 	if (!field || state->is_dropped)
@@ -251,7 +239,7 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	bit = UINT64_C(1) << (field - allow->fields);
 	if (state->seen & bit) {
 		forget(state->object, field);
-		return json_text_bad(&self->in, string.from, "duplicate key");
+		return json_text_bad(&self->in, string->from, "duplicate key");
 	}
 	state->seen |= bit;
 	item = doc_child(&self->builder, state->object, &state->tail);
@@ -260,9 +248,9 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	item->key = field->key;
 	item->n_key = field->n;
 	r = read_value(self, field->allow, item, depth);
-	if (!r && allow->names && field == allow->fields && item->type == DOC_STRING)
-		state->is_dropped = !allow_keeps_name(allow, (struct str){item->text, item->n_text});
-	if (!r && item->type == DOC_NULL) { /* a null member is an absent one */
+	if (!r && allow->item_name && field == allow->fields && item->type == DOC_STRING)
+		state->is_dropped = !streq(item->text, allow->item_name);
+	if (!r && item->type == DOC_NULL) { /* a null member counts as absent */
 		*place = NULL;
 		state->tail = place;
 		state->object->n_items--;
@@ -270,39 +258,23 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	return r;
 }
 
-static int read_members(struct reader *self, const struct allow *allow, struct object_state *state, int depth)
-{
-	for (;;) {
-		int r;
-
-		json_text_peek(&self->in);
-		r = allow->any ? read_map_member(self, allow, state, depth) : read_field(self, allow, state, depth);
-		if (r)
-			return r;
-		if (json_text_peek(&self->in) != ',')
-			return json_text_expect(&self->in, '}');
-		json_text_comma(&self->in);
-	}
-}
-
 static int read_object(struct reader *self, const struct allow *allow, struct doc *ret, int depth)
 {
 	struct object_state state;
+	struct json_string key;
 	int r = json_text_enter(&self->in, depth);
 
-	if (r)
-		return r;
 	ret->type = DOC_OBJECT;
-	if (json_text_peek(&self->in) == '}')
-		return json_text_expect(&self->in, '}');
-	/* Member by member: the few keys of the set need no zeros. */
+	/* Initialised member by member, as the few keys of the set need no zeros. */
 	state.object = ret;
 	state.tail = &ret->first;
 	state.seen = 0;
 	state.is_dropped = false;
 	state.keys.n = state.keys.capacity = 0;
 	state.keys.hashes = NULL;
-	r = read_members(self, allow, &state, depth + 1);
+	while (!r && (r = json_text_member(&self->in, &key)) > 0)
+		r = allow->any ? read_map_member(self, allow, &state, &key, depth + 1)
+			       : read_field(self, allow, &state, &key, depth + 1);
 	free(state.keys.hashes);
 	if (!r && state.is_dropped) {
 		ret->type = DOC_NULL;

@@ -2,10 +2,10 @@
 #include "k8s/json_same.h"
 
 #include "base/hash.h"
-#include "k8s/json_text.h"
+#include "base/json_text.h"
 
-/* How it works: the fingerprint of an array chains those of its items, that of an object adds up those of its members,
- * so that their order is lost. */
+/* json_same: the fingerprint of an array chains those of its items; that of an object is the sum of those of its
+ * members, so that their order does not matter. */
 
 static int print_value(struct json_text *in, int depth, uint64_t *ret);
 
@@ -16,14 +16,9 @@ static uint64_t pair(uint64_t a, uint64_t b)
 	return hash_seeded(both, sizeof(both));
 }
 
-static int print_string(struct json_text *in, uint64_t *ret)
+static uint64_t print_string(const struct json_string *string)
 {
-	struct json_string string;
-	int r = json_text_string(in, &string);
-
-	if (!r)
-		*ret = pair('"', hash_seeded(string.inside.p, string.inside.n));
-	return r;
+	return pair('"', hash_seeded(string->inside.p, string->inside.n));
 }
 
 static int print_scalar(struct json_text *in, uint64_t *ret)
@@ -36,58 +31,52 @@ static int print_scalar(struct json_text *in, uint64_t *ret)
 	return r;
 }
 
-static int print_member(struct json_text *in, int depth, uint64_t *sum)
+static int print_object(struct json_text *in, int depth, uint64_t *ret)
 {
-	uint64_t key = 0, value = 0;
-	int r;
-
-	json_text_peek(in);
-	r = print_string(in, &key);
-	if (!r)
-		r = json_text_expect(in, ':');
-	if (!r)
-		r = print_value(in, depth, &value);
-	*sum += pair(key, value);
-	return r;
-}
-
-static int print_item(struct json_text *in, int depth, uint64_t *chain)
-{
-	uint64_t value = 0;
-	int r = print_value(in, depth, &value);
-
-	*chain = pair(*chain, value);
-	return r;
-}
-
-static int print_container(struct json_text *in, int depth, uint64_t *ret)
-{
-	bool is_object = in->text[in->pos] == '{';
-	char close = is_object ? '}' : ']';
-	uint64_t inside = 0;
+	uint64_t sum = 0;
+	struct json_string key;
 	int r = json_text_enter(in, depth);
 
-	if (!r && json_text_peek(in) != close) {
-		r = is_object ? print_member(in, depth + 1, &inside) : print_item(in, depth + 1, &inside);
-		while (!r && json_text_peek(in) == ',') {
-			json_text_comma(in);
-			r = is_object ? print_member(in, depth + 1, &inside) : print_item(in, depth + 1, &inside);
-		}
+	while (!r && (r = json_text_member(in, &key)) > 0) {
+		uint64_t value = 0;
+
+		r = print_value(in, depth + 1, &value);
+		sum += pair(print_string(&key), value);
 	}
-	if (!r)
-		r = json_text_expect(in, close);
-	*ret = pair((unsigned char)close, inside);
+	*ret = pair('}', sum);
+	return r;
+}
+
+static int print_array(struct json_text *in, int depth, uint64_t *ret)
+{
+	uint64_t chain = 0;
+	int r = json_text_enter(in, depth);
+
+	while (!r && (r = json_text_next(in, ']')) > 0) {
+		uint64_t value = 0;
+
+		r = print_value(in, depth + 1, &value);
+		chain = pair(chain, value);
+	}
+	*ret = pair(']', chain);
 	return r;
 }
 
 static int print_value(struct json_text *in, int depth, uint64_t *ret)
 {
+	struct json_string string;
+	int r;
+
+	STEPS(1);
 	switch (json_text_peek(in)) {
 	case '"':
-		return print_string(in, ret);
+		r = json_text_string(in, &string);
+		*ret = r ? 0 : print_string(&string);
+		return r;
 	case '[':
+		return print_array(in, depth, ret);
 	case '{':
-		return print_container(in, depth, ret);
+		return print_object(in, depth, ret);
 	default:
 		return print_scalar(in, ret);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* json_same: do two JSON texts have the same value? Without building either. Private to k8s/. */
+/* json_same: compares the values of two JSON texts without building trees. Private to k8s/. */
 #include "base/attr.h"
 #include "base/str.h"
 
-/** The order of members and white space do not count; numbers and strings do as they are written (an API server writes
- *  both texts alike, so that an escape means no change). Values are compared by 64-bit hashes that are seeded once a
- *  process. Text that is no JSON is the same only byte by byte. */
+/** Whether both texts have the same value. The order of members and white space do not matter; numbers and strings are
+ * compared as written (an API server writes both texts alike). Values are compared by 64-bit hashes with a seed for
+ * each process. Malformed texts are equal only if all bytes are. Cost: linear in both texts. */
 bool json_same(struct str a, struct str b);

@@ -3,151 +3,71 @@
 
 #include <string.h>
 
-#define PATHS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define JOBSET	   "spec.replicatedJobs[].template.spec.template"
-#define RAY(spec)  spec "headGroupSpec.template", spec "workerGroupSpecs[].template"
+#define PATHS(...)     ((const char *const[]){__VA_ARGS__, NULL})
+#define TEMPLATES(...) .template_paths = PATHS(__VA_ARGS__)
+#define OBJECTS(...)   .object_paths = PATHS(__VA_ARGS__)
+#define NO_TEMPLATES   .template_paths = NULL
+/* A kind that creates objects of another kind again and again. */
+#define RECURRING(kind) .is_recurring = true, .makes = (kind)
+#define JOBSET		"spec.replicatedJobs[].template.spec.template"
+#define RAY(spec)	spec "headGroupSpec.template", spec "workerGroupSpecs[].template"
 
-/* Where a name stands in two groups, the more frequent one comes first: it answers when the group is not known. */
+/* If a name occurs in two groups, the more common one comes first: it is used if the group is not known. */
 static const struct kind kinds[] = {
-	{.group = "", .name = "Pod", .class_ = KIND_BATCH, .template_paths = PATHS("")},
-	{.group = "", .name = "List", .class_ = KIND_BATCH, .object_paths = PATHS("items[]")},
-	{.group = "",
-	 .name = "ReplicationController",
-	 .class_ = KIND_SERVING,
-	 .template_paths = PATHS("spec.template")},
-	{.group = "batch", .name = "Job", .class_ = KIND_BATCH, .template_paths = PATHS("spec.template")},
-	{.group = "batch",
-	 .name = "CronJob",
-	 .class_ = KIND_BATCH,
-	 .is_recurring = true,
-	 .template_paths = PATHS("spec.jobTemplate.spec.template")},
-	{.group = "apps", .name = "Deployment", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
-	{.group = "apps", .name = "StatefulSet", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
-	{.group = "apps", .name = "DaemonSet", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
-	{.group = "apps", .name = "ReplicaSet", .class_ = KIND_SERVING, .template_paths = PATHS("spec.template")},
-	{.group = "jobset.x-k8s.io", .name = "JobSet", .class_ = KIND_TRAINING, .template_paths = PATHS(JOBSET)},
-	/* A TrainJob has no template: its runtime has one, and spec.trainer.resourcesPerNode takes the place of what
-	 * that says. */
-	{.group = "trainer.kubeflow.org",
-	 .name = "TrainJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.trainer"),
-	 .has_trainer = true},
-	{.group = "trainer.kubeflow.org",
-	 .name = "TrainingRuntime",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.template." JOBSET)},
-	{.group = "trainer.kubeflow.org",
-	 .name = "ClusterTrainingRuntime",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.template." JOBSET)},
-	{.group = "kubeflow.org",
-	 .name = "PyTorchJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.pytorchReplicaSpecs.*.template")},
-	{.group = "kubeflow.org",
-	 .name = "TFJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.tfReplicaSpecs.*.template")},
-	{.group = "kubeflow.org",
-	 .name = "XGBoostJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.xgbReplicaSpecs.*.template")},
-	{.group = "kubeflow.org",
-	 .name = "JAXJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.jaxReplicaSpecs.*.template")},
-	{.group = "kubeflow.org",
-	 .name = "PaddleJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.paddleReplicaSpecs.*.template")},
-	{.group = "kubeflow.org", /* v1 and v2beta1 alike */
-	 .name = "MPIJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.mpiReplicaSpecs.*.template")},
-	{.group = "kubeflow.org",
-	 .name = "Experiment",
-	 .class_ = KIND_TRAINING,
-	 .object_paths = PATHS("spec.trialTemplate.trialSpec")},
-	{.group = "kubeflow.org", .name = "Trial", .class_ = KIND_TRAINING, .object_paths = PATHS("spec.runSpec")},
-	{.group = "kubeflow.org",
-	 .name = "Notebook",
-	 .class_ = KIND_INTERACTIVE,
-	 .template_paths = PATHS("spec.template")},
-	{.group = "kubeflow.org", .name = "ScheduledWorkflow", .class_ = KIND_BATCH, .is_recurring = true},
-	{.group = "ray.io", .name = "RayCluster", .class_ = KIND_INTERACTIVE, .template_paths = PATHS(RAY("spec."))},
-	{.group = "ray.io",
-	 .name = "RayJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS(RAY("spec.rayClusterSpec."), "spec.submitterPodTemplate")},
-	{.group = "ray.io",
-	 .name = "RayCronJob",
-	 .class_ = KIND_TRAINING,
-	 .is_recurring = true,
-	 .template_paths = PATHS(RAY("spec.jobTemplate.rayClusterSpec."), "spec.jobTemplate.submitterPodTemplate")},
-	{.group = "ray.io",
-	 .name = "RayService",
-	 .class_ = KIND_SERVING,
-	 .template_paths = PATHS(RAY("spec.rayClusterConfig."))},
-	{.group = "batch.volcano.sh",
-	 .name = "Job",
-	 .class_ = KIND_BATCH,
-	 .template_paths = PATHS("spec.tasks[].template")},
-	{.group = "batch.volcano.sh",
-	 .name = "CronJob",
-	 .class_ = KIND_BATCH,
-	 .is_recurring = true,
-	 .template_paths = PATHS("spec.jobTemplate.spec.tasks[].template")},
-	{.group = "argoproj.io",
-	 .name = "Workflow",
-	 .class_ = KIND_BATCH,
-	 .template_paths = PATHS("spec.templates[]"),
+	{"", "Pod", KIND_BATCH, TEMPLATES("")},
+	{"", "List", KIND_BATCH, OBJECTS("items[]")},
+	{"", "ReplicationController", KIND_SERVING, TEMPLATES("spec.template")},
+	{"batch", "Job", KIND_BATCH, TEMPLATES("spec.template")},
+	{"batch", "CronJob", KIND_BATCH, RECURRING("Job"), TEMPLATES("spec.jobTemplate.spec.template")},
+	{"apps", "Deployment", KIND_SERVING, TEMPLATES("spec.template")},
+	{"apps", "StatefulSet", KIND_SERVING, TEMPLATES("spec.template")},
+	{"apps", "DaemonSet", KIND_SERVING, TEMPLATES("spec.template")},
+	{"apps", "ReplicaSet", KIND_SERVING, TEMPLATES("spec.template")},
+	{"jobset.x-k8s.io", "JobSet", KIND_TRAINING, TEMPLATES(JOBSET)},
+	/* A TrainJob has no template: its runtime has one, whose resources are replaced by
+	 * spec.trainer.resourcesPerNode. */
+	{"trainer.kubeflow.org", "TrainJob", KIND_TRAINING, TEMPLATES("spec.trainer"), .has_trainer = true,
+	 .makes = "JobSet"},
+	{"trainer.kubeflow.org", "TrainingRuntime", KIND_TRAINING, TEMPLATES("spec.template." JOBSET)},
+	{"trainer.kubeflow.org", "ClusterTrainingRuntime", KIND_TRAINING, TEMPLATES("spec.template." JOBSET)},
+	{"kubeflow.org", "PyTorchJob", KIND_TRAINING, TEMPLATES("spec.pytorchReplicaSpecs.*.template")},
+	{"kubeflow.org", "TFJob", KIND_TRAINING, TEMPLATES("spec.tfReplicaSpecs.*.template")},
+	{"kubeflow.org", "XGBoostJob", KIND_TRAINING, TEMPLATES("spec.xgbReplicaSpecs.*.template")},
+	{"kubeflow.org", "JAXJob", KIND_TRAINING, TEMPLATES("spec.jaxReplicaSpecs.*.template")},
+	{"kubeflow.org", "PaddleJob", KIND_TRAINING, TEMPLATES("spec.paddleReplicaSpecs.*.template")},
+	{"kubeflow.org", "MPIJob", KIND_TRAINING, TEMPLATES("spec.mpiReplicaSpecs.*.template")},
+	{"kubeflow.org", "Experiment", KIND_TRAINING, OBJECTS("spec.trialTemplate.trialSpec")},
+	{"kubeflow.org", "Trial", KIND_TRAINING, OBJECTS("spec.runSpec")},
+	{"kubeflow.org", "Notebook", KIND_INTERACTIVE, TEMPLATES("spec.template")},
+	{"kubeflow.org", "ScheduledWorkflow", KIND_BATCH, RECURRING("Workflow")},
+	{"ray.io", "RayCluster", KIND_INTERACTIVE, TEMPLATES(RAY("spec."))},
+	{"ray.io", "RayJob", KIND_TRAINING, TEMPLATES(RAY("spec.rayClusterSpec."), "spec.submitterPodTemplate")},
+	{"ray.io", "RayCronJob", KIND_TRAINING, RECURRING("RayJob"),
+	 TEMPLATES(RAY("spec.jobTemplate.rayClusterSpec."), "spec.jobTemplate.submitterPodTemplate")},
+	{"ray.io", "RayService", KIND_SERVING, TEMPLATES(RAY("spec.rayClusterConfig."))},
+	{"batch.volcano.sh", "Job", KIND_BATCH, TEMPLATES("spec.tasks[].template")},
+	{"batch.volcano.sh", "CronJob", KIND_BATCH, RECURRING("Job"),
+	 TEMPLATES("spec.jobTemplate.spec.tasks[].template")},
+	{"argoproj.io", "Workflow", KIND_BATCH, TEMPLATES("spec.templates[]"), .has_argo_templates = true},
+	{"argoproj.io", "WorkflowTemplate", KIND_BATCH, TEMPLATES("spec.templates[]"), .has_argo_templates = true},
+	{"argoproj.io", "ClusterWorkflowTemplate", KIND_BATCH, TEMPLATES("spec.templates[]"),
 	 .has_argo_templates = true},
-	{.group = "argoproj.io",
-	 .name = "WorkflowTemplate",
-	 .class_ = KIND_BATCH,
-	 .template_paths = PATHS("spec.templates[]"),
+	{"argoproj.io", "CronWorkflow", KIND_BATCH, RECURRING("Workflow"), TEMPLATES("spec.workflowSpec.templates[]"),
 	 .has_argo_templates = true},
-	{.group = "argoproj.io",
-	 .name = "ClusterWorkflowTemplate",
-	 .class_ = KIND_BATCH,
-	 .template_paths = PATHS("spec.templates[]"),
-	 .has_argo_templates = true},
-	{.group = "argoproj.io",
-	 .name = "CronWorkflow",
-	 .class_ = KIND_BATCH,
-	 .is_recurring = true,
-	 .template_paths = PATHS("spec.workflowSpec.templates[]"),
-	 .has_argo_templates = true},
-	{.group = "leaderworkerset.x-k8s.io",
-	 .name = "LeaderWorkerSet",
-	 .class_ = KIND_SERVING,
-	 .template_paths = PATHS("spec.leaderWorkerTemplate.leaderTemplate",
-				 "spec.leaderWorkerTemplate.workerTemplate")},
-	{.group = "workload.codeflare.dev",
-	 .name = "AppWrapper",
-	 .class_ = KIND_BATCH,
-	 .object_paths = PATHS("spec.components[].template")},
-	{.group = "sagemaker.amazonaws.com",
-	 .name = "HyperPodPyTorchJob",
-	 .class_ = KIND_TRAINING,
-	 .template_paths = PATHS("spec.replicaSpecs[].template")},
-	{.group = "run.ai", .name = "RunaiJob", .class_ = KIND_TRAINING, .template_paths = PATHS("spec.template")},
-	{.group = "sparkoperator.k8s.io", .name = "SparkApplication", .class_ = KIND_BATCH},
-	{.group = "sparkoperator.k8s.io",
-	 .name = "ScheduledSparkApplication",
-	 .class_ = KIND_BATCH,
-	 .is_recurring = true},
-	{.group = "tekton.dev", .name = "TaskRun", .class_ = KIND_BATCH},
-	{.group = "tekton.dev", .name = "PipelineRun", .class_ = KIND_BATCH},
-	{.group = "flyte.lyft.com", .name = "flyteworkflow", .class_ = KIND_BATCH},
-	{.group = "serving.kserve.io", .name = "InferenceService", .class_ = KIND_SERVING},
-	{.group = "serving.kserve.io", .name = "LLMInferenceService", .class_ = KIND_SERVING},
-	{.group = "serving.knative.dev",
-	 .name = "Service",
-	 .class_ = KIND_SERVING,
-	 .template_paths = PATHS("spec.template")},
-	{.group = "serving.knative.dev", .name = "Revision", .class_ = KIND_SERVING},
+	{"leaderworkerset.x-k8s.io", "LeaderWorkerSet", KIND_SERVING,
+	 TEMPLATES("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate")},
+	{"workload.codeflare.dev", "AppWrapper", KIND_BATCH, OBJECTS("spec.components[].template")},
+	{"sagemaker.amazonaws.com", "HyperPodPyTorchJob", KIND_TRAINING, TEMPLATES("spec.replicaSpecs[].template")},
+	{"run.ai", "RunaiJob", KIND_TRAINING, TEMPLATES("spec.template")},
+	{"sparkoperator.k8s.io", "SparkApplication", KIND_BATCH, NO_TEMPLATES},
+	{"sparkoperator.k8s.io", "ScheduledSparkApplication", KIND_BATCH, RECURRING(NULL)},
+	{"tekton.dev", "TaskRun", KIND_BATCH, NO_TEMPLATES},
+	{"tekton.dev", "PipelineRun", KIND_BATCH, NO_TEMPLATES},
+	{"flyte.lyft.com", "flyteworkflow", KIND_BATCH, NO_TEMPLATES},
+	{"serving.kserve.io", "InferenceService", KIND_SERVING, NO_TEMPLATES},
+	{"serving.kserve.io", "LLMInferenceService", KIND_SERVING, NO_TEMPLATES},
+	{"serving.knative.dev", "Service", KIND_SERVING, TEMPLATES("spec.template")},
+	{"serving.knative.dev", "Revision", KIND_SERVING, NO_TEMPLATES},
 };
 
 static const struct kind *find(const char *group, size_t n_group, const char *name)
@@ -155,6 +75,7 @@ static const struct kind *find(const char *group, size_t n_group, const char *na
 	for (size_t i = 0; name && i < ARRAY_LEN(kinds); i++) {
 		const struct kind *kind = &kinds[i];
 
+		STEPS(1);
 		if (kind->name[0] == name[0] && strcmp(kind->name, name) == 0 &&
 		    (!group || (strlen(kind->group) == n_group && memcmp(kind->group, group, n_group) == 0)))
 			return kind;
@@ -183,9 +104,19 @@ const struct kind *kind_table(size_t *ret_n)
 	return kinds;
 }
 
-_Static_assert(ARRAY_LEN(kinds) <= KINDS_MAX, "a set of kinds is one uint64_t");
-
-uint64_t kind_bit(const struct kind *self)
+bool kind_is_queue_label(const char *key)
 {
-	return (uint64_t)1 << (self - kinds);
+	static const char *const keys[] = {"volcano.sh/queue-name",
+					   "volcano.sh/job-name",
+					   "kai.scheduler/queue",
+					   "runai/queue",
+					   "pod-group.scheduling.sigs.k8s.io",
+					   "pod-group.scheduling.sigs.k8s.io/name",
+					   "scheduling.x-k8s.io/pod-group",
+					   "quota.scheduling.koordinator.sh/name"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (streq(key, keys[i]))
+			return true;
+	return strstarts(key, "kueue.x-k8s.io/");
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* kinds: one table of workload kinds: API group and kind, how we treat their pods, and where their pod templates are.
- * Everything that differs by framework is a row here. */
+/* kinds: the table of workload kinds: API group and kind, how their pods are treated, and where their pod templates
+ * are. Everything that differs by framework is a row of it. Constant data; any thread. */
 #include "base/json.h"
 #include "k8s/doc.h"
 #include "k8s/pod.h"
 
 enum kind_class {
-	KIND_TRAINING,	  /* its pods are training pods */
-	KIND_BATCH,	  /* training when the pod asks for an accelerator (Job, CronJob, Workflow ...) */
-	KIND_INTERACTIVE, /* notebooks, clusters that people attach to */
+	KIND_TRAINING,	  /* pods of this kind are training pods */
+	KIND_BATCH,	  /* training if the pod requests an accelerator (Job, CronJob, Workflow ...) */
+	KIND_INTERACTIVE, /* notebooks, and clusters that people use interactively */
 	KIND_SERVING,	  /* services, ReplicaSet, StatefulSet, DaemonSet ... */
 };
 
@@ -17,71 +17,91 @@ struct kind {
 	const char *group; /* "batch", "kubeflow.org", "" for core */
 	const char *name;  /* "Job" */
 	enum kind_class class_;
-	bool is_recurring; /* CronJob and alike: the object lives on, each child is one submission (a run) */
-	/* Where pod templates are: "spec.tasks[].template", `*` is any key. NULL-terminated; NULL: none. */
+	/* kind of the objects that it creates, if only that is known when a pod is created; or NULL */
+	const char *makes;
+	bool is_recurring; /* the object lives on, and each child is one submission (a run): CronJob and similar */
+	/* Paths of pod templates: "spec.tasks[].template"; `*` is any key. NULL-terminated; NULL: none. */
 	const char *const *template_paths;
-	/* Where whole objects of other kinds are embedded (List, AppWrapper, Katib). NULL-terminated; NULL: none. */
+	/* Paths of whole objects of other kinds (List, AppWrapper, Katib). NULL-terminated; NULL: none. */
 	const char *const *object_paths;
-	bool has_argo_templates; /* template_paths lead to Argo templates, which hold containers, no pod template */
-	bool has_trainer;	 /* template_paths lead to what a TrainJob says about container "node" of its runtime */
+	bool has_argo_templates; /* template_paths lead to Argo templates, which have containers but no pod template */
+	/* template_paths lead to a TrainJob's settings for the container "node" of its runtime */
+	bool has_trainer;
 };
 
-/** Row for a kind; `group` NULL matches any group (metrics do not export it). NULL when unknown. */
+/** The row of a kind; `group` NULL matches any group (metrics do not contain it). NULL: unknown kind. */
 const struct kind *kind_find(const char *group, const char *name);
-/** The same from an apiVersion ("batch/v1"). */
+/** The same for an apiVersion ("batch/v1"). */
 const struct kind *kind_find_api_version(const char *api_version, const char *name);
-/** The whole table, at most KINDS_MAX rows: a set of kinds is the bits of a uint64_t. */
-#define KINDS_MAX 64
+/** The whole table. */
 const struct kind *kind_table(size_t *ret_n);
-/** The row's bit in such a set. */
-uint64_t kind_bit(const struct kind *self);
 
-/** One pod template found in an object. Text is in the arena. */
-struct kind_template {
-	/* {metadata, spec}, for k8s_pod_of_doc. Part of the object, except for Argo: there it is put together from the
-	 * parts of the template. */
-	const struct doc *object;
-	const char *pointer; /* JSON Pointer inside the object: of the pod template, or of the Argo template */
-	/* "" or the replica spec's (lower case, as on the pods' labels), task's, replicated job's, worker group's,
-	 * Argo template's name; "head", "submitter" (Ray), "leader", "worker" (LeaderWorkerSet) */
-	const char *role;
-	int64_t replicas; /* how many pods it makes at a time, 1 when not said */
-	int64_t ranks;	  /* and all templates of its owner together until they are done; 0: not known */
-	/* Argo only: the pointer of each of spec.containers, as they stand in the object; NULL else. */
-	const char *const *container_pointers;
-	size_t n_container_pointers;
-	const struct doc *owner;       /* the object that holds it: another than the root inside List, AppWrapper ... */
-	const char *owner_pointer;     /* of that object; "" */
-	const struct kind *owner_kind; /* its row */
-	const struct doc *root;	       /* the whole object */
-};
-
-/** Find the pod templates of any object of a known kind, read by allow_workload (a Pod is its own template with pointer
- *  ""; objects inside List, AppWrapper and Katib are followed). Parts that are missing or of a wrong type are passed
- *  over: the API server refuses them. Unknown kinds have none. Templates live as long as the object and the arena.
- *  @return 0 with up to LIMIT_POD_CONTAINERS templates in the arena; -E2BIG; -ENOMEM. */
-int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct kind_template **ret_items,
-			  size_t *ret_n, struct err *err) ATTR_NODISCARD;
-/** The same of a json-c tree, which is not needed any more afterwards. Also -EINVAL (NUL in a listed text). */
-int kind_templates(struct json_object *object, struct arena *arena, struct kind_template **ret_items, size_t *ret_n,
-		   struct err *err) ATTR_NODISCARD;
-
-/** What admission knows of the object that holds a template. */
+/** Facts of the object that contains a template. */
 struct kind_owner {
 	const char *name;	    /* or its generateName; "" */
-	const char *namespace_name; /* "" when not said */
-	struct k8s_labels labels; /* its own, then those of the object around it (an AppWrapper carries the queue's) */
+	const char *namespace_name; /* "": absent */
+	/* its labels, or those of the object around it, name a queue: kind_is_queue_label() */
+	bool is_queued;
+	const char *queue; /* its Kueue LocalQueue, or that of the object around it; NULL: absent */
 };
-/** @return 0 or -ENOMEM. */
-int kind_template_owner(const struct kind_template *self, struct arena *arena, struct kind_owner *ret) ATTR_NODISCARD;
-/** Was it made by a controller? */
+
+/** Whether a label of this key says that a queue counts the pods' resources. */
+bool kind_is_queue_label(const char *key);
+/** The label whose value is a LocalQueue of Kueue. */
+#define KIND_LABEL_QUEUE "kueue.x-k8s.io/queue-name"
+
+/** One pod template of an object. Texts are in the arena. */
+struct kind_template {
+	/* {metadata, spec}, for k8s_pod_of_doc. A part of the object; for Argo it is made from parts of the
+	 * template. */
+	const struct doc *object;
+	const char *pointer; /* JSON Pointer inside the object: of the pod template, or of the Argo template */
+	/* "", or the name of the replica spec (in lower case, as in the pods' labels), task, replicated job, worker
+	 * group or Argo template; "head", "submitter" (Ray), "leader", "worker" (LeaderWorkerSet) */
+	const char *role;
+	int64_t replicas; /* number of pods at a time, 1 if absent */
+	bool has_shm;	  /* the operator mounts a memory emptyDir at /dev/shm of the first container (KubeRay) */
+	int64_t ranks;	  /* number of pods of all templates of its owner until they are done; 0: not known */
+	/* Argo only: the pointer of each item of spec.containers in the object; otherwise NULL. */
+	const char *const *container_pointers;
+	size_t n_container_pointers;
+	/* TrainJob only: has_runtime: the template is joined with its runtime; trainer_container: index of the
+	 * trainer's container. Parts from the runtime have no place in the TrainJob. */
+	bool has_runtime, has_trainer_resources; /* the TrainJob itself sets resources */
+	size_t trainer_container;
+	const struct doc *owner;       /* the object that contains it: within List, AppWrapper ... not the root */
+	const char *owner_pointer;     /* of that object; "" */
+	const struct kind *owner_kind; /* the row of that object */
+	struct kind_owner owner_facts;
+	const struct doc *root; /* the outermost object */
+};
+
+/** Finds the pod templates of an object of any known kind, read with allow_workload. A Pod is its own template with
+ * pointer ""; objects within List, AppWrapper and Katib are followed. Parts that are absent, of a wrong type, or have
+ * names longer than LIMIT_QUALIFIED_NAME_BYTES are skipped, as the API server rejects them. Unknown kinds have no
+ * templates. Templates live as long as the object and the arena. Cost: linear in the object.
+ * @return 0 with up to LIMIT_POD_CONTAINERS templates in the arena, with at most LIMIT_OBJECT_CONTAINERS containers
+ * together; -E2BIG; -ENOMEM. */
+int kind_templates_of_doc(const struct doc *object, struct arena *arena, struct kind_template **ret_items,
+			  size_t *ret_n, struct err *err) ATTR_NODISCARD;
+/** Does the same for a json-c tree, which is not needed afterwards. @return as kind_templates_of_doc; -EINVAL: NUL in a
+ * listed text.
+ * @param runtime  of a TrainJob: the TrainingRuntime or ClusterTrainingRuntime that it names, read with
+ * allow_workload. The templates are then those of all its pods, and share its parts. NULL: not known. */
+int kind_templates(struct json_object *object, const struct doc *runtime, struct arena *arena,
+		   struct kind_template **ret_items, size_t *ret_n, struct err *err) ATTR_NODISCARD;
+
+/** Whether a controller created the object. */
 bool kind_is_controlled(const struct doc *object);
-/** Is it what somebody submitted: made by no controller, or by one that makes a new one each time (a CronJob)? */
+/** Whether somebody submitted the object: it was created by no controller, or by one that creates a new one each time
+ * (a CronJob). */
 bool kind_is_submitted(const struct doc *object);
-/** Its annotations, in the arena. @return 0; -EINVAL; -ENOMEM. */
+/** The object's annotations, in the arena. @return 0; -EINVAL; -ENOMEM. */
 int kind_annotations(const struct doc *object, struct arena *arena, struct k8s_labels *ret,
 		     struct err *err) ATTR_NODISCARD;
 
-/** A pointer inside a template's pod ("/spec/containers/0/resources") as a pointer inside the object. NULL: no memory.
- */
+/** Maps a pointer within a template's pod ("/spec/containers/0/resources") to a pointer within the object. NULL: out of
+ * memory. */
 const char *kind_template_pointer(const struct kind_template *self, const char *pod_pointer, struct arena *arena);
+/** Whether that part of the pod is in the object, so that a patch of the object changes it. */
+bool kind_template_holds(const struct kind_template *self, const char *pod_pointer);

@@ -2,9 +2,7 @@
 /* limits_rules: copies, and what the API server computes. Amounts are compared as exact quantities. */
 #include "k8s/limits.h"
 
-#include "base/hash.h"
 #include "base/str.h"
-#include "k8s/phases.h"
 
 #include <stdlib.h>
 
@@ -12,7 +10,7 @@ static const __int128 nano_of_unit = 1000000000, nano_of_milli = 1000000;
 
 /* ---- copies ---- */
 
-/* The part behind a struct in its block: first the arrays, then the texts. */
+/* Takes a part of the block behind a struct: first the arrays, then the texts. */
 static void *carve(char **at, size_t bytes)
 {
 	void *part = *at;
@@ -99,6 +97,36 @@ __int128 k8s_bound_nano(enum k8s_resource resource, int64_t bound)
 	return bound * (resource == K8S_CPU ? nano_of_milli : nano_of_unit);
 }
 
+void k8s_limit_rules_init(struct k8s_limit_rules *self)
+{
+	struct k8s_limit_rule *rule = &self->rules[0][0][0];
+
+	for (size_t i = 0; i < sizeof(self->rules) / sizeof(*rule); i++)
+		rule[i] = (struct k8s_limit_rule){.value = K8S_NO_BOUND};
+}
+
+static bool is_stricter(enum k8s_bound bound, int64_t value, int64_t than)
+{
+	if (than == K8S_NO_BOUND)
+		return value != K8S_NO_BOUND;
+	if (value == K8S_NO_BOUND || bound == K8S_BOUND_DEFAULT || bound == K8S_BOUND_DEFAULT_REQUEST)
+		return false;
+	return bound == K8S_BOUND_MIN ? value > than : value < than;
+}
+
+void k8s_limit_rules_add(struct k8s_limit_rules *self, const struct k8s_limit_range *range)
+{
+	for (size_t i = 0; i < range->n_items; i++)
+		for (int b = 0; b < K8S_BOUND_COUNT_; b++)
+			for (int r = 0; r < K8S_RESOURCE_COUNT_; r++) {
+				struct k8s_limit_rule *rule = &self->rules[range->items[i].is_pod][b][r];
+				int64_t value = range->items[i].bounds[b][r];
+
+				if (is_stricter((enum k8s_bound)b, value, rule->value))
+					*rule = (struct k8s_limit_rule){value, range->name};
+			}
+}
+
 static bool set_absent(struct k8s_amount *amount, int resource, int64_t bound)
 {
 	if (amount->text || bound == K8S_NO_BOUND)
@@ -111,98 +139,39 @@ static bool set_absent(struct k8s_amount *amount, int resource, int64_t bound)
 	return true;
 }
 
-void k8s_limit_range_default(const struct k8s_limit_range *self, struct k8s_pod *pod)
+void k8s_limit_rules_default(const struct k8s_limit_rules *self, struct k8s_pod *pod)
 {
-	for (size_t k = 0; k < self->n_items; k++) {
-		const struct k8s_limit_item *item = &self->items[k];
+	const struct k8s_limit_rule(*rules)[K8S_RESOURCE_COUNT_] = self->rules[0];
 
-		for (size_t i = 0; i < pod->n_containers && !item->is_pod; i++) {
-			struct k8s_resources *resources = &pod->containers[i].resources;
-
-			for (int r = 0; r < K8S_RESOURCE_COUNT_; r++) {
-				resources->has_limits |= set_absent(&resources->limits[r], r,
-								    item->bounds[K8S_BOUND_DEFAULT][r]);
-				resources->has_requests |= set_absent(&resources->requests[r], r,
-								      item->bounds[K8S_BOUND_DEFAULT_REQUEST][r]);
-			}
-			resources->is_present |= resources->has_limits || resources->has_requests;
-		}
-	}
-}
-
-/* ---- totals ---- */
-
-struct k8s_total k8s_container_total(const struct k8s_container *container, enum k8s_resource resource, bool is_limit)
-{
-	const struct k8s_resources *resources = &container->resources;
-	const struct k8s_amount *amount = is_limit ? &resources->limits[resource] : &resources->requests[resource];
-
-	return (struct k8s_total){.has = amount->text != NULL, .nano = amount->quantity.nano};
-}
-
-uint64_t k8s_name_bits(const char *name)
-{
-	uint64_t hash = hash_stable(HASH_STABLE_INIT, name, strlen(name));
-
-	return (uint64_t)1 << (hash & 63) | (uint64_t)1 << (hash >> 24 & 63) | (uint64_t)1 << (hash >> 48 & 63);
-}
-
-struct k8s_total k8s_pod_total_of(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, uint64_t names)
-{
-	const struct k8s_amount *pod_level = is_limit ? &pod->resources.limits[resource]
-						      : &pod->resources.requests[resource];
-	struct k8s_total total = {.has = false};
-	struct k8s_phases phases = {.together = 0};
-
+	STEPS(pod->n_containers);
 	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct k8s_container *container = &pod->containers[i];
-		struct k8s_total own = k8s_container_total(container, resource, is_limit);
+		struct k8s_resources *resources = &pod->containers[i].resources;
 
-		if (names != UINT64_MAX && (~names & k8s_name_bits(container->name)))
-			continue;
-		total.has |= own.has;
-		k8s_phases_add(&phases, container->type, own.nano);
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++) {
+			resources->has_limits |= set_absent(&resources->limits[r], r,
+							    rules[K8S_BOUND_DEFAULT][r].value);
+			resources->has_requests |= set_absent(&resources->requests[r], r,
+							      rules[K8S_BOUND_DEFAULT_REQUEST][r].value);
+		}
+		resources->is_present |= resources->has_limits || resources->has_requests;
 	}
-	total.nano = k8s_phases_most(&phases);
-	if (pod->has_pod_resources && resource != K8S_EPHEMERAL_STORAGE && pod_level->text)
-		total = (struct k8s_total){.has = true, .nano = pod_level->quantity.nano};
-	return total;
-}
-
-struct k8s_total k8s_pod_total(const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit, bool with_overhead)
-{
-	struct k8s_total total = k8s_pod_total_of(pod, resource, is_limit, UINT64_MAX);
-
-	if (with_overhead && pod->overhead[resource].text && (total.has || !is_limit)) {
-		total.has = true;
-		total.nano += pod->overhead[resource].quantity.nano;
-	}
-	return total;
 }
 
 /* ---- LimitRange ---- */
 
-static int64_t rounded_up(enum k8s_resource resource, __int128 nano)
-{
-	struct quantity quantity = {.nano = nano};
-
-	return resource == K8S_CPU ? quantity_milli_value(&quantity) : quantity_value(&quantity);
-}
-
-/* The API server divided as floating point up to 1.36 and compares exactly since: what either refuses counts. */
+/* The API server divided in floating point up to 1.36 and compares exactly since; a rejection by either counts. */
 static bool is_over_ratio(enum k8s_resource resource, struct k8s_total request, struct k8s_total limit, int64_t milli)
 {
-	int64_t r = rounded_up(resource, request.nano), l = rounded_up(resource, limit.nano);
+	int64_t r = k8s_value_of(resource, request.nano), l = k8s_value_of(resource, limit.nano);
 
 	if (!request.has || r <= 0 || !limit.has || l <= 0)
 		return true;
 	return (__int128)l * 1000 > (__int128)r * milli || (double)l / (double)r * 1000 > (double)milli;
 }
 
-bool k8s_limit_item_refuses(const struct k8s_limit_item *item, enum k8s_bound bound, enum k8s_resource resource,
-			    struct k8s_total request, struct k8s_total limit)
+bool k8s_bound_refuses(enum k8s_bound bound, enum k8s_resource resource, int64_t value, struct k8s_total request,
+		       struct k8s_total limit)
 {
-	int64_t value = item->bounds[bound][resource];
 	__int128 nano = k8s_bound_nano(resource, value);
 
 	if (value == K8S_NO_BOUND)
@@ -248,14 +217,12 @@ static bool scope_matches(const struct k8s_quota_scope *scope, const struct k8s_
 		return pod->has_deadline;
 	case K8S_SCOPE_NOT_TERMINATING:
 		return !pod->has_deadline;
-	case K8S_SCOPE_BEST_EFFORT:
-		return k8s_pod_qos(pod) == K8S_QOS_BEST_EFFORT;
-	case K8S_SCOPE_NOT_BEST_EFFORT:
-		return k8s_pod_qos(pod) != K8S_QOS_BEST_EFFORT;
 	case K8S_SCOPE_PRIORITY_CLASS:
 		return priority_matches(scope, pod->priority_class);
 	case K8S_SCOPE_CLAIMS:
 		return false;
+	case K8S_SCOPE_BEST_EFFORT:
+	case K8S_SCOPE_NOT_BEST_EFFORT:
 	case K8S_SCOPE_CROSS_NAMESPACE_AFFINITY:
 	case K8S_SCOPE_UNKNOWN:
 		break;
@@ -263,10 +230,34 @@ static bool scope_matches(const struct k8s_quota_scope *scope, const struct k8s_
 	return true;
 }
 
-bool k8s_quota_matches(const struct k8s_quota *self, const struct k8s_pod *pod)
+bool k8s_quota_matches_rest(const struct k8s_quota *self, const struct k8s_pod *pod)
 {
 	for (size_t i = 0; i < self->n_scopes; i++)
 		if (!scope_matches(&self->scopes[i], pod))
+			return false;
+	return true;
+}
+
+bool k8s_quota_matches_qos(const struct k8s_quota *self, enum k8s_qos qos)
+{
+	STEPS(self->n_scopes);
+	for (size_t i = 0; i < self->n_scopes; i++)
+		if (self->scopes[i].scope ==
+		    (qos == K8S_QOS_BEST_EFFORT ? K8S_SCOPE_NOT_BEST_EFFORT : K8S_SCOPE_BEST_EFFORT))
+			return false;
+	return true;
+}
+
+bool k8s_quota_matches(const struct k8s_quota *self, const struct k8s_pod *pod)
+{
+	return k8s_quota_matches_rest(self, pod) && k8s_quota_matches_qos(self, k8s_pod_qos(pod));
+}
+
+bool k8s_quota_is_decidable(const struct k8s_quota *self)
+{
+	for (size_t i = 0; i < self->n_scopes; i++)
+		if (self->scopes[i].scope == K8S_SCOPE_CROSS_NAMESPACE_AFFINITY ||
+		    self->scopes[i].scope == K8S_SCOPE_UNKNOWN)
 			return false;
 	return true;
 }

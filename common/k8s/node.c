@@ -27,13 +27,13 @@ static int64_t amount_of(struct json_object *object, const char *key)
 	return MAX(quantity_value(&quantity), 0);
 }
 
-/* So that products of three of them fit. */
+/* Clamped so that products of three numbers cannot overflow. */
 static int64_t number_of(struct json_object *object, const char *key)
 {
 	return MIN(amount_of(object, key), NUMBER_MAX);
 }
 
-/* The first of these labels. */
+/* Copies the first of these labels that is present. */
 static void copy_label(struct json_object *labels, const char *const *keys, char *ret, size_t size)
 {
 	for (*ret = '\0'; *keys && !*ret; keys++) {
@@ -49,7 +49,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
 	return a / b + (a % b != 0);
 }
 
-/* ---- virtual nodes, nodes that are coming up ---- */
+/* ---- virtual nodes, nodes that are starting ---- */
 
 /* Value NULL: any. */
 struct label_row {
@@ -73,7 +73,7 @@ static const struct label_row virtual_rows[] = {
 	{"liqo.io/type", "virtual-node"},
 };
 
-/* Put on by the cloud or by feature discovery before the device plugin has counted anything. */
+/* Labels that the cloud or feature discovery sets before the device plugin has counted devices. */
 static const struct label_row coming_rows[] = {
 	{"nvidia.com/gpu.present", "true"},
 	{"nvidia.com/gpu.product", NULL},
@@ -101,10 +101,12 @@ static bool has_virtual_taint(struct json_object *json)
 struct offering {
 	struct k8s_node *node;
 	struct json_object *labels;
-	/* Of NVIDIA's: */
-	struct accelerator_mig single; /* what `nvidia.com/gpu` is with MIG strategy single; milli 0: whole devices */
-	int64_t device_mib;	       /* memory of one; 0: not known */
-	int64_t full, mig_milli, mig_compute, compute_slices; /* whole ones; thousandths and compute slices cut off */
+	/* Of NVIDIA: */
+	/* what one unit of `nvidia.com/gpu` is with MIG strategy single; milli 0: a whole device */
+	struct accelerator_mig single;
+	int64_t device_mib; /* memory of one; 0: not known */
+	/* whole devices; thousandths and compute slices used by MIG slices */
+	int64_t full, mig_milli, mig_compute, compute_slices;
 	bool is_full_known;
 };
 
@@ -118,7 +120,7 @@ static bool is_mig(const struct k8s_node_offer *offer)
 	return strstarts(offer->resource, "nvidia.com/mig-");
 }
 
-/* A number of GPU feature discovery: "nvidia.com/gpu" + ".replicas"; 0: none. */
+/* A number from GPU feature discovery: "nvidia.com/gpu" + ".replicas"; 0: absent. */
 static int64_t label_number(const struct offering *self, const char *base, const char *what)
 {
 	char key[160];
@@ -127,7 +129,7 @@ static int64_t label_number(const struct offering *self, const char *base, const
 	return number_of(self->labels, key);
 }
 
-/* How many units are one device or slice, by time-slicing or MPS. 0: not said. */
+/* How many units one device or slice has, by time-slicing or MPS. 0: not known. */
 static int64_t replicas_of(const struct offering *self, const struct k8s_node_offer *offer)
 {
 	char base[96], key[160];
@@ -145,7 +147,7 @@ static int64_t replicas_of(const struct offering *self, const struct k8s_node_of
 	return replicas;
 }
 
-/* "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" -> 81920; 0: not said. */
+/* "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" -> 81920; 0: not known. */
 static int64_t product_mib(const char *product)
 {
 	for (const char *p = product; (p = strchr(p, '-'));) {
@@ -159,7 +161,7 @@ static int64_t product_mib(const char *product)
 	return 0;
 }
 
-static void look_at_product(struct offering *self)
+static void read_product(struct offering *self)
 {
 	const char *mig = strstr(self->node->product, "-MIG-");
 
@@ -178,19 +180,19 @@ static bool mig_of(const struct offering *self, const struct k8s_node_offer *off
 	return accelerator_mig_read(offer->resource + strlen("nvidia.com/mig-"), self->device_mib, ret);
 }
 
-/* Some devices are cut into four; their 2g and 4g slices show it, a 1g slice may be one with twice the memory. */
+/* Some devices are cut into four: their 2g and 4g slices show it; a 1g slice may be one with twice the memory. */
 static int64_t compute_slices(const struct accelerator_mig *mig)
 {
 	return mig->compute > 1 && mig->milli == (int64_t)mig->compute * 250 ? 4 : 7;
 }
 
-/* How many such slices a device can be cut into. */
+/* The number of such slices of one device. */
 static int64_t slices_of_device(const struct accelerator_mig *mig)
 {
 	return MAX(1, MIN(WHOLE / mig->milli, compute_slices(mig) / mig->compute));
 }
 
-/* How many devices stand behind what an NVIDIA resource offers. */
+/* Adds the number of devices behind an NVIDIA resource. */
 static void add_nvidia(struct offering *self, const struct k8s_node_offer *offer)
 {
 	int64_t replicas = replicas_of(self, offer), units = replicas ? ceil_div(offer->count, replicas) : 0;
@@ -205,7 +207,7 @@ static void add_nvidia(struct offering *self, const struct k8s_node_offer *offer
 		return;
 	}
 	if (!accelerator_milli(offer->resource) && !str_ends(str_c(offer->resource), STR(".shared")))
-		units = 0; /* slices of a size that its name does not tell */
+		units = 0; /* slices whose size is not known from the name */
 	self->is_full_known = self->is_full_known && units > 0;
 	self->full += self->single.milli ? ceil_div(units, slices_of_device(&self->single)) : units;
 }
@@ -232,13 +234,13 @@ static void finish_nvidia(const struct offering *self, int64_t devices, struct k
 	if (is_mig(offer))
 		milli = mig_of(self, offer, &mig) ? mig.milli : 0;
 	if (!replicas && devices)
-		replicas = ceil_div(offer->count, devices); /* .shared, and nobody says how often */
+		replicas = ceil_div(offer->count, devices); /* .shared, with an unknown number of replicas */
 	offer->devices = devices;
 	if (milli && replicas)
 		offer->parts = parts_of(devices, replicas, milli);
 }
 
-/* Partitions whose name tells how many make a device; everything else is a device a unit, or says nothing. */
+/* For partitions, the name says how many make a device; all others are one device for each unit, or unknown. */
 static void finish_other(struct k8s_node_offer *offer)
 {
 	int64_t milli = accelerator_milli(offer->resource);
@@ -283,7 +285,7 @@ static void take_offer(struct k8s_node *node, const char *resource, int64_t coun
 		snprintf(node->offers[i].resource, sizeof(node->offers[i].resource), "%s", resource);
 		node->n_offers++;
 	}
-	/* A device that is out of order, or whose plugin is away, is missing from allocatable only. */
+	/* A device that is out of order, or whose plugin is not running, is missing only from allocatable. */
 	node->offers[i].count = MAX(node->offers[i].count, count);
 }
 
@@ -330,7 +332,7 @@ int k8s_node_read(struct json_object *json, struct k8s_node *ret, struct err *er
 	take_resources(ret, capacity);
 	take_resources(ret, allocatable);
 	ret->is_coming = !ret->n_offers && has_label(labels, coming_rows, ARRAY_LEN(coming_rows));
-	look_at_product(&offering);
+	read_product(&offering);
 	finish_offers(&offering);
 	return 0;
 }

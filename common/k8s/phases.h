@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* phases: how many of something a pod's containers have at a time: main ones and sidecars together, or an init
+/* phases: how much of something a pod's containers need at a time: main containers and sidecars together, or an init
  * container beside the sidecars that were started before it. Source: component-helpers/resource/helpers.go
  * (PodRequests). */
 #include "k8s/pod.h"
@@ -11,7 +11,7 @@ struct k8s_phases {
 	__int128 together, sidecars, init_peak;
 };
 
-/** Containers come in the order of k8s_pod.containers. */
+/** Adds a container. Containers must be added in the order of k8s_pod.containers. */
 static inline void k8s_phases_add(struct k8s_phases *self, enum k8s_container_type type, __int128 own)
 {
 	if (type != K8S_CONTAINER_MAIN)

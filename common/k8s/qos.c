@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "k8s/phases.h"
+#include "k8s/limits.h"
 
-/* What the API server and the scheduler compute from a pod's resources. Sums are taken over exact quantities and
- * rounded once, as Kubernetes does. Sources: pkg/apis/core/v1/defaults.go (SetDefaults_Pod, defaultPodRequests),
+/* qos: what the API server and the scheduler compute from a pod's resources. Exact quantities are summed and rounded
+ * once, as in Kubernetes. Sources: pkg/apis/core/v1/defaults.go (SetDefaults_Pod, defaultPodRequests),
  * pkg/apis/core/v1/helper/qos/qos.go, component-helpers/resource/helpers.go (PodRequests). */
 
 const char *const k8s_qos_names[3] = {"BestEffort", "Burstable", "Guaranteed"};
-
-/* The API server knows no ephemeral-storage at pod level. */
-static bool is_pod_level(int resource)
-{
-	return resource == K8S_CPU || resource == K8S_MEMORY;
-}
-
-static __int128 containers_request_nano(const struct k8s_pod *pod, int resource, bool *ret_has_any)
-{
-	struct k8s_phases phases = {.together = 0};
-
-	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct k8s_container *container = &pod->containers[i];
-		const struct k8s_amount *amount = &container->resources.requests[resource];
-
-		if (amount->text && ret_has_any)
-			*ret_has_any = true;
-		k8s_phases_add(&phases, container->type, amount->quantity.nano);
-	}
-	return k8s_phases_most(&phases);
-}
-
-static int64_t value_of(__int128 nano, int resource)
-{
-	struct quantity quantity = {.nano = nano};
-
-	return resource == K8S_CPU ? quantity_milli_value(&quantity) : quantity_value(&quantity);
-}
 
 static void default_requests(struct k8s_resources *resources)
 {
@@ -52,19 +24,18 @@ static void default_pod_requests(struct k8s_pod *pod)
 
 	if (!pod->has_pod_resources || !resources->has_limits)
 		return;
-	for (int i = 0; i < K8S_RESOURCE_COUNT_; i++) {
-		bool has_any = false;
-		__int128 nano = containers_request_nano(pod, i, &has_any);
+	/* The API server has no ephemeral-storage at pod level. */
+	for (int i = 0; i < K8S_EPHEMERAL_STORAGE; i++) {
+		struct k8s_total total = k8s_containers_total(pod, (enum k8s_resource)i, false, UINT64_MAX);
 
-		if (!is_pod_level(i) || resources->requests[i].text)
+		if (resources->requests[i].text)
 			continue;
-		if (has_any)
+		resources->requests[i] = resources->limits[i];
+		if (total.has)
 			resources->requests[i] = (struct k8s_amount){
 				.text = "",
-				.quantity = {.nano = nano, .format = resources->limits[i].quantity.format},
-				.value = value_of(nano, i)};
-		else
-			resources->requests[i] = resources->limits[i];
+				.quantity = {.nano = total.nano, .format = resources->limits[i].quantity.format},
+				.value = k8s_value_of((enum k8s_resource)i, total.nano)};
 		if (resources->requests[i].text)
 			resources->has_requests = true;
 	}
@@ -72,6 +43,7 @@ static void default_pod_requests(struct k8s_pod *pod)
 
 void k8s_pod_default(struct k8s_pod *pod)
 {
+	STEPS(pod->n_containers);
 	for (size_t i = 0; i < pod->n_containers; i++)
 		default_requests(&pod->containers[i].resources);
 	default_pod_requests(pod);
@@ -105,6 +77,7 @@ enum k8s_qos k8s_pod_qos(const struct k8s_pod *pod)
 {
 	struct qos_sums sums = {.has_all_limits = true};
 
+	STEPS(pod->n_containers);
 	if (pod->has_pod_resources)
 		qos_add(&sums, &pod->resources);
 	else
@@ -120,10 +93,5 @@ enum k8s_qos k8s_pod_qos(const struct k8s_pod *pod)
 
 int64_t k8s_pod_effective_request(const struct k8s_pod *pod, enum k8s_resource resource)
 {
-	const struct k8s_amount *pod_level = &pod->resources.requests[resource];
-	__int128 nano = containers_request_nano(pod, (int)resource, NULL);
-
-	if (pod->has_pod_resources && is_pod_level((int)resource) && pod_level->text)
-		nano = pod_level->quantity.nano;
-	return value_of(nano + pod->overhead[resource].quantity.nano, (int)resource);
+	return k8s_value_of(resource, k8s_pod_total(pod, resource, false, true).nano);
 }

@@ -2,15 +2,16 @@
 #include "k8s/quantity.h"
 
 #include "base/attr.h"
+#include "base/steps.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How it works: the digits become one whole number, the point and the suffix become a power of ten and a power of two.
- * Nearly all quantities are short and whole: one multiplication in 128 bits. The rest (fractions, exponents, long
- * digit strings) goes through a small fixed-width number, exact for the first WIDE_DIGITS significant digits. */
+/* How it works: the digits in front of the decimal point, moved by the power of ten, are a whole number of units; those
+ * behind it are added to a fraction from the last to the first. Both fit 128 bits, and only digits that are worth less
+ * than 10^-FRACTION_DIGITS of a unit are not exact: they round up together. */
 
 typedef unsigned __int128 u128;
 
@@ -18,8 +19,10 @@ typedef unsigned __int128 u128;
 #define NANO_PER_MILLI ((__int128)1000000)
 #define NANO_INT64_MAX ((__int128)INT64_MAX * NANO_PER_UNIT)
 /* Decimal quantities have no cap in apimachinery; ours ends at 10^26 units, so that sums of a pod fit 128 bits. */
-#define NANO_MAX       (NANO_PER_UNIT * NANO_PER_UNIT * NANO_PER_UNIT * (__int128)100000000)
-#define EXPONENT_BOUND 100000 /* beyond any digit string that we keep apart: only its sign matters */
+#define UNITS_MAX	(NANO_PER_UNIT * NANO_PER_UNIT * 100000000)
+#define NANO_MAX	(UNITS_MAX * NANO_PER_UNIT)
+#define EXPONENT_BOUND	100000 /* beyond any quantity: only its sign matters */
+#define FRACTION_DIGITS 64
 
 struct suffix {
 	char text[3];
@@ -47,123 +50,38 @@ struct parts {
 	enum quantity_format format;
 };
 
-/* A non-negative number of WIDE_LIMBS * 32 bits, least significant limb first. */
-#define WIDE_LIMBS  12
-#define WIDE_DIGITS 60 /* 200 bits; times 2^60 and 10^9 it still fits */
-
-struct wide {
-	uint32_t limb[WIDE_LIMBS];
-	bool is_overflown;
-	bool has_rest; /* something below the last digit was not zero */
-};
-
-static void wide_mul_add(struct wide *self, uint32_t factor, uint32_t addend)
+static unsigned digit_at(const struct parts *parts, int64_t i)
 {
-	uint64_t carry = addend;
+	size_t at = (size_t)i;
 
-	for (size_t i = 0; i < WIDE_LIMBS; i++) {
-		carry += (uint64_t)self->limb[i] * factor;
-		self->limb[i] = (uint32_t)carry;
-		carry >>= 32;
-	}
-	if (carry)
-		self->is_overflown = true;
-}
-
-static void wide_div(struct wide *self, uint32_t divisor)
-{
-	uint64_t rest = 0;
-
-	for (size_t i = WIDE_LIMBS; i-- > 0;) {
-		rest = rest << 32 | self->limb[i];
-		self->limb[i] = (uint32_t)(rest / divisor);
-		rest %= divisor;
-	}
-	if (rest)
-		self->has_rest = true;
-}
-
-static bool wide_is_zero(const struct wide *self)
-{
-	for (size_t i = 0; i < WIDE_LIMBS; i++)
-		if (self->limb[i])
-			return false;
-	return true;
-}
-
-static void wide_scale10(struct wide *self, int64_t power)
-{
-	for (; power > 0 && !self->is_overflown && !wide_is_zero(self); power--)
-		wide_mul_add(self, 10, 0);
-	for (; power < 0 && !wide_is_zero(self); power++)
-		wide_div(self, 10);
+	return (unsigned)((at < parts->n_whole ? parts->whole[at] : parts->fraction[at - parts->n_whole]) - '0');
 }
 
 /* Rounded up, cut to NANO_MAX. */
-static __int128 wide_to_nano(const struct wide *self)
+static __int128 nano_of(const struct parts *parts)
 {
-	u128 value = 0;
+	const u128 unit = (u128)NANO_PER_UNIT << parts->power_of_two, most = (u128)UNITS_MAX >> parts->power_of_two;
+	const int64_t n_whole = (int64_t)parts->n_whole, n = n_whole + (int64_t)parts->n_fraction;
+	const int64_t point = n_whole + parts->power_of_ten;
+	u128 whole = 0, fraction = 0;
+	bool has_rest = false;
 
-	if (self->is_overflown)
-		return NANO_MAX;
-	for (size_t i = WIDE_LIMBS; i-- > 4;)
-		if (self->limb[i])
+	for (int64_t i = 0; i < point && (i < n || whole); i++) {
+		whole = whole * 10 + (i < n ? digit_at(parts, i) : 0);
+		if (whole > most)
 			return NANO_MAX;
-	for (size_t i = 4; i-- > 0;)
-		value = value << 32 | self->limb[i];
-	if (value >= (u128)NANO_MAX)
-		return NANO_MAX;
-	return (__int128)value + self->has_rest;
-}
-
-/* Read digits into the wide number; returns how many were left out of it (they count as powers of ten). */
-static int64_t wide_digits(struct wide *self, const char *digits, size_t n, size_t *n_significant)
-{
-	int64_t left_out = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (*n_significant >= WIDE_DIGITS) {
-			left_out++;
-			if (digits[i] != '0')
-				self->has_rest = true;
-			continue;
-		}
-		wide_mul_add(self, 10, (uint32_t)(digits[i] - '0'));
-		if (*n_significant || digits[i] != '0')
-			(*n_significant)++;
 	}
-	return left_out;
-}
+	for (int64_t i = n - 1; i >= point && (i >= 0 || fraction); i--) {
+		unsigned digit = i >= 0 ? digit_at(parts, i) : 0;
 
-static __int128 nano_slow(const struct parts *parts)
-{
-	struct wide wide = {.is_overflown = false};
-	size_t n_significant = 0;
-	int64_t power = parts->power_of_ten + 9 - (int64_t)parts->n_fraction;
-
-	power += wide_digits(&wide, parts->whole, parts->n_whole, &n_significant);
-	power += wide_digits(&wide, parts->fraction, parts->n_fraction, &n_significant);
-	for (int i = 0; i < parts->power_of_two; i += 10)
-		wide_mul_add(&wide, 1024, 0);
-	wide_scale10(&wide, power);
-	return wide_to_nano(&wide);
-}
-
-/* At most 18 digits, none of which is worth less than a nano unit; false when it does not fit. */
-static bool nano_fast(const struct parts *parts, __int128 *ret)
-{
-	int64_t value = 0, power = parts->power_of_ten + 9 - (int64_t)parts->n_fraction;
-	__int128 scale = (__int128)1 << parts->power_of_two;
-
-	if (parts->n_whole + parts->n_fraction > 18 || power < 0 || power > 27)
-		return false;
-	for (size_t i = 0; i < parts->n_whole; i++)
-		value = value * 10 + (parts->whole[i] - '0');
-	for (size_t i = 0; i < parts->n_fraction; i++)
-		value = value * 10 + (parts->fraction[i] - '0');
-	for (; power > 0; power--)
-		scale *= 10;
-	return !__builtin_mul_overflow(scale, (__int128)value, ret) && *ret <= NANO_MAX;
+		if (i - point < FRACTION_DIGITS) {
+			fraction += digit * unit;
+			digit = (unsigned)(fraction % 10);
+			fraction /= 10;
+		}
+		has_rest |= digit != 0;
+	}
+	return (__int128)MIN(whole * unit + fraction + has_rest, (u128)NANO_MAX);
 }
 
 static bool is_digit(char c)
@@ -219,6 +137,7 @@ static bool parts_read(const char *text, size_t n, struct parts *parts)
 {
 	size_t i = 0, zeros;
 
+	STEPS(n);
 	if (n && (text[0] == '-' || text[0] == '+'))
 		parts->is_negative = text[i++] == '-';
 	for (zeros = 0; i < n && text[i] == '0'; zeros++)
@@ -248,8 +167,7 @@ int quantity_parse(const char *text, size_t n, struct quantity *ret, struct err 
 	    (!parts.has_digits && (parts.power_of_ten < -9 || parts.power_of_two >= 50)))
 		return err_set(err, QUANTITY_E_SYNTAX, "\"%.*s\" is not a quantity like 12Gi, 500M or 1500m",
 			       (int)MIN(n, (size_t)64), text ? text : "");
-	if (!nano_fast(&parts, &nano))
-		nano = nano_slow(&parts);
+	nano = nano_of(&parts);
 	if (parts.format == QUANTITY_BINARY_SI && nano > NANO_INT64_MAX)
 		nano = NANO_INT64_MAX;
 	/* A binary amount below one unit would be rounded away: it turns decimal. */
@@ -329,22 +247,6 @@ static const char *render_decimal(__int128 nano, bool is_exponent, char buf[QUAN
 	return buf;
 }
 
-const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES])
-{
-	static const char letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
-	__int128 value = self->nano < 0 ? -self->nano : self->nano;
-	char digits[QUANTITY_TEXT_BYTES];
-	size_t step = 0;
-
-	if (value == 0 || self->format != QUANTITY_BINARY_SI || value < 1024 * NANO_PER_UNIT || value % NANO_PER_UNIT)
-		return render_decimal(self->nano, self->format == QUANTITY_DECIMAL_EXPONENT, buf);
-	for (value /= NANO_PER_UNIT; value % 1024 == 0 && step + 1 < ARRAY_LEN(letters); value /= 1024)
-		step++;
-	snprintf(buf, QUANTITY_TEXT_BYTES, "%s%s%s", self->nano < 0 ? "-" : "", digits_of(value, digits),
-		 letters[step]);
-	return buf;
-}
-
 static const char binary_letters[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
 
 static uint64_t magnitude_of(int64_t value)
@@ -399,4 +301,13 @@ const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 		step++;
 	}
 	return render_binary(bytes < 0, tenths / 10, (unsigned)(tenths % 10), step, buf);
+}
+
+const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES])
+{
+	__int128 value = self->nano < 0 ? -self->nano : self->nano;
+
+	if (self->format != QUANTITY_BINARY_SI || value < 1024 * NANO_PER_UNIT || value % NANO_PER_UNIT)
+		return render_decimal(self->nano, self->format == QUANTITY_DECIMAL_EXPONENT, buf);
+	return quantity_render_bytes(quantity_value(self), buf);
 }

@@ -1,37 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "k8s/decode.h"
 
+#include "base/limits.h"
+
+#include <errno.h>
+
 const char *const k8s_resource_names[K8S_RESOURCE_COUNT_] = {"cpu", "memory", "ephemeral-storage"};
+
+/* The API server ignores blanks around a quantity. */
+static int parse_trimmed(const char *text, size_t n, struct quantity *ret)
+{
+	static const char blanks[] = " \t\r\n";
+
+	while (n && strchr(blanks, text[n - 1]))
+		n--;
+	for (; n && strchr(blanks, *text); n--)
+		text++;
+	return quantity_parse(text, n, ret, NULL);
+}
 
 int decode_amount(const struct doc *value, bool is_milli, struct k8s_amount *ret, struct err *err)
 {
-	if (!value || value->type == DOC_NULL) /* as absent: templates hold nulls, the API server sends none */
+	if (!value || value->type == DOC_NULL) /* absent: templates contain nulls, the API server sends none */
 		return 0;
-	/* Untyped objects (PyTorchJob and alike) keep a number a number. */
+	/* Untyped objects (PyTorchJob and similar) may contain numbers. */
 	if (value->type != DOC_STRING && value->type != DOC_NUMBER)
 		return decode_type_error(value, "a quantity", err);
 	ret->text = value->text;
-	ret->is_invalid = quantity_parse(value->text, value->n_text, &ret->quantity, NULL) != 0;
+	ret->is_invalid = parse_trimmed(value->text, value->n_text, &ret->quantity) != 0;
 	if (!ret->is_invalid)
 		ret->value = is_milli ? quantity_milli_value(&ret->quantity) : quantity_value(&ret->quantity);
 	return 0;
 }
 
-int decode_amounts(const struct doc *map, struct k8s_amount ret[K8S_RESOURCE_COUNT_], struct err *err)
+int decode_amounts(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
 {
-	for (int i = 0; i < K8S_RESOURCE_COUNT_; i++) {
-		int r = decode_amount(doc_member(map, k8s_resource_names[i]), i == K8S_CPU, &ret[i], err);
+	struct k8s_amount *amounts = ret;
+	const struct doc *map = NULL;
+	int r = decode_object(object, key, &map, err);
 
-		if (r)
-			return decode_at(r, err, "%s", k8s_resource_names[i]);
+	(void)arena;
+	for (int i = 0; i < K8S_RESOURCE_COUNT_ && !r; i++) {
+		const struct doc *value = doc_member(map, k8s_resource_names[i]);
+
+		r = decode_at(decode_amount(value, i == K8S_CPU, &amounts[i], err), err, "%s.%s", key,
+			      k8s_resource_names[i]);
 	}
-	return 0;
+	return r;
 }
 
-/* Extended resources have a domain; what has none belongs to Kubernetes (hugepages, storage). */
+/* Extended resources have a domain; names without one belong to Kubernetes (hugepages, storage). A text that is too
+ * long for a name is no resource. */
 static bool is_extended(const struct doc *item)
 {
-	return item->type != DOC_NULL && memchr(item->key, '/', item->n_key);
+	STEPS(1);
+	return item->type != DOC_NULL && item->n_key <= LIMIT_QUALIFIED_NAME_BYTES &&
+	       memchr(item->key, '/', item->n_key);
 }
 
 static size_t extended_count(const struct doc *map)
@@ -46,12 +70,12 @@ static size_t extended_count(const struct doc *map)
 static struct k8s_extended *extended_find(struct k8s_resources *self, const char *name)
 {
 	for (size_t i = 0; i < self->n_extended; i++)
-		if (strcmp(self->extended[i].name, name) == 0)
+		if (streq(self->extended[i].name, name))
 			return &self->extended[i];
 	return NULL;
 }
 
-static int decode_extended(const struct doc *map, struct k8s_resources *self, struct err *err)
+static int decode_extended(const struct doc *map, const char *key, struct k8s_resources *self, struct err *err)
 {
 	for (const struct doc *item = map ? map->first : NULL; item; item = item->next) {
 		struct k8s_amount amount = {.text = NULL};
@@ -62,7 +86,7 @@ static int decode_extended(const struct doc *map, struct k8s_resources *self, st
 			continue;
 		r = decode_amount(item, false, &amount, err);
 		if (r)
-			return decode_at(r, err, "%s", item->key);
+			return decode_at(r, err, "%s.%s", key, item->key);
 		extended = extended_find(self, item->key);
 		if (!extended) {
 			extended = &self->extended[self->n_extended++];
@@ -74,46 +98,48 @@ static int decode_extended(const struct doc *map, struct k8s_resources *self, st
 	return 0;
 }
 
-static int decode_resources_in(const struct doc *object, struct arena *arena, struct k8s_resources *ret,
+/* Extended resources of both maps; most names are in both. */
+static int decode_all_extended(const struct doc *object, const char *key, struct arena *arena, void *ret,
 			       struct err *err)
 {
-	const struct doc *requests = NULL, *limits = NULL, *claims;
-	size_t n_extended;
-	int r = decode_object(object, "requests", &requests, err);
+	const struct doc *requests = doc_member(object, "requests"), *limits = doc_member(object, "limits");
+	size_t n = extended_count(requests) + extended_count(limits);
+	struct k8s_resources *resources = ret;
+	int r;
 
-	if (!r)
-		r = decode_object(object, "limits", &limits, err);
-	if (!r)
-		r = decode_items(object, "claims", &claims, &ret->n_claims, err);
-	if (r)
-		return r;
-	ret->has_requests = requests != NULL;
-	ret->has_limits = limits != NULL;
-	r = decode_amounts(requests, ret->requests, err);
-	if (r)
-		return decode_at(r, err, "requests");
-	r = decode_amounts(limits, ret->limits, err);
-	if (r)
-		return decode_at(r, err, "limits");
-	n_extended = extended_count(requests) + extended_count(limits);
-	if (!n_extended)
+	(void)key;
+	if (!n)
 		return 0;
-	ret->extended = arena_array(arena, n_extended, sizeof(*ret->extended));
-	if (!ret->extended)
+	if (n > 2 * LIMIT_EXTENDED_RESOURCES)
+		return err_set(err, -E2BIG, "more than %d extended resources", LIMIT_EXTENDED_RESOURCES);
+	resources->extended = arena_array(arena, n, sizeof(*resources->extended));
+	if (!resources->extended)
 		return decode_oom(err);
-	r = decode_extended(requests, ret, err);
-	if (r)
-		return decode_at(r, err, "requests");
-	return decode_at(decode_extended(limits, ret, err), err, "limits");
+	r = decode_extended(requests, "requests", resources, err);
+	return r ? r : decode_extended(limits, "limits", resources, err);
 }
 
-int decode_resources(const struct doc *owner, struct arena *arena, struct k8s_resources *ret, struct err *err)
-{
-	const struct doc *object = NULL;
-	int r = decode_object(owner, "resources", &object, err);
+#define F(key, type, member)                                                                                           \
+	{                                                                                                              \
+		(key), (type), .offset = offsetof(struct k8s_resources, member)                                        \
+	}
+#define BY(key, member, fn)                                                                                            \
+	{                                                                                                              \
+		(key), DECODE_BY, .offset = offsetof(struct k8s_resources, member), .decode = (fn)                     \
+	}
+static const struct decode_table resources_table = DECODE_TABLE(
+	DECODE(struct k8s_resources, has_requests, "requests", DECODE_IS_PRESENT),
+	DECODE(struct k8s_resources, has_limits, "limits", DECODE_IS_PRESENT),
+	DECODE(struct k8s_resources, n_claims, "claims", DECODE_COUNT),
+	DECODE_WITH(struct k8s_resources, requests, "requests", decode_amounts),
+	DECODE_WITH(struct k8s_resources, limits, "limits", decode_amounts),
+	{"", DECODE_BY, .decode = decode_all_extended});
 
-	if (r || !object)
-		return r;
-	ret->is_present = true;
-	return decode_at(decode_resources_in(object, arena, ret, err), err, "resources");
+int decode_resources(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
+{
+	const struct doc *member = NULL;
+	int r = decode_object(object, key, &member, err);
+
+	((struct k8s_resources *)ret)->is_present = member != NULL;
+	return r ? r : decode_at(decode_fields(&resources_table, member, arena, ret, err), err, "%s", key);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "k8s/review.h"
 
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "k8s/decode.h"
@@ -8,91 +9,48 @@
 
 #include <errno.h>
 
-/* A kind is an object {group, version, kind}. */
-static int decode_kind(const struct doc *request, struct review *ret, struct err *err)
-{
-	const struct doc *kind = NULL;
-	int r = decode_object(request, "kind", &kind, err);
+static const struct decode_table kind_table = DECODE_TABLE(DECODE(struct review, group, "group", DECODE_NAME),
+							   DECODE(struct review, version, "version", DECODE_NAME),
+							   DECODE(struct review, kind, "kind", DECODE_NAME));
+static const struct decode_table user_table = DECODE_TABLE(DECODE(struct review, user, "username", DECODE_STRING));
 
-	if (r)
-		return r;
-	r = decode_string(kind, "group", &ret->group, err);
-	if (!r)
-		r = decode_string(kind, "version", &ret->version, err);
-	if (!r)
-		r = decode_string(kind, "kind", &ret->kind, err);
-	return decode_at(r, err, "kind");
-}
+static const struct decode_table request_table = DECODE_TABLE(
+	DECODE(struct review, uid, "uid", DECODE_NAME), DECODE_INSIDE("kind", kind_table),
+	DECODE(struct review, sub_resource, "subResource", DECODE_NAME),
+	DECODE(struct review, operation, "operation", DECODE_NAME),
+	DECODE(struct review, namespace_name, "namespace", DECODE_NAME),
+	DECODE(struct review, name, "name", DECODE_NAME), DECODE_INSIDE("userInfo", user_table),
+	DECODE(struct review, is_dry_run, "dryRun", DECODE_BOOL));
 
-static int decode_user(const struct doc *request, struct review *ret, struct err *err)
-{
-	const struct doc *user = NULL;
-	int r = decode_object(request, "userInfo", &user, err);
-
-	return r ? r : decode_at(decode_string(user, "username", &ret->user, err), err, "userInfo");
-}
-
-static int decode_request(const struct doc *request, struct review *ret, struct err *err)
-{
-	int r = decode_string(request, "uid", &ret->uid, err);
-
-	if (!r && !*ret->uid)
-		r = decode_at(err_set(err, -EINVAL, "a review needs a uid"), err, "uid");
-	if (!r)
-		r = decode_kind(request, ret, err);
-	if (!r)
-		r = decode_string(request, "subResource", &ret->sub_resource, err);
-	if (!r)
-		r = decode_string(request, "operation", &ret->operation, err);
-	if (!r)
-		r = decode_string(request, "namespace", &ret->namespace_name, err);
-	if (!r)
-		r = decode_string(request, "name", &ret->name, err);
-	if (!r)
-		r = decode_user(request, ret, err);
-	if (!r)
-		r = decode_bool(request, "dryRun", &ret->is_dry_run, err);
-	return r;
-}
-
-static int decode_envelope(const struct doc *doc, struct review *ret, struct err *err)
+static int decode_envelope(const struct doc *doc, struct arena *arena, struct review *ret, struct err *err)
 {
 	const struct doc *request = NULL;
 	const char *kind = "";
 	int r;
 
-	*ret = (struct review){
-		.api_version = "",
-		.uid = "",
-		.kind = "",
-		.group = "",
-		.version = "",
-		.sub_resource = "",
-		.operation = "",
-		.namespace_name = "",
-		.name = "",
-		.user = "",
-	};
+	*ret = (struct review){.api_version = ""};
+	(void)decode_fields(&request_table, NULL, arena, ret, NULL); /* all texts are "" */
 	if (doc->type != DOC_OBJECT)
 		return decode_type_error(doc, "object", err);
-	r = decode_string(doc, "apiVersion", &ret->api_version, err);
+	r = decode_name(doc, "apiVersion", &ret->api_version, err);
 	if (r)
 		return r;
-	if (strcmp(ret->api_version, "admission.k8s.io/v1") != 0 &&
-	    strcmp(ret->api_version, "admission.k8s.io/v1beta1") != 0)
+	if (!streq(ret->api_version, "admission.k8s.io/v1") && !streq(ret->api_version, "admission.k8s.io/v1beta1"))
 		return decode_at(err_set(err, -EINVAL, "not an AdmissionReview of admission.k8s.io/v1"), err,
 				 "apiVersion");
-	r = decode_string(doc, "kind", &kind, err);
-	if (!r && *kind && strcmp(kind, "AdmissionReview") != 0)
+	r = decode_name(doc, "kind", &kind, err);
+	if (!r && *kind && !streq(kind, "AdmissionReview"))
 		r = decode_at(err_set(err, -EINVAL, "not an AdmissionReview"), err, "kind");
 	if (!r)
 		r = decode_object(doc, "request", &request, err);
 	if (!r && !request)
 		r = decode_at(err_set(err, -EINVAL, "a review needs a request"), err, "request");
-	return r ? r : decode_at(decode_request(request, ret, err), err, "request");
+	if (!r)
+		r = decode_at(decode_fields(&request_table, request, arena, ret, err), err, "request");
+	return r || *ret->uid ? r : decode_at(err_set(err, -EINVAL, "a review needs a uid"), err, "request.uid");
 }
 
-/* Read the whole review; the uid may be there even if not all of it can be read. */
+/* Reads the whole review. The uid may be set even if the review cannot be read completely. */
 static int read_review(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct review *ret,
 		       struct doc *ret_doc, struct err *err)
 {
@@ -100,10 +58,10 @@ static int read_review(const char *text, size_t n, const struct allow *allow, st
 	int r = doc_read(text, n, allow, arena, ret_doc, err);
 
 	if (r) {
-		(void)decode_envelope(ret_doc, ret, &ignored);
+		(void)decode_envelope(ret_doc, arena, ret, &ignored);
 		return r;
 	}
-	return decode_envelope(ret_doc, ret, err);
+	return decode_envelope(ret_doc, arena, ret, err);
 }
 
 int review_read_pod(const char *text, size_t n, struct arena *arena, struct review *ret, struct k8s_pod *ret_pod,
@@ -118,7 +76,7 @@ int review_read_pod(const char *text, size_t n, struct arena *arena, struct revi
 	object = doc_member(doc_member(&doc, "request"), "object");
 	if (!object || *ret->group || strcmp(ret->kind, "Pod") != 0)
 		return REVIEW_NO_POD;
-	return decode_at(decode_pod(object, arena, ret_pod, err), err, "request.object");
+	return decode_at(k8s_pod_of_doc(object, arena, ret_pod, err), err, "request.object");
 }
 
 static bool is_spec_changed(const struct doc *object, const struct doc *old_object)
@@ -148,30 +106,6 @@ int review_read_workload(const char *text, size_t n, struct arena *arena, struct
 	*ret_object = object;
 	*ret_is_changed = is_spec_changed(object, doc_member(request, "oldObject"));
 	return 0;
-}
-
-static void add_base64(struct strbuf *buf, const char *bytes, size_t n)
-{
-	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char block[256];
-	size_t used = 0;
-
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t group = (uint32_t)(unsigned char)bytes[i] << 16;
-
-		if (i + 1 < n)
-			group |= (uint32_t)(unsigned char)bytes[i + 1] << 8;
-		if (i + 2 < n)
-			group |= (unsigned char)bytes[i + 2];
-		block[used++] = alphabet[group >> 18];
-		block[used++] = alphabet[group >> 12 & 63];
-		block[used++] = i + 1 < n ? alphabet[group >> 6 & 63] : '=';
-		block[used++] = i + 2 < n ? alphabet[group & 63] : '=';
-		if (used == sizeof(block) || i + 3 >= n) {
-			strbuf_add(buf, block, used);
-			used = 0;
-		}
-	}
 }
 
 static void add_status(struct strbuf *buf, const char *message)
@@ -212,10 +146,10 @@ int review_render(const struct review *review, const struct review_response *res
 	strbuf_adds(buf, response->is_allowed ? ",\"allowed\":true" : ",\"allowed\":false");
 	if (!response->is_allowed)
 		add_status(buf, response->message);
-	/* Both or neither, and only on an allowed object: the API server refuses one without the other. */
+	/* Both or neither, and only if the object is allowed: the API server rejects one without the other. */
 	if (response->is_allowed && response->patch && *response->patch && strcmp(response->patch, "[]") != 0) {
 		strbuf_adds(buf, ",\"patchType\":\"JSONPatch\",\"patch\":\"");
-		add_base64(buf, response->patch, strlen(response->patch));
+		base64_encode(response->patch, strlen(response->patch), buf);
 		strbuf_addc(buf, '"');
 	}
 	add_warnings(buf, response);

@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* kube_client: requests to one API server, many at a time, none of which blocks.
+/* kube_client: sends requests to one API server, many at a time, without blocking.
  *
- *	kube_client_new(kubeconfig, &config, &client, &err);
- *	kube_client_submit(client, &request, &call, &err);	done() is told later
- *	while (...) kube_client_poll(client, fds, n, 1000, &err);	or kube_client_call() for one request, waiting
+ *	kube_client_new(&server, &config, &client, &err);
+ *	kube_client_submit(client, &request, &call, &err);	done() is called later
+ *	while (...) kube_client_poll(client, fds, n, 1000, &err);
+ *	kube_client_call(client, &request, &object, &err);	or one request, with waiting
  *
- * Credentials are found for each request: token files are read anew, a credential plugin runs beside everything else
- * and its answer is kept until it expires or the server says 401 (then the request is tried once more with a new one).
- * 429, and 5xx with Retry-After, are tried again with jittered back-off as long as the request's time lasts.
- * Callbacks run inside kube_client_poll; they may submit, cancel and set timers, but not poll, call or free.
- * SIGPIPE must be ignored by the program. Threads: a client and everything built on it belong to one thread. */
+ * A request that gets 429, or 5xx with Retry-After, is retried with jittered back-off, at most six tries within
+ * total_timeout_ms. Requests with is_shared share a few HTTP/2 connections. A shared connection whose other end is gone
+ * or frozen is noticed within a minute by default, and its requests fail.
+ * Callbacks run inside kube_client_poll. They may submit requests, cancel them and set timers. They must not call
+ * kube_client_poll, kube_client_call or kube_client_free. The program must ignore SIGPIPE.
+ * Threads: a client and everything built on it belong to one thread, except kube_client_interrupt. */
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 
 #include <stdint.h>
 
-struct kubeconfig;
+struct kube_server;
 struct pollfd;
 struct kube_client;
 struct kube_call;
 
-/** What an API server says when it does not do what was asked. */
+/** How the API server answered a request. */
 enum kube_condition {
 	KUBE_OK,
 	KUBE_NOT_FOUND,	     /* 404 */
 	KUBE_ALREADY_EXISTS, /* 409 of a create */
-	KUBE_CONFLICT,	     /* 409: another resourceVersion; read again and recompute */
-	KUBE_EXPIRED,	     /* 410: resourceVersion or continue token too old; list again */
+	KUBE_CONFLICT,	     /* 409: the object has another resourceVersion; read it again and recompute */
+	KUBE_EXPIRED,	     /* 410: the resourceVersion or the continue token is too old; list again */
 	KUBE_UNAUTHORIZED,   /* 401 */
 	KUBE_FORBIDDEN,	     /* 403 */
 	KUBE_INVALID,	     /* 422, or 400: the object is wrong */
 	KUBE_TOO_LARGE,	     /* 413 */
-	KUBE_TOO_MANY,	     /* 429, still after all tries */
+	KUBE_TOO_MANY,	     /* 429 after the last try */
 	KUBE_TIMEOUT,	     /* 504 or the server's own timeout */
 	KUBE_UNAVAILABLE,    /* 5xx */
 	KUBE_REFUSED,	     /* any other status */
@@ -43,13 +45,14 @@ enum kube_condition {
 extern const char *const kube_condition_names[KUBE_CONDITION_COUNT_];
 
 struct kube_client_config {
-	const char *user_agent;	   /* NULL: memtamer */
-	size_t concurrency;	   /* requests and watches at a time; 0: 512 */
-	int64_t plugin_timeout_ms; /* of a credential plugin; 0: 60 s */
-	int64_t (*now_ms)(void);   /* wall clock, for expiry and time stamps; NULL: time_now_ms */
+	const char *user_agent;	  /* NULL: memtamer */
+	size_t concurrency;	  /* most requests and watches under way at a time; 0: 512 */
+	int64_t silence_ms;	  /* a shared connection is probed after this time without a byte; 0: 30 s */
+	int64_t probe_timeout_ms; /* the connection is closed when the probe gets no answer within this time; 0: 15 s */
+	int64_t (*now_ms)(void);  /* wall clock, for time stamps; NULL: time_now_ms */
 };
 
-/** A kind of object by its URL. */
+/** A resource, as in its URL. */
 struct kube_resource {
 	const char *group; /* "": core */
 	const char *version, *plural;
@@ -66,77 +69,85 @@ enum kube_verb {
 	KUBE_DELETE,
 };
 
-/** Borrowed for the callback. */
+/** How a request ended. Borrowed for the callback. */
 struct kube_result {
-	int code;		    /* 0; a kube_condition; -errno: no answer */
-	long status;		    /* HTTP status; 0: none */
-	struct json_object *object; /* the answer; NULL for streams and failures; json_object_get to keep it */
+	int code;    /* 0; a kube_condition: the API server refused; -errno: there was no usable answer */
+	long status; /* HTTP status; 0: none */
+	struct json_object *object; /* parsed answer; NULL with `piece` and on failure; json_object_get to keep it */
 	int64_t retry_after_s;	    /* 0: none */
 	struct err err;		    /* unless code is 0: where = URL, msg = what the server or the network said */
 };
 
-/** The end, once for each request that was not cancelled. */
+/** The request has ended. Called exactly once for each request that was submitted and not cancelled. */
 typedef void kube_done_fn(void *context, const struct kube_result *result);
-/** A piece of a 2xx body, instead of `object`. Non-zero ends the request with this code. */
+/** Called with each piece of a 2xx body as it arrives; `object` of the result is then NULL. A non-zero return value
+ *  ends the request with this code. */
 typedef int kube_piece_fn(void *context, const char *bytes, size_t n);
-/** The head of a 2xx answer is here: what comes behind it may take minutes (a watch). */
+/** The head of a 2xx answer has arrived. The body of a watch may follow minutes later. */
 typedef void kube_began_fn(void *context);
 
-/** Everything is copied by submit. Updates carry metadata.resourceVersion in their body, and so may patches, which then
- *  conflict instead of overwriting. */
+/** Everything except `context` is copied by submit. An update carries metadata.resourceVersion in its body. A patch may
+ *  carry it, too: then it fails with KUBE_CONFLICT instead of overwriting another change. */
 struct kube_request {
 	enum kube_verb verb;
 	struct kube_resource resource;
 	const char *namespace;	 /* NULL: none */
 	const char *name;	 /* NULL for lists, watches and creates */
 	const char *subresource; /* "status"; NULL: none */
-	const char *query;	 /* percent-encoded (http_form_add), without the question mark; NULL: none */
-	const char *raw_path;	 /* instead of all these: "/version?timeout=5s" */
+	const char *query;	 /* percent-encoded (http_form_add), without '?'; NULL: none */
+	const char *raw_path;	 /* path and query instead of resource, names and query: "/version?timeout=5s" */
 	struct json_object *body;
 	int64_t timeout_ms;	  /* of one try; 0: 30 s */
-	int64_t stall_timeout_ms; /* no byte for so long; 0: timeout_ms */
-	int64_t total_timeout_ms; /* no further try after that; 0: 60 s */
-	bool is_tried_once;	  /* no further try at all (but for a 401 of old credentials) */
+	int64_t stall_timeout_ms; /* longest time without a byte; 0: timeout_ms; HTTP_NO_STALL: no bound */
+	int64_t total_timeout_ms; /* no retry starts after this time; 0: 60 s */
+	bool is_tried_once;	  /* never retried */
+	bool is_shared;		  /* shares an HTTP/2 connection with up to 89 others, if the server speaks HTTP/2 */
 	size_t max_answer_bytes;  /* 0: LIMIT_KUBE_OBJECT_BYTES */
 	kube_began_fn *began;	  /* may be NULL */
-	kube_piece_fn *piece;	  /* NULL: the answer is parsed */
+	kube_piece_fn *piece;	  /* NULL: the body is parsed into `object` */
 	kube_done_fn *done;	  /* may be NULL */
 	void *context;
 };
 
-/** Nothing is sent yet. @return 0; -EINVAL (URL, client certificate without key); -ENOMEM; -errno. */
-int kube_client_new(const struct kubeconfig *kubeconfig, const struct kube_client_config *config,
-		    struct kube_client **ret, struct err *err) ATTR_NODISCARD;
-/** Ends what is left without telling it. Free what is built on the client before. NULL allowed. */
+/** Makes a client; sends nothing yet. `config` may be NULL: all defaults. `server` is copied, but server->kubectl is
+ *  borrowed and must live as long as the client. @return 0; -EINVAL the URL is wrong; -ENOMEM. */
+int kube_client_new(const struct kube_server *server, const struct kube_client_config *config, struct kube_client **ret,
+		    struct err *err) ATTR_NODISCARD;
+/** Cancels pending requests without calling their callbacks. Free everything that is built on the client first. NULL is
+ *  allowed. */
 void kube_client_free(struct kube_client *self);
-void kube_client_freep(struct kube_client **self);
 
-/** @param ret_call  may be NULL; valid until done() is called. @return 0; -EINVAL (a name that is no path segment);
- *  -ENOMEM. */
+/** Queues a request; the next kube_client_poll starts it.
+ *  @param ret_call  for kube_client_cancel; may be NULL. Valid until done() is called.
+ *  @return 0; -EINVAL a name cannot be a path segment; -ENOMEM. */
 int kube_client_submit(struct kube_client *self, const struct kube_request *request, struct kube_call **ret_call,
 		       struct err *err) ATTR_NODISCARD;
-/** End a request; none of its callbacks runs after this. NULL allowed. */
+/** Cancels a request; none of its callbacks runs afterwards. NULL is allowed. */
 void kube_client_cancel(struct kube_client *self, struct kube_call *call);
-/** One round: timers, requests, plugin; waits at most `wait_ms` for any of them or for one of `fds` (poll(2), up to 12;
- *  may be NULL). @return 0; -errno: all requests under way failed. */
+/** Runs one round of timers and requests. Waits at most `wait_ms` until one of them or one of `fds` is ready. `fds` is
+ *  as for http_client_poll.
+ *  @return 0; -EINVAL too many `fds`; -ECANCELED after kube_client_interrupt; another -errno. All requests have failed
+ *  when it returns -ECANCELED or another error of the connection layer. */
 int kube_client_poll(struct kube_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms,
 		     struct err *err) ATTR_NODISCARD;
-/** Submit and poll until it is done; callbacks and context of `request` are ignored. Whatever else is under way goes
- * on.
- *  @param ret_object  may be NULL; owned by the caller, NULL unless 0 is returned.
- *  @return 0; a kube_condition; -errno. Both with err. */
+/** Submits one request and polls until it has ended. Other requests and timers of the client run meanwhile. `piece`,
+ *  `done`, `began` and `context` of `request` are ignored.
+ *  @param ret_object  may be NULL. Set only when 0 is returned, then owned by the caller; NULL for an empty answer.
+ *  @return 0; a kube_condition; -errno. The last two set `err`. */
 int kube_client_call(struct kube_client *self, const struct kube_request *request, struct json_object **ret_object,
 		     struct err *err) ATTR_NODISCARD;
 
-/** End everything, now and later: polls and calls return -ECANCELED. Any thread, also from a signal handler. */
+/** Makes the current poll or call, and all later ones, cancel all requests and return -ECANCELED. Any thread, also from
+ *  a signal handler. */
 void kube_client_interrupt(struct kube_client *self);
 
-/** The end of a request or watch, for metrics: `status` is HTTP's, 0 when there was no answer. */
+/** A request or watch has ended; for metrics. `status` is the HTTP status, 0 without an answer. */
 typedef void kube_observer_fn(void *context, enum kube_verb verb, long status);
-/** Runs inside kube_client_poll. NULL: none. */
+/** Sets the observer, which runs inside kube_client_poll. NULL: no observer. */
 void kube_client_observe(struct kube_client *self, kube_observer_fn *observe, void *context);
 
-/** A timer of whoever embeds it (zeroed before the first use). It fires once, from kube_client_poll. */
+/** A timer, embedded in the caller's struct and zeroed before the first use. It fires once, inside kube_client_poll. It
+ *  must be stopped before its memory is freed. */
 struct kube_timer {
 	struct kube_timer *next;
 	int64_t due_ms; /* of time_monotonic_ms */
@@ -144,13 +155,15 @@ struct kube_timer {
 	void (*fire)(void *context);
 	void *context;
 };
-/** Set it, or set it again. */
+/** Sets the timer to fire after `delay_ms`, also if it is set already. Cost: linear in the number of timers that are
+ *  set. */
 void kube_timer_set(struct kube_client *self, struct kube_timer *timer, int64_t delay_ms);
 void kube_timer_stop(struct kube_client *self, struct kube_timer *timer);
-/** A random number in [from, to). */
+/** A random number in [from, to). Not for secrets. */
 int64_t kube_client_random(struct kube_client *self, int64_t from, int64_t to);
-/** The client's wall clock. */
+/** The client's wall clock, ms since 1970. */
 int64_t kube_client_now_ms(const struct kube_client *self);
 
-/** The body of a delete that only hits the object as it was seen; either may be NULL. NULL: out of memory. */
+/** Makes the body of a delete that fails with KUBE_CONFLICT unless the object still has this uid and resourceVersion.
+ *  Either may be NULL. The caller owns the result; NULL: out of memory. */
 struct json_object *kube_delete_preconditions(const char *uid, const char *resource_version);

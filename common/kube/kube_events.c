@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small table of what was told lately. When it is full, the entry that was told longest ago makes room: its event
- * stays in the cluster, only the next of its kind becomes a new one. */
+/* A small table of events that were recorded recently. When it is full, the event that was recorded least recently is
+ * evicted. Its Event stays in the cluster, but the next equal event creates a new one. */
 #include "kube/kube_events.h"
 
 #include "base/arena.h"
@@ -20,13 +20,13 @@ static const struct kube_resource events = {"", "v1", "events"};
 
 struct entry {
 	struct kube_events *owner;
-	struct kube_call *call;	   /* under way */
-	struct json_object *event; /* as created; NULL: free */
+	struct kube_call *call;	   /* the write under way; NULL: none */
+	struct json_object *event; /* the Event as created; NULL: the entry is free */
 	char *name, *namespace;
-	uint64_t key, used;	   /* `used` counts up: the lowest was told longest ago */
-	int64_t count, told_count; /* told_count 0: not created yet */
-	int64_t last_ms;	   /* wall clock, of the last one */
-	int64_t next_ms;	   /* monotonic: not to be written before */
+	uint64_t key, used;	      /* `used`: serial number of the last record, the lowest is evicted first */
+	int64_t count, written_count; /* written_count: 0: not created yet */
+	int64_t last_ms;	      /* wall clock: last record */
+	int64_t next_ms;	      /* monotonic: no write before this time */
 	bool is_creating;
 };
 
@@ -48,13 +48,13 @@ static void entry_clear(struct entry *entry)
 	*entry = (struct entry){.owner = entry->owner};
 }
 
-static void tell_failure(struct kube_events *self, const struct err *why)
+static void report_failure(struct kube_events *self, const struct err *why)
 {
 	if (self->config.failed)
 		self->config.failed(self->config.context, why);
 }
 
-/* When something is left to write, look again when it may be. */
+/* Sets the timer for the next entry with an unwritten count. */
 static void set_timer(struct kube_events *self)
 {
 	int64_t next_ms = INT64_MAX;
@@ -62,7 +62,7 @@ static void set_timer(struct kube_events *self)
 	for (size_t i = 0; i < ENTRIES; i++) {
 		const struct entry *entry = &self->entries[i];
 
-		if (entry->event && !entry->call && entry->count > entry->told_count)
+		if (entry->event && !entry->call && entry->count > entry->written_count)
 			next_ms = MIN(next_ms, entry->next_ms);
 	}
 	if (next_ms != INT64_MAX)
@@ -76,35 +76,20 @@ static void written(void *context, const struct kube_result *result)
 
 	entry->call = NULL;
 	if (result->code == KUBE_NOT_FOUND && !entry->is_creating) {
-		/* the cluster forgets events after an hour: the next one is a new one */
-		entry->told_count = 0;
+		/* the cluster deletes Events after an hour, so the next record creates a new one */
+		entry->written_count = 0;
 		entry->count = 1;
 	} else if (result->code) {
-		tell_failure(self, &result->err);
+		report_failure(self, &result->err);
 		entry_clear(entry);
 	}
 	set_timer(self);
 }
 
-static int set_times(struct json_object *body, struct entry *entry, bool is_first)
-{
-	char text[TIME_TEXT_BYTES];
-	int r;
-
-	time_render(entry->last_ms - entry->last_ms % TIME_SECOND_MS, text);
-	r = json_add(body, "count", json_object_new_int64(entry->count));
-	if (!r)
-		r = json_add(body, "lastTimestamp", json_object_new_string(text));
-	if (!r && is_first)
-		r = json_add(body, "firstTimestamp", json_object_new_string(text));
-	return r;
-}
-
-/* "pod.1a2b3c": unique for this process and, by its start, for others. */
+/* "pod.1a2b3c": unique in this process, and by the time among processes. */
 static int set_name(struct entry *entry)
 {
 	struct kube_events *self = entry->owner;
-	struct json_object *metadata = json_member(entry->event, "metadata");
 	uint64_t parts[3] = {(uint64_t)kube_client_now_ms(self->client), ++self->serial, entry->key};
 	const char *about = NULL;
 	char name[LIMIT_NAME_BYTES + 1];
@@ -114,75 +99,66 @@ static int set_name(struct entry *entry)
 	snprintf(name, sizeof(name), "%.200s.%016llx", about, (unsigned long long)hash_seeded(parts, sizeof(parts)));
 	free(entry->name);
 	entry->name = strdup(name);
-	return entry->name ? json_add(metadata, "name", json_object_new_string(name)) : -ENOMEM;
+	json_set_text(&entry->event, "metadata.name", entry->name);
+	return entry->name ? 0 : -ENOMEM;
 }
 
-/* All that does not change. */
+/* Makes the fields that never change. NULL: out of memory. */
 static struct json_object *make_event(const struct kube_events *self, const struct kube_event_object *object,
 				      bool is_warning, const char *reason, const char *message)
 {
-	struct json_object *event = json_object_new_object(), *about = json_object_new_object();
-	struct json_object *source = json_object_new_object(), *metadata = json_object_new_object();
-	bool is_namespaced = object->namespace && *object->namespace;
+	struct json_object *event = json_object_new_object();
+	const char *namespace = object->namespace && *object->namespace ? object->namespace : NULL;
 	const struct {
-		struct json_object *in;
-		const char *key, *value;
+		const char *path, *value;
 	} members[] = {
-		{about, "apiVersion", object->api_version},
-		{about, "kind", object->kind},
-		{about, "name", object->name},
-		{about, "namespace", is_namespaced ? object->namespace : NULL},
-		{about, "uid", object->uid},
-		{source, "component", self->config.component},
-		{metadata, "namespace", is_namespaced ? object->namespace : "default"},
-		{event, "apiVersion", "v1"},
-		{event, "kind", "Event"},
-		{event, "type", is_warning ? "Warning" : "Normal"},
-		{event, "reason", reason},
-		{event, "message", message},
-		{event, "reportingComponent", self->config.component},
-		{event, "reportingInstance", self->config.instance},
+		{"apiVersion", "v1"},
+		{"kind", "Event"},
+		{"type", is_warning ? "Warning" : "Normal"},
+		{"reason", reason},
+		{"message", message},
+		{"reportingComponent", self->config.component},
+		{"reportingInstance", self->config.instance},
+		{"involvedObject.apiVersion", object->api_version},
+		{"involvedObject.kind", object->kind},
+		{"involvedObject.name", object->name},
+		{"involvedObject.namespace", namespace},
+		{"involvedObject.uid", object->uid},
+		{"source.component", self->config.component},
+		{"metadata.namespace", namespace ? namespace : "default"},
 	};
-	int r = event && about && source && metadata ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < ARRAY_LEN(members) && !r; i++)
-		if (members[i].value)
-			r = json_add(members[i].in, members[i].key, json_object_new_string(members[i].value));
-	if (!r)
-		r = json_add(event, "involvedObject", TAKE_PTR(about));
-	if (!r)
-		r = json_add(event, "source", TAKE_PTR(source));
-	if (!r)
-		r = json_add(event, "metadata", TAKE_PTR(metadata));
-	json_object_put(about);
-	json_object_put(source);
-	json_object_put(metadata);
-	if (!r)
-		return event;
-	json_object_put(event);
-	return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		json_set_text(&event, members[i].path, members[i].value);
+	return event;
 }
 
-/* Create the event, or count it up. */
+/* Creates the Event or updates its count. */
 static int write_entry(struct entry *entry, struct err *err)
 {
 	struct kube_events *self = entry->owner;
 	CLEANUP(json_putp) struct json_object *patch = json_object_new_object();
-	struct kube_request request = {
-		.resource = events, .namespace = entry->namespace, .done = written, .context = entry};
-	int r = patch ? 0 : -ENOMEM;
+	bool is_first = entry->written_count == 0;
+	struct json_object **body = is_first ? &entry->event : &patch;
+	struct kube_request request = {.verb = is_first ? KUBE_CREATE : KUBE_MERGE_PATCH,
+				       .resource = events,
+				       .namespace = entry->namespace,
+				       .done = written,
+				       .context = entry};
+	char time[TIME_TEXT_BYTES];
 
-	entry->is_creating = entry->told_count == 0;
-	if (!r && entry->is_creating)
-		r = set_name(entry);
-	if (!r)
-		r = set_times(entry->is_creating ? entry->event : patch, entry, entry->is_creating);
-	if (r)
-		return err_set(err, r, "out of memory");
-	request.verb = entry->is_creating ? KUBE_CREATE : KUBE_MERGE_PATCH;
-	request.name = entry->is_creating ? NULL : entry->name;
-	request.body = entry->is_creating ? entry->event : patch;
-	entry->told_count = entry->count;
+	if (is_first && set_name(entry))
+		return err_set(err, -ENOMEM, "out of memory");
+	time_render(entry->last_ms - entry->last_ms % TIME_SECOND_MS, time);
+	json_set(body, "count", json_object_new_int64(entry->count));
+	json_set_text(body, "lastTimestamp", time);
+	json_set_text(body, "firstTimestamp", is_first ? time : NULL);
+	if (!*body)
+		return err_set(err, -ENOMEM, "out of memory");
+	request.name = is_first ? NULL : entry->name;
+	request.body = *body;
+	entry->is_creating = is_first;
+	entry->written_count = entry->count;
 	entry->next_ms = time_monotonic_ms() + self->config.interval_ms;
 	return kube_client_submit(self->client, &request, &entry->call, err);
 }
@@ -196,17 +172,17 @@ static void write_due(void *context)
 		struct entry *entry = &self->entries[i];
 		struct err err = ERR_INIT;
 
-		if (!entry->event || entry->call || entry->count == entry->told_count || entry->next_ms > now_ms)
+		if (!entry->event || entry->call || entry->count == entry->written_count || entry->next_ms > now_ms)
 			continue;
 		if (write_entry(entry, &err)) {
-			tell_failure(self, &err);
+			report_failure(self, &err);
 			entry_clear(entry);
 		}
 	}
 	set_timer(self);
 }
 
-/* The entry of this event, or a free one, or the one that was told longest ago. */
+/* The entry of this event, a free entry, or the one that was recorded least recently, cleared. */
 static struct entry *find_entry(struct kube_events *self, uint64_t key)
 {
 	struct entry *best = &self->entries[0];
@@ -234,7 +210,7 @@ int kube_events_record(struct kube_events *self, const struct kube_event_object 
 	char note[LIMIT_KUBE_NOTE_BYTES + 1];
 	struct entry *entry;
 
-	/* cut between characters */
+	/* cut at the start of a UTF-8 character */
 	for (n = MIN(n, LIMIT_KUBE_NOTE_BYTES); n > 0 && ((unsigned char)message[n] & 0xc0) == 0x80; n--)
 		;
 	snprintf(note, sizeof(note), "%.*s", (int)n, message);

@@ -2,10 +2,10 @@
 #include "kube/kube_list.h"
 
 #include "base/arena.h"
+#include "base/json_split.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "http_client/http_client.h"
-#include "kube/kube_split.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,14 +21,16 @@
 struct kube_list {
 	struct kube_client *client;
 	struct kube_list_request request;
-	struct arena arena;   /* the selection's texts */
-	struct arena scratch; /* of an item that is wanted as text */
+	struct arena arena;   /* owns the strings of `request` */
+	struct arena scratch; /* for an item that is passed on as text */
 	struct kube_call *call;
-	struct kube_split split;
+	struct json_split split;
 	struct strbuf continue_token;
-	bool is_unpaged; /* the continue token was too old: all at once */
-	struct err item_err;
-	int item_code;
+	bool is_unpaged;      /* the continue token expired: the list is read without pages */
+	struct err split_err; /* why the list was not read to its end */
+	int split_code;
+	bool is_done;
+	struct kube_result result; /* how the list has ended */
 };
 
 void kube_selection_query(const struct kube_selection *selection, struct strbuf *query)
@@ -39,53 +41,76 @@ void kube_selection_query(const struct kube_selection *selection, struct strbuf 
 		http_form_add(query, "fieldSelector", selection->field_selector);
 }
 
-static void tell_bad(struct kube_list *self, const struct err *why)
+int kube_selection_copy(struct kube_selection *self, struct arena *arena)
+{
+	const char **texts[] = {&self->resource.group, &self->resource.version, &self->resource.plural,
+				&self->namespace,      &self->label_selector,	&self->field_selector};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (*texts[i] && !(*texts[i] = arena_strdup(arena, *texts[i])))
+			return -ENOMEM;
+	return 0;
+}
+
+static void report_bad(struct kube_list *self, const struct err *why)
 {
 	if (self->request.bad)
 		self->request.bad(self->request.context, why);
 }
 
-static int take_item(void *context, const char *text, size_t n)
+static int take_item(void *context, const struct json_item *item, struct err *err)
 {
 	struct kube_list *self = context;
 	CLEANUP(json_putp) struct json_object *json = NULL;
 	struct kube_object object;
-	struct err err = ERR_INIT;
+	struct err why = ERR_INIT;
 	int r;
 
-	if (!text) {
-		r = err_set(&err, -E2BIG, "an object of %s is longer than %zu bytes or has too many parts",
+	if (!item->text) {
+		r = err_set(&why, -E2BIG, "an object of %s is longer than %zu bytes, too deep or has too many parts",
 			    self->request.selection.resource.plural, LIMIT_KUBE_OBJECT_BYTES);
 	} else if (self->request.wants_text) {
 		arena_reset(&self->scratch);
-		r = kube_object_scan(text, n, &self->scratch, &object, &err);
+		r = kube_object_scan(item->text, item->n, &self->scratch, &object, &why);
 	} else {
-		r = json_parse(text, n, OBJECT_DEPTH, &json, &err);
+		r = json_parse(item->text, item->n, OBJECT_DEPTH, &json, &why);
 		if (!r)
-			r = kube_object_read(json, &object, &err);
+			r = kube_object_read(json, &object, &why);
 	}
 	if (r == -ENOMEM)
-		return r;
+		return err_set(err, r, "out of memory");
 	if (r) {
-		tell_bad(self, &err);
+		report_bad(self, &why);
 		return 0;
 	}
-	self->item_code = self->request.item(self->request.context, &object, &self->item_err);
-	return self->item_code;
+	return self->request.item(self->request.context, &object, err);
 }
+
+static const struct json_split_rule list_rule = {
+	.path = {"items"},
+	.max_item_bytes = LIMIT_KUBE_OBJECT_BYTES,
+	.max_item_depth = OBJECT_DEPTH,
+	.max_item_tokens = LIMIT_KUBE_OBJECT_TOKENS,
+	.max_envelope_bytes = LIMIT_KUBE_ENVELOPE_BYTES,
+	.take_item = take_item,
+};
 
 static int take_piece(void *context, const char *bytes, size_t n)
 {
 	struct kube_list *self = context;
 
-	return kube_split_feed(&self->split, bytes, n);
+	self->split_code = json_split_feed(&self->split, bytes, n, &self->split_err);
+	return self->split_code;
 }
 
 static int start_page(struct kube_list *self, struct err *err);
 
 static void end(struct kube_list *self, const struct kube_result *result, const char *resource_version)
 {
-	self->request.done(self->request.context, result, resource_version);
+	self->is_done = true;
+	self->result = *result;
+	if (self->request.done)
+		self->request.done(self->request.context, result, resource_version);
 }
 
 static void fail(struct kube_list *self, int code, const struct err *why)
@@ -95,16 +120,15 @@ static void fail(struct kube_list *self, int code, const struct err *why)
 	end(self, &result, NULL);
 }
 
-/* The page is here: where does it go on? @return 0 with texts of `envelope`; -EINVAL. */
+/* Reads the envelope of a complete page. @return 0, with strings that belong to `envelope`; -EINVAL. */
 static int read_envelope(struct kube_list *self, struct json_object **ret_envelope, const char **ret_continue,
 			 const char **ret_version, struct err *err)
 {
 	struct json_object *metadata = NULL, *items = NULL;
-	int r;
+	int r = json_split_finish(&self->split, err);
 
-	if (!kube_split_is_whole(&self->split))
-		return err_set(err, -EINVAL, "the list ends early");
-	r = json_parse(strbuf_text(&self->split.envelope), self->split.envelope.len, OBJECT_DEPTH, ret_envelope, err);
+	if (!r)
+		r = json_parse(self->split.envelope.text, self->split.envelope.len, OBJECT_DEPTH, ret_envelope, err);
 	if (!r)
 		r = json_get_array(*ret_envelope, "", "items", &items, err);
 	if (r >= 0)
@@ -141,13 +165,13 @@ static void page_is_here(struct kube_list *self, const struct kube_result *resul
 static void page_done(void *context, const struct kube_result *result)
 {
 	struct kube_list *self = context;
-	struct kube_result told = *result;
+	struct kube_result shown = *result;
 	struct err err = ERR_INIT;
 	int r;
 
 	self->call = NULL;
 	if (result->code == KUBE_EXPIRED && self->continue_token.len && !self->is_unpaged) {
-		/* pages of an old state are no longer to be had; the state of now is, all at once */
+		/* further pages of the old version are not available, so the list restarts without pages */
 		self->is_unpaged = true;
 		strbuf_clear(&self->continue_token);
 		if (self->request.restarted)
@@ -161,11 +185,11 @@ static void page_done(void *context, const struct kube_result *result)
 		page_is_here(self, result);
 		return;
 	}
-	if (self->item_code) {
-		told.code = self->item_code;
-		told.err = self->item_err;
+	if (self->split_code) {
+		shown.code = self->split_code;
+		shown.err = self->split_err;
 	}
-	end(self, &told, NULL);
+	end(self, &shown, NULL);
 }
 
 static int start_page(struct kube_list *self, struct err *err)
@@ -178,37 +202,29 @@ static int start_page(struct kube_list *self, struct err *err)
 		.namespace = selection->namespace,
 		.timeout_ms = self->request.page_timeout_ms,
 		.stall_timeout_ms = PAGE_STALL_MS,
+		.is_shared = self->request.is_shared,
 		.piece = take_piece,
 		.done = page_done,
 		.context = self,
 	};
+	const char *version = self->request.not_older_than;
 	char limit[16];
 
 	snprintf(limit, sizeof(limit), "%d", self->request.page_items);
 	kube_selection_query(selection, &query);
-	if (self->request.is_cached)
-		http_form_add(&query, "resourceVersion", "0");
-	else if (!self->is_unpaged)
+	if (version)
+		http_form_add(&query, "resourceVersion", version);
+	if (version && !streq(version, "0"))
+		http_form_add(&query, "resourceVersionMatch", "NotOlderThan");
+	if (!version && !self->is_unpaged)
 		http_form_add(&query, "limit", limit);
 	if (self->continue_token.len)
 		http_form_add(&query, "continue", strbuf_text(&self->continue_token));
 	if (query.status)
 		return err_set(err, query.status, "the query of a list is too long");
 	request.query = strbuf_text(&query);
-	kube_split_reset(&self->split);
+	json_split_reset(&self->split);
 	return kube_client_submit(self->client, &request, &self->call, err);
-}
-
-static int copy_selection(struct kube_list *self)
-{
-	struct kube_selection *s = &self->request.selection;
-	const char **texts[] = {&s->resource.group, &s->resource.version, &s->resource.plural,
-				&s->namespace,	    &s->label_selector,	  &s->field_selector};
-
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (*texts[i] && !(*texts[i] = arena_strdup(&self->arena, *texts[i])))
-			return -ENOMEM;
-	return 0;
 }
 
 int kube_list_start(struct kube_client *client, const struct kube_list_request *request, struct kube_list **ret,
@@ -227,11 +243,11 @@ int kube_list_start(struct kube_client *client, const struct kube_list_request *
 	if (!self->request.page_items)
 		self->request.page_items = PAGE_ITEMS;
 	if (!self->request.page_timeout_ms)
-		self->request.page_timeout_ms = request->is_cached ? WHOLE_TIMEOUT_MS : PAGE_TIMEOUT_MS;
-	kube_split_init(&self->split, take_item, self);
-	r = copy_selection(self);
-	if (r)
-		err_set(err, r, "out of memory");
+		self->request.page_timeout_ms = request->not_older_than ? WHOLE_TIMEOUT_MS : PAGE_TIMEOUT_MS;
+	json_split_init(&self->split, &list_rule, self);
+	self->request.not_older_than = arena_strdup(&self->arena, request->not_older_than);
+	if (kube_selection_copy(&self->request.selection, &self->arena) || self->arena.has_failed)
+		r = err_set(err, -ENOMEM, "out of memory");
 	else
 		r = start_page(self, err);
 	if (r) {
@@ -247,72 +263,30 @@ void kube_list_free(struct kube_list *self)
 	if (!self)
 		return;
 	kube_client_cancel(self->client, self->call);
-	kube_split_release(&self->split);
+	json_split_release(&self->split);
 	strbuf_release(&self->continue_token);
 	arena_release(&self->arena);
 	arena_release(&self->scratch);
 	free(self);
 }
 
-struct all {
-	const struct kube_list_request *request;
-	bool is_done;
-	int code;
-	struct err err;
-};
-
-static int all_item(void *context, const struct kube_object *object, struct err *err)
-{
-	struct all *all = context;
-
-	return all->request->item(all->request->context, object, err);
-}
-
-static void all_bad(void *context, const struct err *why)
-{
-	struct all *all = context;
-
-	if (all->request->bad)
-		all->request->bad(all->request->context, why);
-}
-
-static void all_restarted(void *context)
-{
-	struct all *all = context;
-
-	if (all->request->restarted)
-		all->request->restarted(all->request->context);
-}
-
-static void all_done(void *context, const struct kube_result *result, const char *resource_version)
-{
-	struct all *all = context;
-
-	(void)resource_version;
-	all->is_done = true;
-	all->code = result->code;
-	all->err = result->err;
-}
-
 int kube_list_all(struct kube_client *client, const struct kube_list_request *request, struct err *err)
 {
-	struct all all = {.request = request};
 	struct kube_list_request own = *request;
 	struct kube_list *list;
 	int r;
 
-	own.item = all_item;
-	own.bad = all_bad;
-	own.restarted = all_restarted;
-	own.done = all_done;
-	own.context = &all;
+	own.done = NULL;
 	r = kube_list_start(client, &own, &list, err);
 	if (r)
 		return r;
-	while (!all.is_done && !r)
+	while (!list->is_done && !r)
 		r = kube_client_poll(client, NULL, 0, TIME_SECOND_MS, err);
+	if (list->is_done) {
+		r = list->result.code;
+		if (err)
+			*err = list->result.err;
+	}
 	kube_list_free(list);
-	if (all.is_done && err)
-		*err = all.err;
-	return all.is_done ? all.code : r;
+	return r;
 }

@@ -37,7 +37,7 @@ int kube_object_read(struct json_object *json, struct kube_object *ret, struct e
 	return 0;
 }
 
-/* A member of metadata; what is null is absent. */
+/* Reads a member of metadata; null counts as absent. */
 static int text_of(const struct doc *from, const char *key, const char **ret, struct err *err)
 {
 	const struct doc *value = doc_member(from, key);

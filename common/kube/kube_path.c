@@ -1,47 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests as HTTP: method, content type and path. */
+/* The HTTP form of requests: method, content type and path. */
 #include "base/str.h"
 #include "kube/kube_internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const struct {
-	const char *method, *content_type;
-} verbs[] = {
-	[KUBE_GET] = {NULL, NULL},
-	[KUBE_LIST] = {NULL, NULL},
-	[KUBE_WATCH] = {NULL, NULL},
-	[KUBE_CREATE] = {"POST", "application/json"},
-	[KUBE_UPDATE] = {"PUT", "application/json"},
-	[KUBE_MERGE_PATCH] = {"PATCH", "application/merge-patch+json"},
-	[KUBE_JSON_PATCH] = {"PATCH", "application/json-patch+json"},
-	[KUBE_DELETE] = {"DELETE", "application/json"},
-};
-
-const char *verb_method(enum kube_verb verb)
+const struct kube_method *kube_method(enum kube_verb verb)
 {
-	return verbs[verb].method;
+	static const struct kube_method methods[] = {
+		[KUBE_GET] = {NULL, NULL, true},
+		[KUBE_LIST] = {NULL, NULL, false},
+		[KUBE_WATCH] = {NULL, NULL, false},
+		[KUBE_CREATE] = {"POST", "application/json", false},
+		[KUBE_UPDATE] = {"PUT", "application/json", true},
+		[KUBE_MERGE_PATCH] = {"PATCH", "application/merge-patch+json", true},
+		[KUBE_JSON_PATCH] = {"PATCH", "application/json-patch+json", true},
+		[KUBE_DELETE] = {"DELETE", "application/json", true},
+	};
+
+	return &methods[verb];
 }
 
-const char *verb_content_type(enum kube_verb verb)
-{
-	return verbs[verb].content_type;
-}
-
-/* By the API server's own rule for names in paths: no slash, no percent sign, not dots alone. The rest is encoded. */
+/* Checks a name by the API server's rule for path segments: no slash, no percent sign, not only dots. Other characters
+ * are encoded. */
 static int add_segment(struct strbuf *buf, const char *what, const char *text, struct err *err)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:";
-
 	if (!text || !*text || strchr(text, '/') || strchr(text, '%') || streq(text, ".") || streq(text, ".."))
 		return err_set(err, -EINVAL, "bad %s in a request: \"%s\"", what, text ? text : "");
 	strbuf_addc(buf, '/');
-	for (; *text; text++)
-		if (strchr(plain, *text))
-			strbuf_addc(buf, *text);
-		else
-			strbuf_addf(buf, "%%%02X", (unsigned int)(unsigned char)*text);
+	http_add_encoded(buf, text, ":");
 	return 0;
 }
 
@@ -72,9 +60,7 @@ static int add_resource(const struct kube_request *request, struct strbuf *ret, 
 
 int request_path(const struct kube_request *request, struct strbuf *ret, struct err *err)
 {
-	bool is_named = request->verb == KUBE_GET || request->verb == KUBE_UPDATE ||
-			request->verb == KUBE_MERGE_PATCH || request->verb == KUBE_JSON_PATCH ||
-			request->verb == KUBE_DELETE;
+	bool is_named = kube_method(request->verb)->has_object;
 	int r;
 
 	if (request->raw_path) {
@@ -82,7 +68,7 @@ int request_path(const struct kube_request *request, struct strbuf *ret, struct 
 			return err_set(err, -EINVAL, "a path begins with a slash: \"%s\"", request->raw_path);
 		r = strbuf_adds(ret, request->raw_path);
 	} else {
-		/* without its name a delete would hit the whole collection */
+		/* without a name a delete would remove the whole collection */
 		if (is_named != (request->name != NULL))
 			return err_set(err, -EINVAL, "this verb %s a name", is_named ? "needs" : "takes no");
 		r = add_resource(request, ret, err);

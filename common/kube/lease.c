@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One try is: update what we saw last if we hold it; else read (or create), look who holds it since when by our clock,
- * and update if it is ours or expired. Each write carries the resourceVersion that was read, so of two that try at once
- * one is told of a conflict. */
+/* One try: if this process holds the Lease, update it as last seen. Otherwise read the Lease (or create it), check who
+ * has held it since when by our clock, and update it if it is ours or expired. Each write carries the resourceVersion
+ * that was read, so of two concurrent writes one gets a conflict.
+ *
+ * The Lease may be deleted at any moment. Its holder creates it again with the next renewal and continues to lead.
+ * Candidates wait as long as if the Lease still existed, so that nobody leads at the same time as the holder; only a
+ * candidate that has never seen the Lease creates it at once. */
 #include "kube/lease_internal.h"
 
 #include <errno.h>
@@ -33,25 +37,10 @@ bool lease_is_leader(const struct lease *self)
 	return time_monotonic_ms() < lease_leads_until_ms(self);
 }
 
-const char *lease_holder(const struct lease *self)
-{
-	return self->holder;
-}
-
-static void tell_failure(struct lease *self, const struct err *why)
+static void report_failure(struct lease *self, const struct err *why)
 {
 	if (self->config.failed)
 		self->config.failed(self->config.context, why);
-}
-
-static void tell_holder(struct lease *self)
-{
-	if (self->has_told_holder && streq(self->holder, self->told_holder))
-		return;
-	self->has_told_holder = true;
-	snprintf(self->told_holder, sizeof(self->told_holder), "%s", self->holder);
-	if (self->config.new_leader)
-		self->config.new_leader(self->config.context, self->holder);
 }
 
 static void stop_leading(struct lease *self)
@@ -72,31 +61,32 @@ static void give_up_is_done(struct lease *self, int code, const struct err *why)
 		self->give_up_err = *why;
 }
 
-/* This try did not make us leader. */
+/* A try has failed, or another process holds the Lease. */
 static void try_failed(struct lease *self, const struct err *why)
 {
 	int64_t retry_ms = self->config.retry_ms;
 
 	if (why)
-		tell_failure(self, why);
+		report_failure(self, why);
 	if (self->is_giving_up) {
 		give_up_is_done(self, why ? -EIO : 0, why);
 		return;
 	}
-	/* candidates spread out; a leader has its deadline */
+	/* candidates try at random times; a leader must keep its deadline */
 	if (!self->is_leading)
 		retry_ms += kube_client_random(self->client, 0, retry_ms * 12 / 10 + 1);
 	kube_timer_set(self->client, &self->next_try, retry_ms);
 }
 
-/* Of a write that renewed it, by whatever name the API server knows us? */
+/* Whether this managedFields entry belongs to a renewal, under any field manager. */
 static bool is_of_renewal(struct json_object *entry)
 {
 	return json_member(json_member(json_member(entry, "fieldsV1"), "f:spec"), "f:renewTime") != NULL;
 }
 
-/* The API server writes its own time beside what a write has changed, which renewTime always is. What others have
- * written (helm the labels, say) keeps the time of then, by a clock that may have been ahead. */
+/* The API server adds its own time to managedFields whenever a write changes the fields, and every renewal changes
+ * renewTime. Entries of other writers (labels by helm, for example) keep the time of their write, perhaps by a clock
+ * that was ahead. */
 static void compare_clocks(struct lease *self)
 {
 	struct json_object *fields = json_member(json_member(self->object, "metadata"), "managedFields");
@@ -148,23 +138,39 @@ static void deadline_passed(void *context)
 	kube_client_cancel(self->client, TAKE_PTR(self->call));
 	err_set(&err, -ETIMEDOUT, "the lease %s/%s could not be renewed in time", self->config.namespace,
 		self->config.name);
-	tell_failure(self, &err);
+	report_failure(self, &err);
 	stop_leading(self);
 	kube_timer_set(self->client, &self->next_try, 0);
 }
 
-/* It was read: may we write? */
+/* Whether another holder may still lead, as last seen. */
+static bool is_anothers(const struct lease *self)
+{
+	return *self->holder && is_valid(self) && !lease_is_ours(self);
+}
+
+static void lease_is_absent(struct lease *self)
+{
+	if (self->is_giving_up)
+		give_up_is_done(self, 0, NULL);
+	else if (is_anothers(self))
+		try_failed(self, NULL);
+	else
+		submit(self, STEP_CREATE);
+}
+
+/* The Lease was read: decides whether to write. */
 static void judge(struct lease *self)
 {
 	struct err err = ERR_INIT;
 
 	if (self->is_giving_up && !lease_is_ours(self)) {
 		give_up_is_done(self, 0, NULL);
-	} else if (*self->holder && is_valid(self) && !lease_is_ours(self)) {
-		/* it would not have been taken from us if we had renewed it in time: nothing is left to wait for */
+	} else if (is_anothers(self)) {
+		/* a Lease that we renewed in time cannot be taken, so there is no reason to wait for the deadline */
 		if (self->is_leading) {
 			err_set(&err, 1, "held by %s", self->holder);
-			tell_failure(self, &err);
+			report_failure(self, &err);
 			stop_leading(self);
 		}
 		try_failed(self, NULL);
@@ -177,23 +183,26 @@ static void step_done(void *context, const struct kube_result *result)
 {
 	struct lease *self = context;
 	struct err err = result->err;
+	bool has_new_holder = false;
 	int r = result->code;
 
 	self->call = NULL;
 	if (!r && !result->object)
 		r = err_set(&err, -EINVAL, "an empty answer");
 	if (!r)
-		r = lease_observe(self, result->object, &err);
+		r = lease_observe(self, result->object, &has_new_holder, &err);
 	if (!r) {
-		tell_holder(self);
+		if (has_new_holder && self->config.new_leader)
+			self->config.new_leader(self->config.context, self->holder);
 		if (self->step == STEP_READ)
 			judge(self);
 		else
 			try_succeeded(self);
-	} else if (self->step == STEP_FAST_UPDATE || (self->is_giving_up && r == KUBE_CONFLICT)) {
+	} else if (self->step == STEP_FAST_UPDATE || r == KUBE_ALREADY_EXISTS ||
+		   (self->is_giving_up && r == KUBE_CONFLICT)) {
 		submit(self, STEP_READ);
-	} else if (self->step == STEP_READ && r == KUBE_NOT_FOUND && !self->is_giving_up) {
-		submit(self, STEP_CREATE);
+	} else if (r == KUBE_NOT_FOUND && (self->step == STEP_READ || self->is_giving_up)) {
+		lease_is_absent(self);
 	} else {
 		try_failed(self, &err);
 	}
@@ -302,7 +311,7 @@ void lease_leave(struct lease *self)
 	self->is_giving_up = true;
 	stop_leading(self);
 	if (lease_is_ours(self))
-		submit(self, STEP_READ); /* first: a write of ours may have been under way */
+		submit(self, STEP_READ); /* read first, because a write of ours may be under way */
 	else
 		give_up_is_done(self, 0, NULL);
 }

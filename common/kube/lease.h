@@ -1,50 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* lease: one leader at a time, by a coordination.k8s.io/v1 Lease, as client-go's leader election does it, so that both
- * may share one.
+/* lease: elects one leader with a coordination.k8s.io/v1 Lease, compatible with the leader election of client-go.
  *
- * Another holder counts as gone when its record has not changed for its leaseDuration by our own monotonic clock:
- * clocks of machines are never compared. A leader that cannot renew for renew_deadline, or sees that another
- * holds it, stops leading, and stands for election again. Annotations of the Lease are kept, and may carry state of the
- * leader: they are written with the next renewal and with the release. Callbacks must not free the lease. Threads: the
- * client's. */
+ * The lease of another holder has expired when its record did not change for its leaseDuration by this process's
+ * monotonic clock; clocks of machines are never compared. A leader that cannot renew within renew_deadline, or reads
+ * that another holds the Lease, stops leading and becomes a candidate again.
+ * Annotations of the Lease are kept and may carry state of the leader; they are written with the next renewal and with
+ * the release. A missing Lease is created. A Lease that was deleted is created again, without its annotations.
+ * Callbacks run inside kube_client_poll and must not free the lease. Threads: the client's. */
 #include "kube/kube_client.h"
 
 struct lease;
 
 struct lease_config {
-	const char *namespace, *name;		       /* of the Lease */
-	const char *identity;			       /* ours: unique, and new for every start of the process */
-	int64_t lease_ms, renew_deadline_ms, retry_ms; /* 0: 15 s, 10 s, 2 s */
-	void (*started)(void *context);		       /* we lead from now on */
-	void (*stopped)(void *context);		       /* we do not lead any more; another may already */
-	void (*new_leader)(void *context, const char *identity); /* seen; "" when it was given up. May be NULL */
-	void (*failed)(void *context, const struct err *why);	 /* one try; may be NULL */
+	const char *namespace, *name; /* namespace and name of the Lease */
+	const char *identity; /* of this candidate; unique, and new for every start of the process; at most 255 bytes */
+	int64_t lease_ms, renew_deadline_ms, retry_ms; /* 0: 15 s, 10 s and 2 s */
+	void (*started)(void *context);		       /* this process leads from now on */
+	void (*stopped)(void *context);		       /* this process no longer leads; another may lead already */
+	/* The holder changed; `identity` is "" after a release. May be NULL. */
+	void (*new_leader)(void *context, const char *identity);
+	void (*failed)(void *context, const struct err *why); /* a try failed; may be NULL */
 	void *context;
 };
 
-/** Everything is copied. Stands for election from the next poll on. @return 0; -EINVAL (times that cannot work);
- * -ENOMEM.
- */
+/** Becomes a candidate at the next poll. The strings of `config` are copied.
+ *  @return 0; -EINVAL a name is missing, the identity is too long, or not lease_ms > renew_deadline_ms > 1.2 *
+ *  retry_ms; -ENOMEM. */
 int lease_start(struct kube_client *client, const struct lease_config *config, struct lease **ret,
 		struct err *err) ATTR_NODISCARD;
-/** Without giving it up: others wait until it expires. NULL allowed. */
+/** Frees the lease without releasing it: other candidates wait until it expires. NULL is allowed. */
 void lease_free(struct lease *self);
-/** Do we lead, by our own clock, at this moment? False as soon as the last renewal is older than renew_deadline, even
- *  if nobody has polled since. */
+/** Whether this process leads at this moment, by its own clock. False as soon as the last renewal is older than
+ *  renew_deadline, even if nobody has polled since. */
 bool lease_is_leader(const struct lease *self);
-/** Until when of time_monotonic_ms() that holds, if nothing more is heard; 0: we do not lead. What another thread may
- *  go by. */
+/** Until when this process leads unless it renews, by time_monotonic_ms; 0: it does not lead. Copy the value for other
+ *  threads, so that they need not call the lease. */
 int64_t lease_leads_until_ms(const struct lease *self);
-/** Who holds it, as last seen; "" for nobody. */
-const char *lease_holder(const struct lease *self);
-/** Stop, and if we lead give it up so that another need not wait; polls the client for at most `timeout_ms`. `stopped`
- * is called before. @return 0; 1 not reached in time; a negative number: not given up. Only lease_free may follow. */
+/** Stops leading, calls `stopped`, and releases the Lease so that others need not wait. Polls the client for at most
+ *  `timeout_ms`. Only lease_free may follow.
+ *  @return 0; 1 the Lease was not released in time; <0 it was not released. */
 int lease_give_up(struct lease *self, int64_t timeout_ms, struct err *err) ATTR_NODISCARD;
-/** The same without waiting, for those who must not poll: later polls give it up, or fail to. Only lease_has_left and
- *  lease_free may follow. */
+/** The same without waiting, for callers that must not poll: later polls release the Lease or fail to. Only
+ *  lease_has_left and lease_free may follow. */
 void lease_leave(struct lease *self);
+/** Whether the release of lease_leave has succeeded or failed. */
 bool lease_has_left(const struct lease *self);
-/** How far our wall clock is ahead of the API server's (behind: negative), by when it says that it took our last write;
- *  to a second or so, plus the way there and back. False: not known. */
+/** How far this machine's wall clock is ahead of the API server's (behind: negative), from the time that the server
+ *  noted for the last renewal. Accurate to about a second plus the round trip. @return whether it is known. */
 bool lease_clock_ahead(const struct lease *self, int64_t *ret_ms);

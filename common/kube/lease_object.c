@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease_object: the Lease as it is read and written. */
+/* lease_object: reads and writes the Lease as JSON. */
 #include "kube/lease_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* As Go's MicroTime: six digits, or the API server refuses it. */
+/* Writes a time as Go's MicroTime; the API server requires six digits. */
 static const char *micro_time(int64_t time_ms, char *buf, size_t size)
 {
 	char whole[TIME_TEXT_BYTES];
@@ -17,8 +17,7 @@ static const char *micro_time(int64_t time_ms, char *buf, size_t size)
 	return buf;
 }
 
-/* The object as the server has it now. @return 0; -EINVAL. */
-int lease_observe(struct lease *self, struct json_object *object, struct err *err)
+int lease_observe(struct lease *self, struct json_object *object, bool *ret_has_new_holder, struct err *err)
 {
 	struct json_object *spec = NULL;
 	const char *holder = "", *acquired = "", *renewed = "";
@@ -44,6 +43,7 @@ int lease_observe(struct lease *self, struct json_object *object, struct err *er
 		 (long long)transitions);
 	if (!self->object || !streq(record, self->record))
 		self->observed_ms = time_monotonic_ms();
+	*ret_has_new_holder = !self->object || !streq(holder, self->holder);
 	snprintf(self->record, sizeof(self->record), "%s", record);
 	snprintf(self->holder, sizeof(self->holder), "%s", holder);
 	snprintf(self->acquire_time, sizeof(self->acquire_time), "%s", acquired);
@@ -55,73 +55,29 @@ int lease_observe(struct lease *self, struct json_object *object, struct err *er
 	return 0;
 }
 
-/* What we want to be in the Lease: ours, or given up. */
-static struct json_object *make_spec(const struct lease *self)
-{
-	char now[TIME_TEXT_BYTES + 8];
-	bool keeps = lease_is_ours(self);
-	bool is_first = self->step == STEP_CREATE;
-	int64_t duration_s = self->is_giving_up ? 1 : MAX(1, self->config.lease_ms / TIME_SECOND_MS);
-	struct json_object *spec = json_object_new_object();
-	int r;
-
-	micro_time(kube_client_now_ms(self->client), now, sizeof(now));
-	if (!spec)
-		return NULL;
-	r = json_add(spec, "holderIdentity", json_object_new_string(self->is_giving_up ? "" : self->config.identity));
-	if (!r)
-		r = json_add(spec, "leaseDurationSeconds", json_object_new_int64(duration_s));
-	if (!r)
-		r = json_add(spec, "acquireTime",
-			     json_object_new_string(
-				     keeps && !self->is_giving_up && *self->acquire_time ? self->acquire_time : now));
-	if (!r)
-		r = json_add(spec, "renewTime", json_object_new_string(now));
-	if (!r)
-		r = json_add(spec, "leaseTransitions",
-			     json_object_new_int64(is_first ? 0 : self->transitions + !(keeps || self->is_giving_up)));
-	if (!r)
-		return spec;
-	json_object_put(spec);
-	return NULL;
-}
-
-static struct json_object *new_object(const struct lease *self)
-{
-	struct json_object *object = json_object_new_object(), *metadata = json_object_new_object();
-	int r = object && metadata ? 0 : -ENOMEM;
-
-	if (!r)
-		r = json_add(object, "apiVersion", json_object_new_string("coordination.k8s.io/v1"));
-	if (!r)
-		r = json_add(object, "kind", json_object_new_string("Lease"));
-	if (!r)
-		r = json_add(metadata, "name", json_object_new_string(self->config.name));
-	if (!r)
-		r = json_add(metadata, "namespace", json_object_new_string(self->config.namespace));
-	if (!r)
-		r = json_add(object, "metadata", TAKE_PTR(metadata));
-	json_object_put(metadata);
-	if (!r)
-		return object;
-	json_object_put(object);
-	return NULL;
-}
-
-/* The body of a write: all of the Lease as it was, with our spec. */
 struct json_object *lease_make_body(struct lease *self)
 {
-	struct json_object *body = NULL, *spec = make_spec(self);
+	bool is_first = self->step == STEP_CREATE, is_ours = lease_is_ours(self), is_release = self->is_giving_up;
+	int64_t duration_s = is_release ? 1 : MAX(1, self->config.lease_ms / TIME_SECOND_MS);
+	int64_t transitions = is_first ? 0 : self->transitions + !(is_ours || is_release);
+	struct json_object *body = NULL;
+	char now[TIME_TEXT_BYTES + 8];
 
-	if (!spec)
-		return NULL;
-	if (self->step == STEP_CREATE)
-		body = new_object(self);
+	micro_time(kube_client_now_ms(self->client), now, sizeof(now));
+	if (is_first)
+		body = json_object_new_object();
 	else if (json_object_deep_copy(self->object, &body, NULL))
-		body = NULL;
-	if (body && !json_add(body, "spec", TAKE_PTR(spec)))
-		return body;
-	json_object_put(spec);
-	json_object_put(body);
-	return NULL;
+		return NULL;
+	json_set_text(&body, "apiVersion", "coordination.k8s.io/v1");
+	json_set_text(&body, "kind", "Lease");
+	json_set_text(&body, "metadata.name", is_first ? self->config.name : NULL);
+	json_set_text(&body, "metadata.namespace", is_first ? self->config.namespace : NULL);
+	json_set(&body, "spec", json_object_new_object());
+	json_set_text(&body, "spec.holderIdentity", is_release ? "" : self->config.identity);
+	json_set(&body, "spec.leaseDurationSeconds", json_object_new_int64(duration_s));
+	json_set_text(&body, "spec.acquireTime",
+		      is_ours && !is_release && *self->acquire_time ? self->acquire_time : now);
+	json_set_text(&body, "spec.renewTime", now);
+	json_set(&body, "spec.leaseTransitions", json_object_new_int64(transitions));
+	return body;
 }

@@ -2,20 +2,18 @@
 #include "metrics/metrics.h"
 
 #include "base/str.h"
+#include "base/timefmt.h"
+#include "metrics/metrics_process.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#ifndef MEMTAMER_VERSION
-#error "MEMTAMER_VERSION comes from the build"
-#endif
-
 static const char *const type_names[] = {"counter", "counter", "gauge", "gauge", "gauge", "histogram"};
 
-/* What one family holds: one of the three, by its type. */
+/* The values of one family; the type says which member is used. */
 struct values {
-	_Atomic uint64_t *counts; /* by slot; of a histogram by bucket; of states one more, 0: never put */
+	_Atomic uint64_t *counts; /* by slot; for a histogram by bucket; for states the value plus one, 0: absent */
 	_Atomic uint64_t sum_ns;
 	_Atomic double set;
 };
@@ -23,6 +21,7 @@ struct values {
 struct metrics {
 	const struct metric_table *table;
 	struct values *values; /* by family */
+	int64_t made_ms;
 };
 
 static size_t label_n(const struct metric_label *label)
@@ -51,6 +50,7 @@ struct metrics *metrics_make(const struct metric_table *table)
 	if (!self)
 		return NULL;
 	self->table = table;
+	self->made_ms = time_now_ms();
 	self->values = calloc(table->n, sizeof(*self->values));
 	for (size_t i = 0; self->values && i < table->n; i++) {
 		const struct metric_family *family = &table->families[i];
@@ -101,6 +101,12 @@ void metrics_put(struct metrics *self, size_t id, size_t a, size_t b, size_t c, 
 {
 	atomic_store_explicit(&self->values[id].counts[slot_of(&self->table->families[id], a, b, c)], value + 1,
 			      memory_order_relaxed);
+}
+
+void metrics_remove(struct metrics *self, size_t id)
+{
+	for (size_t i = 0; i < family_slots(&self->table->families[id]); i++)
+		atomic_store_explicit(&self->values[id].counts[i], 0, memory_order_relaxed);
 }
 
 void metrics_observe_ns(struct metrics *self, size_t id, int64_t duration_ns)
@@ -210,8 +216,8 @@ int metrics_render(struct metrics *self, struct strbuf *buf)
 {
 	for (size_t i = 0; i < self->table->n; i++)
 		render_family(self, i, buf);
-	return strbuf_adds(buf, "# HELP memtamer_build_info The version that runs.\n# TYPE memtamer_build_info gauge\n"
-				"memtamer_build_info{version=\"" MEMTAMER_VERSION "\"} 1\n");
+	metrics_render_process(self->made_ms, buf);
+	return buf->status;
 }
 
 size_t metric_table_label(const struct metric_table *table, size_t id, size_t position, const char *value)

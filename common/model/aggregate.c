@@ -1,98 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rule of decay is in history.h with its reason. */
+/* aggregate: history.h describes the rule of forgetting and its reason. */
 #include "base/attr.h"
 #include "model/history.h"
 
-static int64_t permille_of(int64_t value, int permille)
-{
-	return (int64_t)((__int128)value * permille / 1000);
-}
-
-/* A run confirms the maximum: what spoke against it no longer counts. */
-static void window_confirm(struct history_window *window)
-{
-	*window = (struct history_window){0};
-}
-
-/* A run speaks against the maximum: it got along with `value`. */
-static void window_doubt(struct history_window *window, int64_t *maximum, int64_t value)
-{
-	if (window->runs < INT32_MAX)
-		window->runs++;
-	window->max_bytes = MAX(window->max_bytes, value);
-	if (window->runs <= HISTORY_DECAY_AFTER_RUNS)
-		return;
-	*maximum = MAX(window->max_bytes, permille_of(*maximum, 1000 - HISTORY_DECAY_STEP_PERMILLE));
-	if (*maximum == window->max_bytes)
-		window_confirm(window);
-}
-
 static bool is_near(int64_t value, int64_t maximum)
 {
-	return value >= permille_of(maximum, HISTORY_DECAY_NEAR_PERMILLE);
+	return (__int128)value * 1000 >= (__int128)maximum * HISTORY_NEAR_PERMILLE;
 }
 
-/* A whole run's value beside the maximum of those before it. */
-static void maximum_add(int64_t *maximum, struct history_window *window, int64_t value)
+/* How many whole runs in a row must stay far below the maximum before it is forgotten. */
+static int32_t patience(const struct history_maximum *self)
 {
-	if (value >= *maximum) {
-		*maximum = value;
-		window_confirm(window);
-	} else if (window->runs < HISTORY_DECAY_AFTER_RUNS && is_near(value, *maximum)) {
-		window_confirm(window);
-	} else {
-		window_doubt(window, maximum, value);
+	return MAX(HISTORY_FORGET_RUNS, 2 * MIN(self->gap_runs, HISTORY_RECUR_RUNS));
+}
+
+static void set_gap(struct history_maximum *self, int32_t runs)
+{
+	self->gap_runs = MAX(self->gap_runs, runs);
+	self->later_bytes = 0;
+	self->later_runs = 0;
+}
+
+/* A run needed at least `value`. */
+static void maximum_add(struct history_maximum *self, int64_t value)
+{
+	if (!is_near(self->bytes, value)) /* far more than ever before: nothing is known of its recurrence */
+		*self = (struct history_maximum){.forgotten_bytes = self->forgotten_bytes,
+						 .forgotten_runs = self->forgotten_runs};
+	if (self->forgotten_bytes && is_near(value, self->forgotten_bytes)) {
+		if (is_near(self->forgotten_bytes, value))
+			set_gap(self, self->forgotten_runs);
+		self->forgotten_bytes = self->forgotten_runs = 0;
 	}
+	if (is_near(value, self->bytes))
+		set_gap(self, self->later_runs);
+	else
+		self->later_bytes = MAX(self->later_bytes, value);
+	self->bytes = MAX(self->bytes, value);
 }
 
-static void killed_limit_add(struct history_aggregate *self, const struct run *run)
+static void maximum_forget(struct history_maximum *self)
 {
-	int64_t killed = run_killed_limit_max(run);
+	struct history_maximum forgotten = *self;
 
-	if (killed) {
-		if (is_near(killed, self->killed_limit_bytes))
-			window_confirm(&self->killed_window);
-		self->killed_limit_bytes = MAX(self->killed_limit_bytes, killed);
-	} else if (run->is_whole && run->limit_bytes > 0 && run->limit_bytes < self->killed_limit_bytes) {
-		window_doubt(&self->killed_window, &self->killed_limit_bytes, run->limit_bytes);
-	}
+	*self = (struct history_maximum){.bytes = forgotten.later_bytes,
+					 .forgotten_bytes = forgotten.forgotten_bytes,
+					 .forgotten_runs = forgotten.forgotten_runs};
+	if (forgotten.bytes < forgotten.forgotten_bytes)
+		return;
+	self->forgotten_bytes = forgotten.bytes;
+	self->forgotten_runs = patience(&forgotten);
 }
 
-static bool maximum_raise(int64_t *maximum, struct history_window *window, int64_t value)
+/* A whole run needed no more than `value`. */
+static void maximum_doubt(struct history_maximum *self, int64_t value)
 {
-	if (value <= *maximum)
+	if (self->forgotten_runs >= HISTORY_RECUR_RUNS)
+		self->forgotten_bytes = self->forgotten_runs = 0;
+	else if (self->forgotten_bytes)
+		self->forgotten_runs++;
+	if (!self->bytes)
+		return;
+	if (is_near(value, self->bytes))
+		set_gap(self, self->later_runs);
+	else if (self->later_runs < patience(self) - 1)
+		self->later_runs++;
+	else
+		maximum_forget(self);
+}
+
+static bool maximum_raise(struct history_maximum *self, int64_t value)
+{
+	if (value <= self->bytes)
 		return false;
-	*maximum = value;
-	window_confirm(window);
+	maximum_add(self, value);
 	return true;
 }
 
 bool history_aggregate_raise(struct history_aggregate *self, const struct run *run)
 {
-	bool has_changed = maximum_raise(&self->killed_limit_bytes, &self->killed_window, run_killed_limit_max(run));
+	bool has_changed = !run_is_killed_by_node(run) && maximum_raise(&self->killed, run_killed_limit_max(run));
 
 	if (!run->is_whole)
 		return has_changed;
-	has_changed |= maximum_raise(&self->peak_bytes, &self->peak_window, run_need_bytes(run));
-	has_changed |= maximum_raise(&self->ephemeral_peak_bytes, &self->ephemeral_window, run->peak_ephemeral_bytes);
+	has_changed |= maximum_raise(&self->peak, run_need_bytes(run));
+	has_changed |= maximum_raise(&self->ephemeral, run->peak_ephemeral_bytes);
 	return has_changed;
 }
 
 void history_aggregate_add(struct history_aggregate *self, const struct run *run)
 {
-	int64_t need = run_need_bytes(run);
-	double delta = (double)need - self->peak_mean_bytes;
+	bool is_by_node = run_is_killed_by_node(run);
+	int64_t need = run_need_bytes(run),
+		killed = is_by_node && !self->is_node_blamed ? 0 : run_killed_limit_max(run);
 
 	self->runs++;
+	self->is_node_blamed |= is_by_node;
 	if (run->n_killed_limits || run->outcome == OUTCOME_OOM_KILLED)
 		self->oom_runs++;
-	killed_limit_add(self, run);
+	if (killed)
+		maximum_add(&self->killed, killed);
+	if (run->is_whole || !killed) /* the peak of a killed run is its limit */
+		maximum_add(&self->peak, need);
+	maximum_add(&self->ephemeral, run->peak_ephemeral_bytes);
 	if (!run->is_whole || !need)
 		return;
 	self->whole_runs++;
-	self->peak_mean_bytes += delta / (double)self->whole_runs;
-	self->peak_m2 += delta * ((double)need - self->peak_mean_bytes);
-	maximum_add(&self->peak_bytes, &self->peak_window, need);
+	self->is_node_blamed = false;
+	maximum_doubt(&self->killed, need);
+	maximum_doubt(&self->peak, need);
 	if (run->peak_ephemeral_bytes)
-		maximum_add(&self->ephemeral_peak_bytes, &self->ephemeral_window, run->peak_ephemeral_bytes);
+		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes);
 }

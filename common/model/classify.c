@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the questions is the order of precedence: what nobody may touch, what the user says, what must not be
- * mistaken for training, what is training. */
+/* classify: the checks run in the order of precedence: pods that are never changed, what the user says, what must not
+ * be mistaken for training, what is training. */
 #include "base/str.h"
 #include "k8s/accelerator.h"
+#include "k8s/keys.h"
 #include "k8s/kinds.h"
 #include "model/identity.h"
 
@@ -20,49 +21,46 @@ static bool has_label(const struct k8s_pod *pod, const char *key)
 
 /* ---- marks ---- */
 
-/* A label that says what a pod is. A key that ends in '/' stands for every key that starts so. */
-struct mark {
-	const char *key;
-	const char *value; /* NULL: any */
+static const struct pod_mark marks[] = {
+	{POD_SIGN_SERVING, "serving.kserve.io/", NULL},
+	{POD_SIGN_SERVING, "serving.knative.dev/", NULL},
+	{POD_SIGN_SERVING, "leaderworkerset.sigs.k8s.io/name", NULL},
+	{POD_SIGN_SERVING, "ray.io/serve", NULL},
+	{POD_SIGN_SERVING, "ray.io/originated-from-crd", "RayService"},
+	{POD_SIGN_SERVING, "seldon-deployment-id", NULL},
+	{POD_SIGN_SERVING, "seldon-app", NULL},
+	{POD_SIGN_SERVING, "yatai.ai/bento-deployment", NULL},
+	{POD_SIGN_SERVING, "kubevirt.io", NULL},
+	{POD_SIGN_SERVING, "app.kubernetes.io/name", "vllm"},
+	{POD_SIGN_SERVING, "app.kubernetes.io/name", "triton"},
+	{POD_SIGN_SERVING, "app.kubernetes.io/name", "text-generation-inference"},
+	{POD_SIGN_INTERACTIVE, "notebook-name", NULL},
+	{POD_SIGN_INTERACTIVE, "component", "singleuser-server"},
+	{POD_SIGN_INTERACTIVE, "app", "jupyterhub"},
+	{POD_SIGN_INTERACTIVE, "hub.jupyter.org/username", NULL},
+	{POD_SIGN_INTERACTIVE, "app.kubernetes.io/name", "jupyterhub"},
+	{POD_SIGN_INTERACTIVE, "app.kubernetes.io/name", "jupyter-notebook"},
+	{POD_SIGN_INTERACTIVE, "app.kubernetes.io/name", "coder-workspace"},
+	{POD_SIGN_INTERACTIVE, "app.kubernetes.io/name", "code-server"},
+	{POD_SIGN_INTERACTIVE, "controller.devfile.io/devworkspace_id", NULL},
+	{POD_SIGN_FRAMEWORK, "jobset.sigs.k8s.io/jobset-name", NULL},
+	{POD_SIGN_FRAMEWORK, "training.kubeflow.org/job-name", NULL},
+	{POD_SIGN_FRAMEWORK, "katib.kubeflow.org/trial", NULL},
+	{POD_SIGN_FRAMEWORK, "katib.kubeflow.org/experiment", NULL},
+	{POD_SIGN_FRAMEWORK, "torchx.pytorch.org/app-name", NULL},
 };
 
-static const struct mark serving_marks[] = {
-	{"serving.kserve.io/", NULL},
-	{"serving.knative.dev/", NULL},
-	{"leaderworkerset.sigs.k8s.io/name", NULL},
-	{"ray.io/serve", NULL},
-	{"ray.io/originated-from-crd", "RayService"},
-	{"seldon-deployment-id", NULL},
-	{"seldon-app", NULL},
-	{"yatai.ai/bento-deployment", NULL},
-	{"kubevirt.io", NULL},
-	{"app.kubernetes.io/name", "vllm"},
-	{"app.kubernetes.io/name", "triton"},
-	{"app.kubernetes.io/name", "text-generation-inference"},
-};
+const struct pod_mark *pod_marks(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(marks);
+	return marks;
+}
 
-static const struct mark interactive_marks[] = {
-	{"notebook-name", NULL},
-	{"component", "singleuser-server"},
-	{"app", "jupyterhub"},
-	{"hub.jupyter.org/username", NULL},
-	{"app.kubernetes.io/name", "jupyterhub"},
-	{"app.kubernetes.io/name", "jupyter-notebook"},
-	{"app.kubernetes.io/name", "coder-workspace"},
-	{"app.kubernetes.io/name", "code-server"},
-	{"controller.devfile.io/devworkspace_id", NULL},
-};
-
-static const struct mark framework_marks[] = {
-	{"jobset.sigs.k8s.io/jobset-name", NULL}, {"training.kubeflow.org/job-name", NULL},
-	{"katib.kubeflow.org/trial", NULL},	  {"katib.kubeflow.org/experiment", NULL},
-	{"torchx.pytorch.org/app-name", NULL},
-};
-
-static bool mark_matches(const struct mark *mark, const struct k8s_label *label)
+static bool mark_matches(const struct pod_mark *mark, const struct k8s_label *label)
 {
 	size_t n;
 
+	STEPS(1);
 	if (mark->key[0] != label->key[0])
 		return false;
 	n = strlen(mark->key);
@@ -71,35 +69,31 @@ static bool mark_matches(const struct mark *mark, const struct k8s_label *label)
 	return !mark->value || streq(label->value, mark->value);
 }
 
-static bool has_mark(const struct k8s_pod *pod, const struct mark *marks, size_t n)
+static bool has_mark(const struct k8s_pod *pod, enum pod_sign sign)
 {
 	for (size_t i = 0; i < pod->labels.n; i++)
-		for (size_t j = 0; j < n; j++)
-			if (mark_matches(&marks[j], &pod->labels.items[i]))
+		for (size_t j = 0; j < ARRAY_LEN(marks); j++)
+			if (marks[j].sign == sign && mark_matches(&marks[j], &pod->labels.items[i]))
 				return true;
 	return false;
 }
 
 /* ---- Ray ---- */
 
-/* Which custom resource made this pod's RayCluster. KubeRay leaves no label of it on pods, but tells Ray's usage
- * statistics by an environment variable ("kuberay_version=v1.4.0;kuberay_crd=RayJob"). */
+/* Whether this custom resource made the pod's RayCluster. KubeRay sets no such label on pods, but an environment
+ * variable for Ray's usage statistics ("kuberay_version=v1.4.0;kuberay_crd=RayJob"). */
 static bool is_made_by_ray_crd(const struct k8s_pod *pod, const char *crd)
 {
 	if (streq(label_of(pod, "ray.io/originated-from-crd"), crd))
 		return true;
 	for (size_t i = 0; i < pod->n_containers; i++) {
-		const struct k8s_container *container = &pod->containers[i];
+		const char *tags = pod->containers[i].ray_tags, *at;
 
-		for (size_t k = 0; k < container->n_env; k++) {
-			const char *value = container->env[k].value, *at;
-
-			if (!value || !streq(container->env[k].name, "RAY_USAGE_STATS_EXTRA_TAGS"))
-				continue;
-			at = strstr(value, "kuberay_crd=");
-			if (at && strstarts(at + strlen("kuberay_crd="), crd))
-				return true;
-		}
+		STEPS(1);
+		STEPS(strlen(tags));
+		at = strstr(tags, "kuberay_crd=");
+		if (at && strstarts(at + strlen("kuberay_crd="), crd))
+			return true;
 	}
 	return false;
 }
@@ -109,9 +103,9 @@ static bool is_ray_node(const struct k8s_pod *pod, const struct k8s_owner *owner
 	return has_label(pod, "ray.io/is-ray-node") || (owner && streq(owner->kind, "RayCluster"));
 }
 
-/* ---- questions ---- */
+/* ---- checks ---- */
 
-/* stdin and tty together: somebody means to sit at it. */
+/* stdin and tty together: a person works in this container. */
 static bool has_terminal(const struct k8s_pod *pod)
 {
 	for (size_t i = 0; i < pod->n_main; i++)
@@ -120,12 +114,12 @@ static bool has_terminal(const struct k8s_pod *pod)
 	return false;
 }
 
-/* Serving or interactive: the word for it, else NULL. */
+/* "serving" or "interactive" if the pod is one of these; else NULL. */
 static const char *not_training_why(const struct k8s_pod *pod, const struct k8s_owner *owner, const struct kind *kind)
 {
-	if (has_mark(pod, serving_marks, ARRAY_LEN(serving_marks)))
+	if (has_mark(pod, POD_SIGN_SERVING))
 		return "serving";
-	if (has_mark(pod, interactive_marks, ARRAY_LEN(interactive_marks)))
+	if (has_mark(pod, POD_SIGN_INTERACTIVE))
 		return "interactive";
 	if (is_ray_node(pod, owner)) {
 		if (is_made_by_ray_crd(pod, "RayService"))
@@ -142,28 +136,27 @@ static const char *not_training_why(const struct k8s_pod *pod, const struct k8s_
 
 static bool has_framework(const struct k8s_pod *pod, const struct k8s_owner *owner, const struct kind *kind)
 {
-	return (kind && kind->class_ == KIND_TRAINING) || is_ray_node(pod, owner) ||
-	       has_mark(pod, framework_marks, ARRAY_LEN(framework_marks));
+	return (kind && kind->class_ == KIND_TRAINING) || is_ray_node(pod, owner) || has_mark(pod, POD_SIGN_FRAMEWORK);
 }
 
-/* The user's word: label first, then annotation. */
+/* The user's value of KEY_TRAINING: the label, else the annotation. */
 static const char *training_word(const struct k8s_pod *pod)
 {
-	const char *word = k8s_label_get(&pod->labels, "memtamer.io/training");
+	const char *word = k8s_label_get(&pod->labels, KEY_TRAINING);
 
 	if (!word)
-		word = k8s_label_get(&pod->annotations, "memtamer.io/training");
+		word = k8s_label_get(&pod->annotations, KEY_TRAINING);
 	return word ? word : "";
 }
 
-/* Pods that are never touched, whatever they say. */
+/* Why the pod is never changed, whatever its labels say; NULL: it may be. */
 static const char *untouchable_why(const struct k8s_pod *pod)
 {
-	if (k8s_label_get(&pod->annotations, "kubernetes.io/config.mirror"))
+	if (k8s_label_get(&pod->annotations, KEY_MIRROR))
 		return "mirror";
 	if (streq(pod->namespace_name, "kube-system"))
 		return "kube-system";
-	return streq(label_of(pod, "memtamer.io/ignore"), "true") ? "ignored" : NULL;
+	return streq(label_of(pod, KEY_IGNORE), "true") ? "ignored" : NULL;
 }
 
 enum pod_class pod_classify(const struct k8s_pod *pod, const char **ret_why)
@@ -196,7 +189,7 @@ enum pod_class pod_classify(const struct k8s_pod *pod, const char **ret_why)
 
 bool pod_container_is_helper(const char *name)
 {
-	/* A name that ends in '*' stands for all that start so. */
+	/* A name that ends in '*' is a prefix. */
 	static const char *const helpers[] = {
 		"wait",
 		"init",
@@ -265,7 +258,7 @@ size_t pod_main_container(const struct k8s_pod *pod)
 {
 	static const char *const names[] = {"node", "pytorch", "tensorflow", "xgboost",	 "jax",	     "paddle",	  "mpi",
 					    "main", "trainer", "train",	     "training", "ray-head", "ray-worker"};
-	const char *chosen = k8s_label_get(&pod->annotations, "kubectl.kubernetes.io/default-container");
+	const char *chosen = k8s_label_get(&pod->annotations, KEY_DEFAULT_CONTAINER);
 	size_t found;
 
 	if (find_accelerated(pod, &found) || (chosen && find_container(pod, chosen, &found)))

@@ -2,14 +2,13 @@
 #include "model/codec_internal.h"
 
 #include "base/timefmt.h"
+#include "base/vec.h"
 #include "k8s/quantity.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-/* 0, 1: not a quantity, 2: negative. */
+/* 0; 1: not a quantity; 2: negative. */
 static int parse_bytes(const char *text, int64_t *ret)
 {
 	struct quantity quantity;
@@ -29,14 +28,14 @@ static const char *bytes_error(int r)
 	return r == 1 ? "not a quantity:" : "negative:";
 }
 
-int codec_parse_bytes(const char *text, const char *path, int64_t *ret, struct err *err)
+int codec_parse_bytes(const char *text, int64_t *ret, struct err *err)
 {
 	int r = parse_bytes(text, ret);
 
-	return r ? err_set_at(err, -EINVAL, path, 0, 0, "%s \"%.60s\"", bytes_error(r), text) : 0;
+	return r ? err_set(err, -EINVAL, "%s \"%.60s\"", bytes_error(r), text) : 0;
 }
 
-/* From 1970 to 9999: what time_render writes with four digits of a year. */
+/* From 1970 to 9999: years that time_render writes with four digits. */
 static bool is_writable_time(int64_t time_ms)
 {
 	return time_ms >= 0 && time_ms <= 253402300799999;
@@ -64,62 +63,59 @@ static int codec_find_name(const struct codec_field *field, const char *text)
 	return -1;
 }
 
-/* An error at path.key. The path is put together only here: a decoder that meets no error formats nothing. */
-static int field_error(struct err *err, const char *path, const struct codec_field *field, const char *what,
-		       const char *found)
+static int field_error(struct err *err, const struct codec_field *field, const char *what, const char *found)
 {
-	char where[160];
-
-	return err_set_at(err, -EINVAL, codec_path(path, field->key, where, sizeof(where)), 0, 0,
-			  found ? "%s \"%.60s\"" : "%s", what, found);
+	return decode_at(err_set(err, -EINVAL, found ? "%s \"%.60s\"" : "%s", what, found), err, "%s", field->key);
 }
 
-/* What a string member says. */
-static int codec_parse_text(const struct codec_field *field, const char *text, const char *path,
-			    struct codec_value *value, struct err *err)
+/* Converts the text of a string member. */
+static int codec_parse_text(const struct codec_field *field, const char *text, struct codec_value *value,
+			    struct err *err)
 {
 	int index;
 
 	switch (field->type) {
 	case CODEC_BYTES:
 		index = parse_bytes(text, &value->number);
-		return index ? field_error(err, path, field, bytes_error(index), text) : 0;
+		if (!index && value->number < field->min && value->number != field->absent)
+			return field_error(err, field, "less than 1Mi:", text);
+		return index ? field_error(err, field, bytes_error(index), text) : 0;
 	case CODEC_TIME:
 		return time_parse(text, strlen(text), &value->number) || !is_writable_time(value->number)
-			       ? field_error(err, path, field, "not a time:", text)
+			       ? field_error(err, field, "not a time:", text)
 			       : 0;
 	case CODEC_DURATION:
 		return duration_parse(text, strlen(text), &value->number)
-			       ? field_error(err, path, field, "not a duration:", text)
+			       ? field_error(err, field, "not a duration:", text)
 			       : 0;
 	case CODEC_DATE:
-		return codec_parse_date(text, &value->number) ? field_error(err, path, field, "not a date:", text) : 0;
+		return codec_parse_date(text, &value->number) ? field_error(err, field, "not a date:", text) : 0;
 	case CODEC_ENUM:
 	case CODEC_ENUM8:
 		value->number = codec_find_name(field, text);
-		return value->number < 0 ? field_error(err, path, field, "unknown value", text) : 0;
+		return value->number < 0 ? field_error(err, field, "unknown value", text) : 0;
 	case CODEC_NAME:
 		index = codec_find_name(field, text);
 		value->text = index < 0 ? "unknown" : field->names[index];
 		return 0;
 	default:
 		value->text = text;
-		if (strlen(text) >= field->size)
-			return field_error(err, path, field, "too long:", text);
+		if (strlen(text) >= (field->type == CODEC_STRING ? (size_t)field->max + 1 : field->size))
+			return field_error(err, field, "too long:", text);
 		return *text && field->n_names && codec_find_name(field, text) < 0
-			       ? field_error(err, path, field, "unknown value", text)
+			       ? field_error(err, field, "unknown value", text)
 			       : 0;
 	}
 }
 
-static int codec_parse_flags(const struct codec_field *field, const struct doc *array, const char *path,
-			     struct codec_value *value, struct err *err)
+static int codec_parse_flags(const struct codec_field *field, const struct doc *array, struct codec_value *value,
+			     struct err *err)
 {
 	for (const struct doc *item = array->first; item; item = item->next) {
 		int bit;
 
 		if (item->type != DOC_STRING)
-			return field_error(err, path, field, "expected strings", NULL);
+			return field_error(err, field, "expected strings", NULL);
 		bit = codec_find_name(field, item->text);
 		if (bit >= 0)
 			value->number |= (int64_t)1 << bit;
@@ -145,24 +141,14 @@ bool codec_is_integer(const struct doc *value, int64_t *ret)
 	return true;
 }
 
-static bool is_double(const struct doc *value, double *ret)
+static int wrong_type(const struct codec_field *field, const struct doc *member, struct err *err)
 {
-	char *end;
-
-	if (value->type != DOC_NUMBER)
-		return false;
-	*ret = strtod(value->text, &end);
-	return *end == '\0';
+	return field_error(err, field, "wrong type:", doc_type_name(member));
 }
 
-static int wrong_type(const struct codec_field *field, const struct doc *member, const char *path, struct err *err)
-{
-	return field_error(err, path, field, "wrong type:", doc_type_name(member));
-}
-
-/* One member into `value`. 0 or -EINVAL. */
-static int codec_parse(const struct codec_field *field, const struct doc *member, const char *path,
-		       struct codec_value *value, struct err *err)
+/* Converts one member. 0 or -EINVAL. */
+static int codec_parse(const struct codec_field *field, const struct doc *member, struct codec_value *value,
+		       struct err *err)
 {
 	int64_t most = field->max ? field->max : field->type == CODEC_INT32 ? INT32_MAX : CODEC_INT64_MAX;
 
@@ -170,61 +156,133 @@ static int codec_parse(const struct codec_field *field, const struct doc *member
 	case CODEC_INT64:
 	case CODEC_INT32:
 		if (!codec_is_integer(member, &value->number))
-			return wrong_type(field, member, path, err);
+			return wrong_type(field, member, err);
 		if (value->number > most || (value->number < 0 && value->number != field->absent))
-			return field_error(err, path, field, "out of range:", member->text);
+			return field_error(err, field, "out of range:", member->text);
 		return 0;
-	case CODEC_DOUBLE:
-		if (!is_double(member, &value->real))
-			return wrong_type(field, member, path, err);
-		return isfinite(value->real) ? 0 : field_error(err, path, field, "not a finite number", NULL);
 	case CODEC_BOOL:
 		value->number = member->type == DOC_TRUE;
-		return value->number || member->type == DOC_FALSE ? 0 : wrong_type(field, member, path, err);
+		return value->number || member->type == DOC_FALSE ? 0 : wrong_type(field, member, err);
 	case CODEC_FLAGS8:
-		return member->type == DOC_ARRAY ? codec_parse_flags(field, member, path, value, err)
-						 : wrong_type(field, member, path, err);
+		return member->type == DOC_ARRAY ? codec_parse_flags(field, member, value, err)
+						 : wrong_type(field, member, err);
 	default:
-		return member->type == DOC_STRING ? codec_parse_text(field, member->text, path, value, err)
-						  : wrong_type(field, member, path, err);
+		return member->type == DOC_STRING ? codec_parse_text(field, member->text, value, err)
+						  : wrong_type(field, member, err);
 	}
 }
 
-/* The field of a key. Members mostly come in the table's order: start where the last one was found. */
-static const struct codec_field *find_field(const struct codec_field *fields, size_t n, const char *key, size_t *next)
+/* The value with this key. Members are mostly in the table's order, so the search starts behind the last one found. */
+static const struct codec_field *find_value(const struct codec_table *table, const char *key, size_t *next)
 {
-	for (size_t k = 0; k < n; k++) {
-		size_t i = *next + k < n ? *next + k : *next + k - n;
+	for (size_t k = 0; k < table->n; k++) {
+		size_t i = *next + k < table->n ? *next + k : *next + k - table->n;
+		const struct codec_field *field = &table->fields[i];
 
-		if (fields[i].key[0] == key[0] && streq(fields[i].key, key)) {
-			*next = i + 1 < n ? i + 1 : 0;
-			return &fields[i];
+		if (field->key[0] == key[0] && field->type < CODEC_OBJECT && streq(field->key, key)) {
+			*next = i + 1 < table->n ? i + 1 : 0;
+			return field;
 		}
 	}
 	return NULL;
 }
 
-/* Walks the members instead of looking each field up: a table has up to thirty fields. */
-int codec_decode(const struct codec_field *fields, size_t n, const struct doc *object, const char *path, void *self,
-		 struct err *err)
+/* Walks the members instead of looking up each field, as a table has up to thirty fields. */
+static int decode_values(const struct codec_table *table, const struct doc *object, void *self, struct err *err)
 {
 	size_t next = 0;
+	int r = 0;
+
+	for (const struct doc *member = object->first; member && !r; member = member->next) {
+		const struct codec_field *field = find_value(table, member->key, &next);
+		struct codec_value value = {0};
+
+		if (!field || member->type == DOC_NULL)
+			continue;
+		r = codec_parse(field, member, &value, err);
+		if (!r)
+			codec_store(field, self, value);
+	}
+	return r;
+}
+
+static int decode_texts(const struct codec_field *field, const struct doc *object, void *self, struct err *err)
+{
+	void *at = (char *)self + field->offset;
+	size_t n;
+	int r = codec_get_texts(object, field->key, field->max_items, (size_t)field->max, *(const char ***)at, &n, err);
+
+	*((uint8_t *)self + field->n_offset) = (uint8_t)n;
+	return r;
+}
+
+static int decode_inner(const struct codec_field *field, const struct doc *object, void *self, struct err *err)
+{
+	const struct doc *member = NULL;
+	int r = decode_object(object, field->key, &member, err);
+
+	return r ? r
+		 : decode_at(codec_decode(field->table, member, (char *)self + field->offset, err), err, "%s",
+			     field->key);
+}
+
+struct list_place {
+	const struct codec_field *field;
+	struct codec_list *list;
+};
+
+static int decode_listed(void *context, const struct doc *item, struct err *err)
+{
+	const struct list_place *place = context;
+	const struct codec_field *field = place->field;
+	struct codec_list *list = place->list;
+	void *at;
+	int r;
+
+	if (vec_grow_(&list->items, &list->capacity, list->n + 1, field->size))
+		return err_set(err, -ENOMEM, "out of memory");
+	at = memset((char *)list->items + list->n * field->size, 0, field->size);
+	codec_reset(field->table, at);
+	r = codec_decode(field->table, item, at, err);
+	list->n += !r;
+	return r;
+}
+
+static int decode_list(const struct codec_field *field, const struct doc *object, void *self, struct err *err)
+{
+	struct list_place place = {field, (void *)((char *)self + field->offset)};
+
+	return codec_get_objects(object, field->key, (size_t)field->max, decode_listed, &place, err);
+}
+
+static int decode_member(const struct codec_field *field, const struct doc *object, void *self, struct err *err)
+{
+	if (field->read)
+		return field->read(field, object, self, err);
+	if (field->read_item)
+		return codec_get_objects(object, field->key, (size_t)field->max, field->read_item, self, err);
+	if (field->write)
+		return 0;
+	if (field->type == CODEC_ROWS)
+		return codec_decode(field->table, object, self, err);
+	if (field->type == CODEC_OBJECT)
+		return decode_inner(field, object, self, err);
+	if (field->type == CODEC_OBJECTS)
+		return decode_list(field, object, self, err);
+	return field->type == CODEC_TEXTS ? decode_texts(field, object, self, err) : 0;
+}
+
+int codec_decode(const struct codec_table *table, const struct doc *object, void *self, struct err *err)
+{
+	int r;
 
 	if (!object)
 		return 0;
 	if (object->type != DOC_OBJECT)
-		return err_set_at(err, -EINVAL, path, 0, 0, "expected an object");
-	for (const struct doc *member = object->first; member; member = member->next) {
-		const struct codec_field *field = find_field(fields, n, member->key, &next);
-		struct codec_value value = {0};
-		int r;
-
-		if (!field || member->type == DOC_NULL)
-			continue;
-		r = codec_parse(field, member, path, &value, err);
-		if (r)
-			return r;
-		codec_store(field, self, value);
-	}
-	return 0;
+		return err_set(err, -EINVAL, "expected an object");
+	r = decode_values(table, object, self, err);
+	for (size_t i = 0; i < table->n && !r; i++)
+		if (table->fields[i].type >= CODEC_OBJECT)
+			r = decode_member(&table->fields[i], object, self, err);
+	return r;
 }

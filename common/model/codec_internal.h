@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* codec_internal: what codec.c (values of fields, encoder), codec_decode.c (decoder of fields) and codec_get.c (members
- * by type) share. */
+/* codec_internal: shared by codec.c (values of fields, encoder), codec_decode.c (decoder of fields) and codec_get.c
+ * (members by type), codec_pack.c (compressed members). */
 #include "model/codec.h"
 
-/* Every type's value as one of these, so that comparing and copying need no case of their own. */
+/* A value of any type, so that comparing and copying need no case for each type. */
 struct codec_value {
 	int64_t number;
-	double real;
 	const char *text;
 };
 
-/** Put a value where the field is in `self`; a text is cut to fit. */
+/* VEC() of any struct. */
+struct codec_list {
+	void *items;
+	size_t n, capacity;
+};
+
+/** Stores a value in the field of `self`; a text is truncated to fit. */
 void codec_store(const struct codec_field *field, void *self, struct codec_value value);
-/** "path.key", or "key" where the path is "". @return buf. */
-const char *codec_path(const char *path, const char *key, char *buf, size_t size);
+/** Reads any JSON value completely into a doc in the arena. @return as codec_doc_read. */
+int codec_doc_read_any(const char *text, size_t n, struct arena *arena, struct doc *ret,
+		       struct err *err) ATTR_NODISCARD;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The aggregate is never changed in place: it is computed anew from what fell out of the list and from the list. So a
- * run may be replaced any number of times (it runs on, a cycle is replayed after a crash) and counts once. */
+/* history: the aggregate is never changed in place, but computed from the dropped runs and the list. So a run may be
+ * replaced any number of times (it continues, or a cycle is replayed after a crash) and counts once. */
 #include "model/history.h"
 
 #include "base/str.h"
@@ -38,7 +38,6 @@ void history_free(struct history *self)
 	for (size_t i = 0; i < self->n_aliases; i++)
 		free(self->aliases[i]);
 	vec_release(&self->runs);
-	sketch_release(&self->usage);
 	vec_release(&self->days);
 	vec_release(&self->decisions);
 	free(self);
@@ -59,14 +58,38 @@ bool history_decision_is_same(const struct history_decision *a, const struct his
 	       a->ephemeral_limit_to_bytes == b->ephemeral_limit_to_bytes;
 }
 
+static int64_t end_of(const struct run *run)
+{
+	return run->start_ms + run->duration_ms;
+}
+
+void history_aggregate_list(const struct history *self, const char *variant, struct history_aggregate *ret)
+{
+	const struct run *by_end[LIMIT_HISTORY_RUNS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->runs.n && n < ARRAY_LEN(by_end); i++) {
+		const struct run *run = &self->runs.items[i];
+		size_t at = n;
+
+		if (variant && !streq(run->variant, variant))
+			continue;
+		for (; at > 0 && end_of(by_end[at - 1]) > end_of(run); at--)
+			by_end[at] = by_end[at - 1];
+		by_end[at] = run;
+		n++;
+	}
+	for (size_t i = 0; i < n; i++)
+		history_aggregate_add(ret, by_end[i]);
+}
+
 static void aggregate_again(struct history *self)
 {
 	self->aggregate = self->dropped;
-	for (size_t i = 0; i < self->runs.n; i++)
-		history_aggregate_add(&self->aggregate, &self->runs.items[i]);
+	history_aggregate_list(self, NULL, &self->aggregate);
 }
 
-/* ---- counters by day: a run that falls out of the list stays counted ---- */
+/* ---- counters by day: dropped runs stay counted ---- */
 
 static int32_t day_of(const struct run *run)
 {
@@ -106,7 +129,7 @@ static void day_count(struct history_day *self, const struct run *run, int by)
 	self->harms = MAX(self->harms + by * (run->harm != 0), 0);
 }
 
-/* There is room for one day more. */
+/* There must be room for one more day. */
 static void day_add(struct history *self, const struct run *run)
 {
 	size_t at = day_at(self, day_of(run));
@@ -122,7 +145,7 @@ static void day_add(struct history *self, const struct run *run)
 		day_remove(self, 0);
 }
 
-/* It is known better now. */
+/* The run is about to be replaced by a better version. */
 static void day_take_back(struct history *self, const struct run *run)
 {
 	struct history_day *day = day_find(self, day_of(run));
@@ -149,7 +172,7 @@ static bool comes_before(const struct run *a, const struct run *b)
 	return a->start_ms < b->start_ms || (a->start_ms == b->start_ms && strcmp(a->uid, b->uid) < 0);
 }
 
-/* Keep the list sorted. */
+/* Keeps the list sorted. */
 static void insert_sorted(struct history *self, const struct run *run)
 {
 	size_t i = self->runs.n;
@@ -166,13 +189,19 @@ static void insert_sorted(struct history *self, const struct run *run)
 	self->runs.n++;
 }
 
-/* Where the run is that falls out next: the oldest that has ended, because one that still runs would be forgotten
- * before its outcome is known. The length of the list when all run. */
+/* Whether the outcome of the run may still become known. A run is seen in each cycle while it runs. */
+static bool is_running(const struct history *self, const struct run *run)
+{
+	return run->outcome == OUTCOME_RUNNING &&
+	       end_of(run) >= self->runs.items[self->runs.n - 1].start_ms - TIME_DAY_MS;
+}
+
+/* Index of the next run to drop: the oldest that does not run. The length of the list if all run. */
 static size_t oldest_ended(const struct history *self)
 {
 	size_t i = 0;
 
-	while (i < self->runs.n && self->runs.items[i].outcome == OUTCOME_RUNNING)
+	while (i < self->runs.n && is_running(self, &self->runs.items[i]))
 		i++;
 	return i;
 }
@@ -192,17 +221,17 @@ void history_mark_dropped(struct history *self, const struct run *run)
 	memcpy(self->dropped_uid, run->uid, sizeof(self->dropped_uid));
 }
 
-/* One that ended before all listed runs began had ended when it fell out: it was counted then, and what has decayed
- * since must not come back. */
+/* A run that ended before all listed runs began had ended when it was dropped, so it was counted completely then.
+ * Raising again would undo that it was forgotten since. */
 bool history_raise_dropped(struct history *self, const struct run *run)
 {
 	struct history_day *day = day_find(self, day_of(run));
 
-	if (self->runs.n > 0 && run->start_ms + run->duration_ms < self->runs.items[0].start_ms)
+	if (self->runs.n > 0 && end_of(run) < self->runs.items[0].start_ms)
 		return false;
 	if (!history_aggregate_raise(&self->dropped, run))
 		return false;
-	if (day) { /* it was counted as one that runs */
+	if (day) { /* the run was counted as running */
 		day_count(day, run, 1);
 		day->runs--;
 	}
@@ -216,7 +245,7 @@ static void drop(struct history *self, const struct run *run)
 	history_mark_dropped(self, run);
 }
 
-/* Room for a new run in a full list. false: the new run itself is the one that falls out. */
+/* Makes room in a full list. false: the new run itself was dropped. */
 static bool make_room(struct history *self, const struct run *run)
 {
 	size_t i = oldest_ended(self);

@@ -1,114 +1,119 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* history: MemoryHistory (memtamer.io/v1alpha1), what the recommender remembers of one workload, role and container:
- * up to 32 run summaries, curves of the last 8, aggregates that outlive the list, counters by day, the last decisions.
- * At most LIMIT_HISTORY_BYTES encoded. Same name as its MemoryProfile; everything in `spec`, so that backups keep it.
- * Only the recommender and the reading commands use it. */
+/* history: MemoryHistory (memtamer.io/v1alpha1), what the recommender keeps of one workload, role and container: up to
+ * 32 run summaries, the curves of the last 8, aggregates that outlive the list, counters by day, the last decisions. It
+ * has the name of its MemoryProfile, and all of it is in `spec`, so that backups keep it. The API server holds objects
+ * as maps in memory, five times their length, so nearly all of a history is one compressed string. Used by the
+ * recommender and the reading commands only. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/json.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "model/run.h"
-#include "model/sketch.h"
 
-/** The later runs that speak against a maximum: how many in a row stayed clear of it, and their own greatest value. */
-struct history_window {
-	int64_t max_bytes;
-	int32_t runs;
+/** The greatest value among runs that still counts. Runs near it reach HISTORY_NEAR_PERMILLE of it. Sizes in bytes; 0:
+ * none. */
+struct history_maximum {
+	int64_t bytes;
+	int64_t later_bytes;	 /* the greatest value since the last run near it */
+	int32_t later_runs;	 /* the whole runs since then */
+	int32_t gap_runs;	 /* the most whole runs between two runs near it */
+	int64_t forgotten_bytes; /* the greatest maximum that was forgotten within the last HISTORY_RECUR_RUNS */
+	int32_t forgotten_runs;	 /* the whole runs since the last run near that one */
 };
 
-#define HISTORY_DECAY_AFTER_RUNS    20	/* so many runs in a row before a maximum loses weight */
-#define HISTORY_DECAY_NEAR_PERMILLE 700 /* a run this near to the maximum confirms it */
-#define HISTORY_DECAY_STEP_PERMILLE 100 /* what each further run takes off */
+#define HISTORY_FORGET_RUNS   20
+#define HISTORY_NEAR_PERMILLE 700
+#define HISTORY_RECUR_RUNS    500
 
-/** What is known of all runs ever, also those that fell out of the list. Maxima decay by evidence, never by age:
- *  - A peak stands until 20 later whole runs in a row stayed below 70 % of it. From then on each further whole run
- * takes a tenth off, but never below the greatest need among those later runs, where the decay ends and counting starts
- *    anew. A run at 70 % or more before that confirms the peak; a greater one replaces it at any time.
- *  - A killed limit is the same, but what speaks against it are whole runs that completed at a limit below it: only
- *    they prove that the need is smaller. The floor is the greatest limit among them. A kill at 70 % of it or more
- *    confirms it.
- *  - Ephemeral-storage peaks decay as peaks do, over whole runs that measured any.
- *  Reason: forgetting by age or by a list of the last ten runs raised OOMs twentyfold on a real trace (rare large
- * inputs come back), while a maximum kept for ever makes one freak run the size of a workload that has since been
- * rewritten. Twenty misses in a row put the chance that an input of 1 in 10 runs was merely not seen at 12 %, and steps
- * of a tenth let an OOM correct the rule before much is taken away. */
+/** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
+ * age: when HISTORY_FORGET_RUNS whole runs in a row have needed less than 70 % of it. The greatest value of these runs
+ * replaces it. If a run near a forgotten maximum comes again, then such runs are rare but usual, and the maximum is
+ * only forgotten after twice as many runs as lay between the two, at most 2 * HISTORY_RECUR_RUNS. So a kill or a peak
+ * that happened once does not stay, and the large run of each week is killed once and not each week. */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;
-	int64_t peak_bytes; /* need over whole runs */
-	int64_t killed_limit_bytes;
-	int64_t ephemeral_peak_bytes;
-	double peak_mean_bytes, peak_m2; /* Welford, over whole runs */
-	struct history_window peak_window, killed_window, ephemeral_window;
+	struct history_maximum peak;   /* need; of runs that ended early, a lower bound of it */
+	struct history_maximum killed; /* limits at which runs were OOM-killed */
+	struct history_maximum ephemeral;
+	/* A run was killed and its node was blamed (run_is_killed_by_node), and no whole run followed: the next such
+	 * run is proof of its limit. */
+	bool is_node_blamed;
 };
 
-/** Add one run, in order of start. Not idempotent: history_add_run calls it for each run exactly once. */
+/** Adds one run. Runs should be added in the order of their ends: a long run says more of today than the short ones
+ * that began after it and ended before it. Not idempotent: history_add_run adds each run exactly once. */
 void history_aggregate_add(struct history_aggregate *self, const struct run *run);
-/** Only the maxima, as far as the run is above them: any number of times. @return whether one was. */
+/** Raises only the maxima to the values of the run. May be repeated. @return whether a maximum changed. */
 bool history_aggregate_raise(struct history_aggregate *self, const struct run *run);
 
-/** Runs that began on a UTC day: those of the list and those that fell out of it. */
+/** Counters of the runs that began on a UTC day, including runs that dropped out of the list. */
 struct history_day {
 	int32_t day; /* days since 1970-01-01 */
 	int32_t runs, oom_kills, evictions;
-	int32_t harms; /* runs with a harm */
-	int32_t mode;  /* enum mode at work that day; -1 unknown */
+	int32_t harms; /* runs with harm */
+	int32_t mode;  /* enum mode in force that day; -1: unknown */
 };
 
-/** What was set in the pods of one root owner: an entry for each owner and set of values. */
+/** The values that were set in the pods of one root owner: one entry for each owner and set of values. */
 struct history_decision {
 	int64_t time_ms;	    /* of the first pod */
-	char owner[RUN_NAME_BYTES]; /* "Job/train-7", cut; "Pod/..." for a bare pod */
-	char pod[RUN_NAME_BYTES];   /* the first one */
-	int32_t pods;		    /* how many were seen with these values */
-	int mode;		    /* enum mode at work */
+	char owner[RUN_NAME_BYTES]; /* "Job/train-7"; "Pod/..." for a bare pod; truncated as run.name */
+	char pod[RUN_NAME_BYTES];   /* the first pod */
+	int32_t pods;		    /* number of pods seen with these values */
+	int mode;		    /* enum mode in force */
 	int64_t revision;	    /* of the profile; 0: none */
-	/* 0 in `to`: not set; 0 in `from`: there was none. */
+	/* 0 in `to`: not set; 0 in `from`: there was no value. */
 	int64_t request_from_bytes, request_to_bytes, limit_from_bytes, limit_to_bytes;
 	int64_t ephemeral_request_to_bytes, ephemeral_limit_to_bytes;
 	char rule[48]; /* of the limit, else of the request */
-	char cap[96];  /* what kept it from more or less, in words; "" nothing */
+	char cap[96];  /* the reason why the change was limited, as text; "": none */
 };
 
-/** Are both of an owner of that name, with the same values? In one run they are one entry. */
+/** Whether both are of an owner of the same name and have the same values. Within one run they are one entry. */
 bool history_decision_is_same(const struct history_decision *a, const struct history_decision *b);
 
 struct history {
 	char *namespace_name, *name, *workload, *role, *container; /* heap */
 	char *aliases[LIMIT_PROFILE_ALIASES];			   /* heap; best first */
 	size_t n_aliases;
-	VEC(struct run) runs;		    /* by start, oldest first, at most LIMIT_HISTORY_RUNS */
-	struct history_aggregate aggregate; /* of all runs: `dropped` and the list; kept by history_add_run */
-	struct history_aggregate dropped;   /* of the runs that fell out of the list */
-	int64_t dropped_until_ms;	    /* latest start among those; 0: none */
-	char dropped_uid[RUN_UID_BYTES];    /* greatest uid among those that started then */
-	struct sketch usage;		    /* all runs, time-weighted */
-	VEC(struct history_day) days;	    /* in order, the last LIMIT_HISTORY_DAYS; kept by history_add_run */
+	VEC(struct run) runs;		    /* in the order of their starts, oldest first, at most LIMIT_HISTORY_RUNS */
+	struct history_aggregate aggregate; /* of all runs: `dropped` and the list; maintained by history_add_run */
+	struct history_aggregate dropped;   /* of the runs that dropped out of the list */
+	int64_t dropped_until_ms;	    /* latest start of a dropped run; 0: none */
+	char dropped_uid[RUN_UID_BYTES];    /* greatest uid of the dropped runs with that start */
+	VEC(struct history_day) days;	    /* in order, the last LIMIT_HISTORY_DAYS; maintained by history_add_run */
 	VEC(struct history_decision) decisions;
 };
 
+/** An empty history with copies of the names and all other texts "". NULL: out of memory. */
 struct history *history_new(const char *namespace_name, const char *name) ATTR_NODISCARD;
+/** NULL is allowed. */
 void history_free(struct history *self);
 void history_freep(struct history **self);
 
-/** Add or replace (by uid) a run; beyond the cap the oldest that is not running falls out of the list, its figures stay
- *  in the aggregate; a replayed uid changes nothing twice: a run that is not in the list and did not start after all
- *  that fell out is taken for one of them and ignored. `usage` is the caller's. @return 0 or -ENOMEM (unchanged). */
+/** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended, or was last
+ * seen running a day before the newest run began, drops out of it and stays in the aggregate. Adding a run again
+ * changes nothing: a run that is not in the list and did not start after all dropped runs counts as one of them and is
+ * ignored. Cost: linear in the list.
+ * @return 0 or -ENOMEM (unchanged). */
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
-/** Is this run, which is not in the list, one of those that fell out of it? By start, then by uid. */
+/** Whether this run, which is not in the list, dropped out of it. Decided by start, then by uid. */
 bool history_has_dropped(const struct history *self, const struct run *run);
-/** Of such a run, what may have been learned only after it fell out while it ran: limits that it was killed at, and the
- *  peaks of a whole run. The same again changes nothing. @return whether anything changed. */
+/** Adds to the aggregate what was learned of a dropped run only after it dropped out while it ran: killed limits, and
+ * the peaks of a whole run. May be repeated. @return whether anything changed. */
 bool history_raise_dropped(struct history *self, const struct run *run);
-/** Remember a key; @return 0 (also when already known or the list is full), -ENOMEM. */
+/** Adds the listed runs (variant NULL: all) to an aggregate, in the order of their ends. Cost: linear in the list if
+ * the runs end in the order of their starts, else quadratic. */
+void history_aggregate_list(const struct history *self, const char *variant, struct history_aggregate *ret);
+/** Adds a key. @return 0, also if the key is known or the list is full; -ENOMEM. */
 int history_add_alias(struct history *self, const char *key) ATTR_NODISCARD;
-/** @return 0; -EINVAL with the field (over a cap too); -ENOMEM. */
-int history_decode(struct json_object *object, struct history **ret, struct err *err) ATTR_NODISCARD;
-/** The same from text, as profile_read. */
+/** Decodes the text of an object; see profile_read. `*ret` is owned by the caller. @return 0; -EINVAL with the field,
+ * also if a cap is exceeded; -E2BIG; -ENOMEM. */
 int history_read(const char *text, size_t n, struct arena *scratch, struct history **ret,
 		 struct err *err) ATTR_NODISCARD;
-/** Encode as one JSON object; leaves out old decisions (the last 8 stay), then curves from the oldest, then further
- *  decisions, then the oldest runs (their figures go to what is
- *  written as `dropped`), until it fits LIMIT_HISTORY_BYTES. Curves are written for the last LIMIT_HISTORY_CURVES runs
- *  that have one, as thousandths of the run's peak. Sticky status of `buf`. */
+/** Encodes the history as one JSON object, of at most LIMIT_HISTORY_BYTES before the compression. To fit, it omits, in
+ * this order: old decisions (but the last 8), curves from the oldest, further decisions, the oldest runs (which are
+ * written as dropped). Curves are written for the last LIMIT_HISTORY_CURVES runs that have one, in permille of the
+ * run's peak. @return the sticky status of `buf`. */
 int history_encode(const struct history *self, struct strbuf *buf);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys come from three places: what the user says, labels of frameworks that name the workload, and the chain of owners
- * with their names stemmed. The chain is made as long as the facts allow: labels that name an owner which the pod does
- * not show (the JobSet of its Job) add a level, so that admission, which sees one hop and labels, and metrics, which
- * see owner rows and no labels, walk the same chain. */
+/* identity: keys have three sources: what the user says, labels of frameworks that name the workload, and the stemmed
+ * names of the owner chain. The chain is made as long as possible: a label that names an owner which the pod does not
+ * show (the JobSet of its Job) adds a level, so that admission, which knows one owner and labels, and metrics, which
+ * know owners but no labels, get the same chain. */
 #include "model/identity.h"
 
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/str.h"
+#include "k8s/keys.h"
 #include "k8s/kinds.h"
 #include "model/role.h"
 #include "model/stem.h"
@@ -15,10 +17,10 @@
 
 /* ---- owners ---- */
 
-/* Labels that name an owner. Lower levels first. */
+/* Labels that name an owner, lower levels first. */
 static const struct {
 	const char *label, *group, *kind;
-	const char *if_label, *if_value; /* only where this label has this value; NULL: always */
+	const char *if_label, *if_value; /* only if this label has this value; NULL: always */
 } owner_labels[] = {
 	{"batch.kubernetes.io/job-name", "batch", "Job", NULL, NULL},
 	{"volcano.sh/job-name", "batch.volcano.sh", "Job", NULL, NULL},
@@ -40,6 +42,9 @@ static const struct {
 #undef KUBEFLOW
 	{"ray.io/cluster", "ray.io", "RayCluster", NULL, NULL},
 	{"ray.io/originated-from-cr-name", "ray.io", "RayJob", "ray.io/originated-from-crd", "RayJob"},
+	/* Executors belong to the driver's pod; Spark sets its own label also without the operator. */
+	{"sparkoperator.k8s.io/app-name", "sparkoperator.k8s.io", "SparkApplication", NULL, NULL},
+	{"spark-app-name", "sparkoperator.k8s.io", "SparkApplication", NULL, NULL},
 	{"katib.kubeflow.org/trial", "kubeflow.org", "Trial", NULL, NULL},
 	{"katib.kubeflow.org/experiment", "kubeflow.org", "Experiment", NULL, NULL},
 };
@@ -58,6 +63,15 @@ static void chain_add(struct owner_chain *chain, const char *group, const char *
 		chain->items[chain->n++] = (struct identity_owner){group, kind, name};
 }
 
+/* A pod that owns pods exists for one run only; its own owner outlives it. */
+static void drop_driver(struct owner_chain *chain)
+{
+	if (chain->n < 2 || !streq(chain->items[0].kind, "Pod"))
+		return;
+	chain->n--;
+	memmove(chain->items, chain->items + 1, chain->n * sizeof(chain->items[0]));
+}
+
 static struct owner_chain chain_of(const struct identity_facts *facts)
 {
 	struct owner_chain chain = {.n = 0};
@@ -74,6 +88,7 @@ static struct owner_chain chain_of(const struct identity_facts *facts)
 			continue;
 		chain_add(&chain, owner_labels[i].group, owner_labels[i].kind, name);
 	}
+	drop_driver(&chain);
 	return chain;
 }
 
@@ -86,10 +101,10 @@ static bool is_recurring(const struct identity_owner *owner)
 
 /* ---- keys ---- */
 
-#define KIND_PREFIX_BYTES 62 /* 60 of the kind, the slash, NUL */
+#define KIND_PREFIX_BYTES 62 /* 60 bytes of the kind, the slash, NUL */
 
-/* "prefix" + name into a key. What does not fit is cut and made distinct again by a hash of all of it. Never inside a
- * character: the API server would store another text than ours. */
+/* Writes "prefix" + name. If it does not fit it is truncated and ends in a hash of all of it. It is never cut within a
+ * character, as the API server would store a different text. */
 static void make_text(char *ret, size_t size, const char *prefix, struct str name)
 {
 	size_t n_prefix = strlen(prefix), n_head = MIN(n_prefix, size - 1), n = MIN(name.n, size - 1 - n_head);
@@ -108,7 +123,12 @@ static void make_text(char *ret, size_t size, const char *prefix, struct str nam
 	snprintf(ret + cut, 12, "-%010llx", (unsigned long long)(identity_mix(hash) >> 24));
 }
 
-/* "Job/"; a kind longer than any is cut. */
+void identity_cut(const char *text, char *ret, size_t size)
+{
+	make_text(ret, size, "", str_c(text));
+}
+
+/* "Job/"; longer kinds than any known one are truncated. */
 static void make_kind_prefix(const char *kind, char ret[KIND_PREFIX_BYTES])
 {
 	size_t n = strnlen(kind, KIND_PREFIX_BYTES - 2);
@@ -132,15 +152,15 @@ static void add_key(struct identity *ret, const char *rule, const char *prefix, 
 
 static void add_user_key(const struct identity_facts *facts, struct identity *ret)
 {
-	const char *name = facts_label(facts, IDENTITY_LABEL_WORKLOAD);
+	const char *name = facts_label(facts, KEY_WORKLOAD);
 
 	if (!*name)
-		name = facts_annotation(facts, IDENTITY_LABEL_WORKLOAD);
-	add_key(ret, "user-label", "workload:", str_c(name));
+		name = facts_annotation(facts, KEY_WORKLOAD);
+	add_key(ret, "user-label", IDENTITY_KIND_OF_LABEL ":", str_c(name));
 }
 
 /* Labels of frameworks that name the workload whatever its objects are called. With two labels the name is
- * "first.second". `mark` must be there too, because some of the labels have everyday names. */
+ * "first.second". `mark` must be present too, because some of the labels have common names. */
 static const struct {
 	const char *prefix, *first, *second, *mark;
 } framework_labels[] = {
@@ -174,7 +194,34 @@ static struct str owner_stem(const struct identity_owner *owner)
 	return is_recurring(owner) ? name : stem_of(name);
 }
 
-/* Does the stem still hold the generated name of an owner from `first` on (bert-x7k2p-worker below bert-x7k2p)? */
+void identity_key_of_object(const char *kind, const char *name, char ret[IDENTITY_KEY_BYTES])
+{
+	const struct identity_owner owner = {NULL, kind, name};
+	char prefix[KIND_PREFIX_BYTES];
+
+	if (streq(kind, IDENTITY_KIND_OF_LABEL)) {
+		make_text(ret, IDENTITY_KEY_BYTES, IDENTITY_KIND_OF_LABEL ":", str_c(name));
+		return;
+	}
+	make_kind_prefix(kind, prefix);
+	make_text(ret, IDENTITY_KEY_BYTES, prefix, owner_stem(&owner));
+}
+
+/* The suffix that is appended to the name is removed from it again. */
+bool identity_key_of_made(const char *kind_name, const char *name, char ret[IDENTITY_KEY_BYTES])
+{
+	const struct kind *kind = kind_find(NULL, kind_name);
+	char made[LIMIT_NAME_BYTES + sizeof("-29384756")];
+
+	if (!kind || !kind->makes)
+		return false;
+	snprintf(made, sizeof(made), "%.*s%s", LIMIT_NAME_BYTES, name, kind->is_recurring ? "-29384756" : "");
+	identity_key_of_object(kind->makes, made, ret);
+	return true;
+}
+
+/* Whether the stem still contains the generated name of an owner from `first` on (bert-x7k2p-worker below
+ * bert-x7k2p). */
 static bool holds_generated_name(const struct owner_chain *chain, size_t first, struct str stem)
 {
 	for (size_t above = first; above < chain->n; above++) {
@@ -186,8 +233,8 @@ static bool holds_generated_name(const struct owner_chain *chain, size_t first, 
 	return false;
 }
 
-/* One key a level, topmost first. The name of something that recurs stays as it is: CronJob/nightly-2 is not
- * CronJob/nightly. Stems that are good for one run only are left out: they would fill the list of aliases. */
+/* Adds one key for each level, topmost first. Names of recurring objects are kept whole: CronJob/nightly-2 is not
+ * CronJob/nightly. Stems that are valid for one run only are left out, as they would fill the list of aliases. */
 static void add_owner_keys(const struct owner_chain *chain, struct identity *ret)
 {
 	char prefix[KIND_PREFIX_BYTES];
@@ -202,8 +249,8 @@ static void add_owner_keys(const struct owner_chain *chain, struct identity *ret
 	}
 }
 
-/* The stem of the pod's own name: for bare pods, and for metrics that know no owner. Where there are roles the name
- * holds them, so it is no name of the workload. */
+/* Adds the stem of the pod's own name, for bare pods and for metrics without owners. If there are roles, the name
+ * contains the role and does not name the workload. */
 static void add_pod_key(const struct owner_chain *chain, const char *pod_name, struct identity *ret)
 {
 	struct str stem = stem_of(str_c(pod_name));
@@ -229,7 +276,7 @@ static void find_run_key(const struct owner_chain *chain, const char *pod_name, 
 	make_text(ret->run_key, sizeof(ret->run_key), "Pod/", str_c(pod_name));
 }
 
-/* The pod's name, or what generateName will make of it, with a suffix as the API server would choose. */
+/* The pod's name, or generateName with a suffix like those of the API server. */
 static const char *full_pod_name(const struct identity_facts *facts, char *buf, size_t size)
 {
 	if (facts->pod_name && *facts->pod_name)
@@ -282,7 +329,7 @@ static char slug_char(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '-';
 }
 
-/* Lower case letters, digits and single dashes, neither at the start nor at the end: a valid label and object name. */
+/* Lower-case letters, digits and single dashes, none at the start or end: a valid label value and object name. */
 static size_t make_slug(const char *text, char *ret, size_t max)
 {
 	size_t n = 0;

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "model/codec.h"
-#include "model/schema_internal.h"
+#include "model/codec_tables.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,56 +26,37 @@ static const struct codec_field shape_fields[] = {
 };
 #undef F
 
-static const struct codec_part spec_parts[] = {CODEC_PARTS_FIELDS(shape_fields)};
-static const struct codec_part parts[] = {
-	CODEC_PARTS_OBJECT(CODEC_PART_OBJECT, "spec", spec_parts, "What one node of this kind offers to pods."),
-};
-const struct codec_parts node_shape_parts = CODEC_PARTS_LIST(parts);
+static const struct codec_table shape_table = CODEC_TABLE(shape_fields);
 
-static int decode_shape(const struct doc *object, struct node_shape *ret, struct err *err)
-{
-	struct node_shape shape = {0};
-	const struct doc *spec = NULL;
-	const char *namespace_name, *name;
-	int r = codec_head_decode(object, "NodeShape", &namespace_name, &name, err);
-
-	if (r)
-		return r;
-	if (strlen(name) >= sizeof(shape.name))
-		return err_set_at(err, -EINVAL, "metadata.name", 0, 0, "longer than %zu bytes", sizeof(shape.name) - 1);
-	snprintf(shape.name, sizeof(shape.name), "%s", name);
-	r = codec_get_object(object, "", "spec", &spec, err);
-	if (r >= 0)
-		r = codec_decode(shape_fields, ARRAY_LEN(shape_fields), spec, "spec", &shape, err);
-	if (r)
-		return r;
-	*ret = shape;
-	return 0;
-}
+static const struct codec_field object_fields[] = {
+	CODEC_MEMBER("spec", CODEC_OBJECT, "What one node of this kind offers to pods.", .table = &shape_table)};
+const struct codec_table node_shape_table = CODEC_TABLE(object_fields);
 
 int node_shape_read(const char *text, size_t n, struct arena *scratch, struct node_shape *ret, struct err *err)
 {
-	struct doc doc;
-	int r = codec_doc_read(text, n, scratch, &doc, err);
+	struct node_shape shape = {0};
+	struct codec_head head;
+	struct doc object;
+	int r = codec_doc_read(text, n, scratch, &object, err);
 
-	return r ? r : decode_shape(&doc, ret, err);
-}
-
-int node_shape_decode(struct json_object *object, struct node_shape *ret, struct err *err)
-{
-	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
-	struct doc doc;
-	int r = codec_doc_of_json(object, &scratch, &doc, err);
-
-	return r ? r : decode_shape(&doc, ret, err);
+	if (!r)
+		r = codec_head_decode(&object, "NodeShape", &head, err);
+	if (r)
+		return r;
+	if (strlen(head.name) >= sizeof(shape.name))
+		return err_set_at(err, -EINVAL, "metadata.name", 0, 0, "longer than %zu bytes", sizeof(shape.name) - 1);
+	snprintf(shape.name, sizeof(shape.name), "%s", head.name);
+	r = codec_decode(&node_shape_table, &object, &shape, err);
+	if (!r)
+		*ret = shape;
+	return r;
 }
 
 int node_shape_encode(const struct node_shape *self, struct strbuf *buf)
 {
-	const char *comma = "";
+	const char *comma = ",";
 
 	codec_head(buf, "NodeShape", "", self->name);
-	strbuf_adds(buf, ",\"spec\":{");
-	codec_encode(shape_fields, ARRAY_LEN(shape_fields), self, NULL, buf, &comma);
-	return strbuf_adds(buf, "}}");
+	codec_encode(&node_shape_table, self, NULL, buf, &comma);
+	return strbuf_addc(buf, '}');
 }

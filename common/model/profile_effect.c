@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* profile_effect: which of two recommendations counts. Replicas of the webhook hear of a change at different moments,
- * and pods of one run are created over a while; both must not show. So the moment at which a change counts is not when
- * it is heard of, but a figure that every replica computes alike: when the run was submitted, beside when the change
- * was made. */
+/* profile_effect: which of two recommendations applies. Replicas of the webhook get a change at different times, and
+ * the pods of one run are created over some time; neither may lead to different sizes. So it depends on values that
+ * every replica knows alike: when the run was submitted, and when the change was made. */
 #include "model/profile.h"
 
 #include "base/str.h"
@@ -10,12 +9,6 @@
 static struct profile_sizes sizes_now(const struct profile *self)
 {
 	return (struct profile_sizes){&self->parent, self->variants, self->n_variants, false};
-}
-
-bool profile_previous_matters(const struct profile *self, int64_t now_ms)
-{
-	return self->n_previous && now_ms < self->updated_ms + PROFILE_PREVIOUS_MS &&
-	       now_ms > self->updated_ms - PROFILE_PREVIOUS_MS;
 }
 
 struct profile_sizes profile_sizes_for(const struct profile *self, int64_t created_ms, int64_t now_ms)

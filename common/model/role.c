@@ -20,7 +20,7 @@ const char *facts_annotation(const struct identity_facts *facts, const char *key
 	return value ? value : "";
 }
 
-/* What follows "`prefix`-" in a name; n = 0 when the name does not start so. */
+/* The part of a name after "`prefix`-"; n = 0 if the name does not begin so. */
 static struct str rest_behind(const char *name, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -30,7 +30,7 @@ static struct str rest_behind(const char *name, const char *prefix)
 	return str_c(name + n + 1);
 }
 
-/* Split off the last part: "worker-0" becomes "worker" and "0". Without a dash the head is empty. */
+/* Splits off the last part: "worker-0" becomes "worker" and "0". Without a dash the head is empty. */
 static struct str split_last(struct str s, struct str *ret_head)
 {
 	size_t start = s.n;
@@ -58,7 +58,7 @@ static void set_role(struct identity *ret, struct str role)
 			*p = (char)(*p - 'A' + 'a');
 }
 
-/* ---- how each kind names its pods; `rest` is what follows the owner's name. false: not named so ---- */
+/* ---- how each kind names its pods; `rest` is what follows the owner's name. false: another form ---- */
 
 /* "worker-0", "launcher" (Kubeflow v1 and HyperPod). */
 static bool role_and_index(struct str rest, struct identity *ret)
@@ -74,8 +74,8 @@ static bool role_and_index(struct str rest, struct identity *ret)
 	return true;
 }
 
-/* Job of batch: "x7k2p", "3-x7k2p" (Indexed). Job of Volcano: "worker-3". Where the group is not known only the name
- * tells them apart. A Volcano task that ends in a number is one of several replicas of a role (TorchX). */
+/* Jobs of batch: "x7k2p", "3-x7k2p" (Indexed). Jobs of Volcano: "worker-3". If the group is not known, only the name
+ * distinguishes them. A Volcano task that ends in a number is one of several replicas of a role (TorchX). */
 static bool batch_or_volcano(struct str rest, struct identity *ret)
 {
 	struct str head, last = split_last(rest, &head), task_head, task_last;
@@ -113,7 +113,7 @@ static bool ray_group(struct str rest, struct identity *ret)
 	return true;
 }
 
-/* "TEMPLATE-1234567890": Argo's pod names; a workflow of one step has the bare name. */
+/* "TEMPLATE-1234567890": Argo's pod names; a workflow of one step has only its own name. */
 static bool argo_template(struct str rest, struct identity *ret)
 {
 	struct str head, last = split_last(rest, &head);
@@ -145,9 +145,10 @@ static bool role_by_pod_name(const struct identity_owner *owner, const char *pod
 	return false;
 }
 
-/* ---- a Job inside something larger: the Job's name says the role ---- */
+/* ---- a Job inside a larger object: the Job's name contains the role ---- */
 
-/* JobSet: "worker-2" behind the set's name. The index of the Job and the one of the pod in it make one number. */
+/* JobSet: "worker-2" after the set's name. The index of the Job and the index of the pod in it are combined to one
+ * number. */
 static bool role_of_jobset(struct str rest, struct identity *ret)
 {
 	struct str head, last = split_last(rest, &head);
@@ -184,7 +185,7 @@ static bool role_by_job_name(const struct owner_chain *chain, struct identity *r
 
 static const struct {
 	const char *key;
-	const char *value; /* NULL: the label's own value is the role */
+	const char *value; /* NULL: the label's value is the role */
 	const char *role;
 } role_labels[] = {
 	{"jobset.sigs.k8s.io/replicatedjob-name", NULL, NULL},
@@ -192,6 +193,7 @@ static const struct {
 	{"training.kubeflow.org/job-role", NULL, NULL},
 	{"ray.io/node-type", "head", "head"},
 	{"ray.io/group", NULL, NULL},
+	{"spark-role", NULL, NULL},
 	{"torchx.pytorch.org/role-name", NULL, NULL},
 	{"volcano.sh/task-spec", NULL, NULL},
 };
@@ -231,8 +233,6 @@ void role_find(const struct identity_facts *facts, const struct owner_chain *cha
 	if (!is_named)
 		rank_by_label(facts, ret);
 	is_named = role_by_job_name(chain, ret) || is_named;
-	if (facts->argo_template && *facts->argo_template)
-		set_role(ret, str_c(facts->argo_template));
-	else if (!is_named)
+	if (!is_named)
 		role_by_label(facts, ret);
 }

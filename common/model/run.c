@@ -37,7 +37,7 @@ static bool is_growth(int64_t growth, int64_t top, int permille)
 	return growth > 0 && (__int128)growth * 1000 >= (__int128)top * permille;
 }
 
-/* Quarters alone would take a run of four phases for a leak: each is flat, and higher than the one before. */
+/* With quarters alone, a run of four phases, each flat and higher than the one before, would look like a leak. */
 static bool grows_evenly(const int64_t tops[PARTS])
 {
 	int64_t least = INT64_MAX, most = 0, top = tops[PARTS - 1];
@@ -52,8 +52,8 @@ static bool grows_evenly(const int64_t tops[PARTS])
 	return n_flat <= 1 && is_growth(least, top, GROWTH_PERMILLE) && most <= 2 * least;
 }
 
-/* Does memory rise to the end by about the same all the time, with no plateau? Only a run that came to its end can tell
- * that from the loading of a data set. */
+/* Whether memory rises evenly until the end, without a plateau. Only a run that came to its end can be distinguished
+ * from one that loads a data set. */
 void run_judge_shape(struct run *run)
 {
 	int64_t tops[PARTS] = {0};
@@ -76,8 +76,9 @@ int64_t run_need_bytes(const struct run *run)
 
 	if (!run->is_cache_bound)
 		return run->peak_bytes;
-	/* The working set is anonymous memory + active file + shm and kernel memory. Taking the peaks' difference keeps
-	 * shm, which rss does not hold; rss is a floor because the two peaks may belong to different moments. */
+	/* The working set is anonymous memory + active file + shm and kernel memory. The difference of the peaks
+	 * includes shm, which rss does not. rss is the lower bound because the two peaks may be from different
+	 * times. */
 	uncached = MAX(run->peak_rss_bytes, run->peak_bytes - run->peak_active_file_bytes);
 	return MIN(MAX(uncached, 0), run->peak_bytes);
 }
@@ -100,4 +101,13 @@ int64_t run_killed_limit_max(const struct run *run)
 	for (int i = 0; i < run->n_killed_limits; i++)
 		greatest = MAX(greatest, run->killed_limits[i]);
 	return greatest;
+}
+
+bool run_is_killed_by_node(const struct run *run)
+{
+	enum { OBSERVED_SAMPLES = 3 };
+	bool may_last_be_good = run->is_whole || run->outcome == OUTCOME_RUNNING;
+
+	return run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 && run->samples >= OBSERVED_SAMPLES &&
+	       run->peak_bytes > 0 && run->peak_bytes < run_killed_limit_max(run) / 2;
 }

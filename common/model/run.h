@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* run: summary of one submission of a workload, for one container and role. Run > attempt > rank: attempts are tries of
- * the run (new pods after a failure), ranks the pods of an attempt; the worst rank sets the peaks.
- * Bytes are exact maxima of samples; medians and quantiles are time-weighted. 0 means "not measured" for bytes. */
+/* run: summary of one submission of a workload, for one role and container. A run has attempts (new pods after a
+ * failure), an attempt has ranks (pods at the same time); peaks are those of the largest rank. Peaks are exact maxima
+ * of samples in bytes; medians and quantiles are weighted by time. Bytes of 0 mean "not measured". */
 #include "base/attr.h"
 #include "base/limits.h"
 
@@ -26,23 +26,23 @@ extern const char *const outcome_names[OUTCOME_COUNT_];
 
 enum chosen_by { CHOSEN_BY_USER, CHOSEN_BY_MEMTAMER, CHOSEN_BY_UNKNOWN };
 
-/** A bad outcome at a size that we chose, which would not have come at the workload's own. */
+/** A bad end at a size that we set, which would not have happened at the workload's own. */
 enum harm {
-	HARM_OOM,     /* killed at a limit that we had set below its own, or where it had none */
-	HARM_EVICTED, /* for memory, above a request that we had set below its own */
+	HARM_OOM,     /* killed at a limit that we had set below its own, or that it did not have itself */
+	HARM_EVICTED, /* evicted for memory, above a request that we had set below its own */
 	HARM_PENDING, /* no node had room for a request that we had set above its own */
-	HARM_QUOTA,   /* a quota had no room for pods of the run at our size, and would have had at its own */
+	HARM_QUOTA,   /* a quota had no room for pods of the run at our size, but had at their own */
 	HARM_SLOWER,  /* took longer, or used its accelerators less, than runs at its own size */
 	HARM_COUNT_,
 };
 /** "oom", "evicted", ... */
 extern const char *const harm_names[HARM_COUNT_];
 
-/** How its use went, judged once by its curve, which may not be kept. */
+/** The shape of the memory use, judged once from the curve, which may not be kept. */
 enum run_shape {
 	RUN_SHAPE_UNKNOWN,
 	RUN_SHAPE_BOUNDED,
-	RUN_SHAPE_GROWING, /* to its end, in all parts of it by about as much: a leak, if others of the workload do */
+	RUN_SHAPE_GROWING, /* grows evenly until the end: a leak, if other runs of the workload do so too */
 	RUN_SHAPE_COUNT_,
 };
 /** "unknown", "bounded", "growing". */
@@ -53,53 +53,59 @@ extern const char *const run_shape_names[RUN_SHAPE_COUNT_];
 #define RUN_KILLED_LIMITS 4
 
 struct run {
-	char uid[RUN_UID_BYTES];   /* stable hash of run key and start: replay is idempotent by it */
-	char name[RUN_NAME_BYTES]; /* exact name of the root owner, cut */
+	char uid[RUN_UID_BYTES];   /* stable hash of run key and start: makes replays idempotent */
+	char name[RUN_NAME_BYTES]; /* of the root owner; longer names as by identity_cut */
 	char variant[11];
-	int attempts, ranks, world_size;    /* ranks seen; world size when known, else ranks */
+	int attempts, ranks, world_size;    /* ranks seen; world size if known, else ranks */
 	int64_t start_ms, duration_ms;	    /* of all attempts together */
 	int64_t accelerators_milli;	    /* of one pod */
 	int64_t request_bytes, limit_bytes; /* of the last attempt; 0: none set */
 	enum chosen_by chosen_by;
-	int mode; /* enum mode of policy.h when chosen by memtamer, else -1 */
-	/* What the pods said before memtamer changed them; 0: nothing. As request_bytes and limit_bytes otherwise. */
+	int mode; /* enum mode of policy.h if chosen by memtamer, else -1 */
+	/* The values before memtamer changed them; 0: none. Equal to request_bytes and limit_bytes if it did not. */
 	int64_t own_request_bytes, own_limit_bytes;
-	int64_t revision;   /* of the profile that memtamer chose by; 0: none */
-	int64_t pending_ms; /* from creation to the start of the rank that waited longest; 0: not known */
+	int64_t revision;   /* of the profile that memtamer used; 0: none */
+	int64_t pending_ms; /* longest time from creation to start among the ranks; 0: not known */
 	uint8_t harm;	    /* bits of enum harm */
-	int64_t peak_bytes; /* working set, worst rank, all attempts */
+	int64_t peak_bytes; /* working set of the largest rank, over all attempts */
 	int64_t peak_rss_bytes, peak_active_file_bytes;
-	int64_t median_bytes, p95_bytes; /* working set, pooled over ranks, last attempt */
-	int64_t min_rank_peak_bytes;	 /* skew: the smallest peak among ranks */
+	int64_t median_bytes, p95_bytes; /* working set over all ranks of the last attempt */
+	int64_t min_rank_peak_bytes;	 /* smallest peak among the ranks */
 	int64_t peak_ephemeral_bytes;
-	/* Censoring: distinct limits at which an attempt was OOM-killed (need >= each). -1: killed without any limit.
-	 */
+	/* Distinct limits at which an attempt was OOM-killed: the need is at least each of them. -1: killed without a
+	 * limit. */
 	int64_t killed_limits[RUN_KILLED_LIMITS];
 	int n_killed_limits;
 	enum outcome outcome;
-	bool is_whole;		/* completed, with usage seen from start to end */
-	bool is_cache_bound;	/* working set near the limit is page cache (active_file), not need */
-	bool is_quantile_exact; /* median and p95 within one UTC day; else merged from daily figures */
+	bool is_whole;		/* completed, and its use was observed from start to end */
+	bool is_cache_bound;	/* the working set near the limit is page cache (active_file), not need */
+	bool is_quantile_exact; /* median and p95 are of one UTC day; false: merged from daily values */
 	int64_t samples;
-	/* Share of the time in which its accelerators had work, in thousandths: mean of their samples, all ranks and
-	 * attempts; 0..1000, 0 is a real value; -1: not measured. */
+	/* Share of time in which the accelerators were busy, in permille: mean of all samples of all ranks and
+	 * attempts. 0 to 1000; -1: not measured. */
 	int32_t activity_permille;
-	const char *source; /* static: "query", "remote-read", "pods", "trace"; "query+pods": use from one, the rest
-			       from both */
+	/* static: "query", "remote-read", "pods", "trace"; "query+pods": use from one source, the rest from both */
+	const char *source;
 	enum run_shape shape;
-	/* Of a whole run: use of the rank with the greatest peak, at equal steps of its last attempt. 0: not known, or
-	 * not kept. The greatest working set, and the mean of what is surely need: the smaller one of rss and working
-	 * set without page cache. */
+	/* Curve of a whole run: the use of the rank with the greatest peak, at equal steps of its last attempt.
+	 * curve_max: the greatest working set; curve_mean: the mean of the certain need, which is the smaller of rss
+	 * and the working set without page cache. n_curve 0: not known, or not kept. */
 	int n_curve; /* 0, LIMIT_CURVE_POINTS_MIN..LIMIT_CURVE_POINTS */
 	int64_t curve_max[LIMIT_CURVE_POINTS], curve_mean[LIMIT_CURVE_POINTS];
 };
 
-/** Peak that counts as need: the working set, or for a cache-bound run what is not page cache (peak_rss + what the
- *  working set holds beyond active file). */
+/** The peak that counts as need: the working set; for a cache-bound run without page cache (the larger of peak_rss and
+ * the working set's peak without active file). */
 int64_t run_need_bytes(const struct run *run);
-/** Set the shape by the curve, where it has LIMIT_CURVE_POINTS_MIN points or more. */
+/** Sets the shape from the curve, if the curve has at least LIMIT_CURVE_POINTS_MIN points. */
 void run_judge_shape(struct run *run);
-/** Add to a list of distinct limits; of more than RUN_KILLED_LIMITS the greatest are what matters. */
+/** Adds to a list of distinct limits. If it is full, the last entry is raised to `limit` if that is greater, so that
+ * the greatest limit is always kept. */
 void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit);
-/** Greatest limit this run was killed at; 0 when none. */
+/** The greatest limit at which the run was killed; 0: none. */
 int64_t run_killed_limit_max(const struct run *run);
+/** Whether one attempt of the run was OOM-killed although its use, which was observed, had stayed below half of the
+ * limit: then most likely its node had no memory left. If two attempts ended badly, it was not chance. */
+bool run_is_killed_by_node(const struct run *run);
+/** Whether all that a history stores of both is equal, except their curves. */
+bool run_same(const struct run *a, const struct run *b);

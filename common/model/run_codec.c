@@ -1,21 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A run of a MemoryHistory as JSON. */
+/* run_codec: a run of a MemoryHistory as JSON. */
 #include "model/history_internal.h"
 
 #include "base/limits.h"
 #include "k8s/quantity.h"
 #include "model/codec.h"
-#include "model/schema_internal.h"
+#include "model/codec_tables.h"
 
 #include <errno.h>
+#include <string.h>
 
 static const char *const chosen_by_names[] = {"user", "memtamer", "unknown"};
 static const char *const source_names[] = {"query", "remote-read", "pods", "trace", "query+pods", "remote-read+pods"};
-/* The ladder of policy.h, which lies above this layer. */
+/* As in policy.h, which is a higher layer. */
 const char *const history_rung_names[HISTORY_RUNGS] = {"off", "observe", "fill", "raise", "enforce"};
 
-#define F(member, key, type, help)		   CODEC_FIELD(struct run, member, key, type, help)
-#define FN(member, key, type, absent, names, help) CODEC_FIELD_NAMES(struct run, member, key, type, absent, names, help)
+#define KILLED_WITHOUT_LIMIT "none"
+
+static int read_killed_limits(const struct codec_field *field, const struct doc *item, void *self, struct err *err)
+{
+	const char *texts[RUN_KILLED_LIMITS];
+	struct run *run = self;
+	size_t n;
+	int r = codec_get_texts(item, field->key, RUN_KILLED_LIMITS, QUANTITY_TEXT_BYTES, texts, &n, err);
+
+	for (size_t i = 0; !r && i < n; i++) {
+		if (streq(texts[i], KILLED_WITHOUT_LIMIT))
+			run->killed_limits[i] = -1;
+		else
+			r = decode_at(codec_parse_bytes(texts[i], &run->killed_limits[i], err), err, "%s", field->key);
+	}
+	run->n_killed_limits = (int)n;
+	return r;
+}
+
+static void write_killed_limits(const struct codec_field *field, const void *self, struct strbuf *buf,
+				const char **comma)
+{
+	const struct run *run = self;
+	char text[QUANTITY_TEXT_BYTES];
+
+	if (!run->n_killed_limits)
+		return;
+	codec_key(buf, comma, field->key);
+	for (int i = 0; i < run->n_killed_limits; i++)
+		strbuf_addf(buf, "%s\"%s\"", i ? "," : "[",
+			    run->killed_limits[i] < 0 ? KILLED_WITHOUT_LIMIT
+						      : quantity_render_bytes(run->killed_limits[i], text));
+	strbuf_addc(buf, ']');
+}
+
+static int64_t of_permille(int64_t permille, int64_t peak)
+{
+	return (int64_t)(((__int128)permille * peak + 500) / 1000);
+}
+
+static int64_t to_permille(int64_t bytes, int64_t peak)
+{
+	int64_t permille = (int64_t)(((__int128)MAX(bytes, 0) * 1000 + peak / 2) / peak);
+
+	return MIN(permille, 1000);
+}
+
+/* Reads one half of a curve; both halves must have the same length. */
+static int read_curve(const struct codec_field *field, const struct doc *item, void *self, struct err *err)
+{
+	struct run *run = self;
+	bool is_first = field->offset == offsetof(struct run, curve_max);
+	int64_t *points = is_first ? run->curve_max : run->curve_mean, permille;
+	const struct doc *array = NULL;
+	int n = 0, r = decode_array(item, field->key, &array, err);
+
+	if (r)
+		return r;
+	if (array && array->n_items > LIMIT_CURVE_POINTS)
+		r = err_set(err, -EINVAL, "more than %d points", LIMIT_CURVE_POINTS);
+	for (const struct doc *point = doc_children(array, DOC_ARRAY); point && !r; point = point->next) {
+		if (codec_is_integer(point, &permille) && permille >= 0 && permille <= 1000)
+			points[n++] = of_permille(permille, run->peak_bytes);
+		else
+			r = err_set(err, -EINVAL, "expected integers of 0 to 1000");
+	}
+	if (is_first)
+		run->n_curve = n;
+	if (!r && n != run->n_curve)
+		r = err_set(err, -EINVAL, "curveMax and curveMean differ in length");
+	return decode_at(r, err, "%s", field->key);
+}
+
+static void write_curve(const struct codec_field *field, const void *self, struct strbuf *buf, const char **comma)
+{
+	const struct run *run = self;
+	const int64_t *points = field->offset == offsetof(struct run, curve_max) ? run->curve_max : run->curve_mean;
+
+	if (!run_has_curve(run))
+		return;
+	codec_key(buf, comma, field->key);
+	for (int i = 0; i < run->n_curve; i++)
+		strbuf_addf(buf, "%s%lld", i ? "," : "[", (long long)to_permille(points[i], run->peak_bytes));
+	strbuf_addc(buf, ']');
+}
+
+#define F(member, key, type, ...) CODEC_FIELD(struct run, member, key, type, __VA_ARGS__)
+#define FN(member, key, type, none, names, help)                                                                       \
+	CODEC_FIELD(struct run, member, key, type, help, .absent = (none), CODEC_NAMES(names))
 static const struct codec_field run_fields[] = {
 	F(uid, "uid", CODEC_TEXT, "Stable id: a run is counted once."),
 	F(name, "name", CODEC_TEXT, "Root owner's name."),
@@ -47,143 +135,55 @@ static const struct codec_field run_fields[] = {
 	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
 	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),
 	F(samples, "samples", CODEC_INT64, "Samples seen."),
-	{.key = "activity",
-	 .type = CODEC_INT32,
-	 .offset = offsetof(struct run, activity_permille),
-	 .size = sizeof(int32_t),
-	 .absent = -1,
-	 .max = 1000,
-	 .help = "Share of the time in which its accelerators had work, in thousandths; absent where not measured."},
+	CODEC_FIELD(struct run, activity_permille, "activity", CODEC_INT32,
+		    "Share of the time in which its accelerators had work, in thousandths; absent where not measured.",
+		    .absent = -1, .max = 1000),
 	FN(shape, "shape", CODEC_ENUM, RUN_SHAPE_UNKNOWN, run_shape_names,
 	   "How its use went; absent where no curve was read."),
 	FN(source, "source", CODEC_NAME, 0, source_names, "Where the figures come from."),
+	F(killed_limits, "killedAt", CODEC_TEXTS,
+	  "Limits at which attempts were OOM-killed; none: killed without a limit.", .read = read_killed_limits,
+	  .write = write_killed_limits),
+	F(curve_max, "curveMax", CODEC_INTEGERS,
+	  "Greatest use at equal steps of the run, in thousandths of its peak; at most the last 8 runs have one.",
+	  .read = read_curve, .write = write_curve),
+	F(curve_mean, "curveMean", CODEC_INTEGERS, "Mean use at the same steps, without page cache and at most rss.",
+	  .read = read_curve, .write = write_curve),
 };
 #undef F
 #undef FN
+const struct codec_table run_table = CODEC_TABLE(run_fields);
 
-const struct codec_part run_parts[RUN_PARTS] = {
-	CODEC_PARTS_FIELDS(run_fields),
-	{.type = CODEC_PART_TEXTS,
-	 .key = "killedAt",
-	 .help = "Limits at which attempts were OOM-killed; none: killed without a limit."},
-	{.type = CODEC_PART_INTEGERS,
-	 .key = "curveMax",
-	 .help = "Greatest use at equal steps of the run, in thousandths of its peak; at most the last 8 runs have "
-		 "one."},
-	{.type = CODEC_PART_INTEGERS,
-	 .key = "curveMean",
-	 .help = "Mean use at the same steps, without page cache and at most rss."},
-};
-
-#define KILLED_WITHOUT_LIMIT "none"
-
-static int decode_killed_limits(const struct doc *item, const char *path, struct run *run, struct err *err)
+int run_decode(const struct doc *item, struct run *run, struct err *err)
 {
-	const char *texts[RUN_KILLED_LIMITS];
-	size_t n;
-	int r = codec_get_texts(item, path, "killedAt", RUN_KILLED_LIMITS, QUANTITY_TEXT_BYTES, texts, &n, err);
-
-	for (size_t i = 0; !r && i < n; i++) {
-		if (streq(texts[i], KILLED_WITHOUT_LIMIT))
-			run->killed_limits[i] = -1;
-		else
-			r = codec_parse_bytes(texts[i], path, &run->killed_limits[i], err);
-	}
-	run->n_killed_limits = (int)n;
-	return r;
-}
-
-static int64_t of_permille(int64_t permille, int64_t peak)
-{
-	return (int64_t)(((__int128)permille * peak + 500) / 1000);
-}
-
-static int64_t to_permille(int64_t bytes, int64_t peak)
-{
-	int64_t permille = (int64_t)(((__int128)MAX(bytes, 0) * 1000 + peak / 2) / peak);
-
-	return MIN(permille, 1000);
-}
-
-/* One half of a curve; both must be equally long. */
-static int decode_curve(const struct doc *item, const char *path, const char *key, int64_t peak, int64_t *points,
-			int *n, struct err *err)
-{
-	const struct doc *array;
-	int r = codec_get_array(item, path, key, &array, err);
-	int64_t permille;
-
-	*n = 0;
-	if (r)
-		return r < 0 ? r : 0;
-	if (array->n_items > LIMIT_CURVE_POINTS)
-		return err_set_at(err, -EINVAL, path, 0, 0, "%s: more than %d points", key, LIMIT_CURVE_POINTS);
-	for (const struct doc *point = array->first; point; point = point->next) {
-		if (!codec_is_integer(point, &permille) || permille < 0 || permille > 1000)
-			return err_set_at(err, -EINVAL, path, 0, 0, "%s: expected integers of 0 to 1000", key);
-		points[(*n)++] = of_permille(permille, peak);
-	}
-	return 0;
-}
-
-int run_decode(const struct doc *item, const char *path, struct run *run, struct err *err)
-{
-	int n_mean, r;
+	int r;
 
 	*run = (struct run){0};
-	codec_reset(run_fields, ARRAY_LEN(run_fields), run);
-	r = codec_decode(run_fields, ARRAY_LEN(run_fields), item, path, run, err);
-	if (!r && !*run->uid)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "uid: missing");
-	if (!r)
-		r = decode_killed_limits(item, path, run, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMax", run->peak_bytes, run->curve_max, &run->n_curve, err);
-	if (!r)
-		r = decode_curve(item, path, "curveMean", run->peak_bytes, run->curve_mean, &n_mean, err);
-	if (!r && n_mean != run->n_curve)
-		r = err_set_at(err, -EINVAL, path, 0, 0, "curveMax and curveMean differ in length");
-	return r;
+	codec_reset(&run_table, run);
+	r = codec_decode(&run_table, item, run, err);
+	return r || *run->uid ? r : err_set(err, -EINVAL, "uid: missing");
 }
 
-static void encode_killed_limits(const struct run *run, struct strbuf *buf, const char **comma)
+void run_encode_short(const struct run *run, struct strbuf *buf)
 {
-	char text[QUANTITY_TEXT_BYTES];
+	struct run shown = {0};
 
-	if (!run->n_killed_limits)
-		return;
-	codec_key(buf, comma, "killedAt");
-	for (int i = 0; i < run->n_killed_limits; i++)
-		strbuf_addf(buf, "%s\"%s\"", i ? "," : "[",
-			    run->killed_limits[i] < 0 ? KILLED_WITHOUT_LIMIT
-						      : quantity_render_bytes(run->killed_limits[i], text));
-	strbuf_addc(buf, ']');
-}
-
-static void encode_curve(const struct run *run, const char *key, const int64_t *points, struct strbuf *buf,
-			 const char **comma)
-{
-	codec_key(buf, comma, key);
-	for (int i = 0; i < run->n_curve; i++)
-		strbuf_addf(buf, "%s%lld", i ? "," : "[", (long long)to_permille(points[i], run->peak_bytes));
-	strbuf_addc(buf, ']');
-}
-
-void run_encode(const struct run *run, bool has_curve, struct strbuf *buf)
-{
-	const char *comma = "";
-
-	strbuf_addc(buf, '{');
-	codec_encode(run_fields, ARRAY_LEN(run_fields), run, NULL, buf, &comma);
-	encode_killed_limits(run, buf, &comma);
-	if (has_curve) {
-		encode_curve(run, "curveMax", run->curve_max, buf, &comma);
-		encode_curve(run, "curveMean", run->curve_mean, buf, &comma);
-	}
-	strbuf_addc(buf, '}');
+	codec_reset(&run_table, &shown);
+	shown.start_ms = run->start_ms;
+	shown.outcome = run->outcome;
+	shown.peak_bytes = run->peak_bytes;
+	shown.limit_bytes = run->limit_bytes;
+	shown.chosen_by = run->chosen_by;
+	codec_encode_object(&run_table, &shown, NULL, buf);
 }
 
 bool run_has_curve(const struct run *run)
 {
 	return run->n_curve > 0 && run->peak_bytes > 0;
+}
+
+bool run_same(const struct run *a, const struct run *b)
+{
+	return codec_same(&run_table, a, b) && a->n_killed_limits == b->n_killed_limits &&
+	       memcmp(a->killed_limits, b->killed_limits, (size_t)a->n_killed_limits * sizeof(*a->killed_limits)) == 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets follow the binary exponent: 64 of equal width in every octave, so the middle of a bucket is within
- * 0.5 / 64 = 0.8 % of every value in it. Against true logarithms this needs no libm, gives the same index on every
- * machine, and costs a count of leading zeros a sample; the price is 64 buckets an octave where 35 would do. */
+/* sketch: buckets follow the binary exponent, 64 of equal width in every octave, so the middle of a bucket is within
+ * 0.5 / 64 = 0.8 % of every value in it. Compared with true logarithms this needs no libm, gives the same index on
+ * every machine, and costs one count of leading zeros for each sample; it takes 64 buckets an octave where 35 would
+ * suffice. */
 #include "model/sketch.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 #define SKETCH_SUB_BITS 6
 #define SKETCH_SUB	(1 << SKETCH_SUB_BITS)
-/* Index of INT64_MAX, the greatest there is. */
+/* The index of INT64_MAX, which is the greatest index. */
 #define SKETCH_INDEX_MAX ((62 - SKETCH_SUB_BITS) * SKETCH_SUB + 2 * SKETCH_SUB - 1)
 
 static int32_t sketch_index(int64_t value)
@@ -19,7 +20,7 @@ static int32_t sketch_index(int64_t value)
 	return shift <= 0 ? (int32_t)value : (int32_t)((int64_t)shift * SKETCH_SUB + (value >> shift));
 }
 
-/* The middle of a bucket: within the error of every value that it holds. */
+/* The middle of a bucket, within the error of every value in it. */
 static int64_t sketch_value(int32_t index)
 {
 	int shift;
@@ -38,7 +39,7 @@ void sketch_release(struct sketch *self)
 	*self = (struct sketch)SKETCH_INIT;
 }
 
-/* Make the dense range cover index..index + count - 1. */
+/* Extends the dense range to cover index..index + count - 1. */
 static int sketch_cover(struct sketch *self, int32_t index, size_t count)
 {
 	int32_t first = self->n ? MIN(self->first, index) : index;
@@ -46,7 +47,7 @@ static int sketch_cover(struct sketch *self, int32_t index, size_t count)
 	int64_t *weights;
 	size_t n;
 
-	/* Whole octaves, so that a rising curve does not move the array with every new bucket. */
+	/* Whole octaves, so that rising values do not reallocate the array with every new bucket. */
 	first &= ~(SKETCH_SUB - 1);
 	n = (size_t)((end - first + SKETCH_SUB - 1) & ~(SKETCH_SUB - 1));
 	if (self->n && self->first == first && self->n == n)
@@ -158,7 +159,7 @@ int sketch_encode(const struct sketch *self, struct strbuf *buf)
 	return buf->status;
 }
 
-/* A decimal number without sign or leading zeros (a lone "0" is one). Moves the cursor. */
+/* Reads a decimal number without sign or leading zeros (a single "0" is valid) and advances the cursor. */
 static int scan_number(const char **cursor, int64_t *ret)
 {
 	const char *p = *cursor;
@@ -175,7 +176,7 @@ static int scan_number(const char **cursor, int64_t *ret)
 	return 0;
 }
 
-/* One "delta:weight". */
+/* Reads one "delta:weight". */
 static int scan_bucket(const char **cursor, int32_t *index, struct sketch *sketch)
 {
 	int64_t delta, weight;

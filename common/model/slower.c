@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-/* Did it run with less than its own values? */
+/* Whether the run had less than its own values. */
 static bool is_lowered(const struct run *run)
 {
 	return (run->limit_bytes > 0 && run->own_limit_bytes > run->limit_bytes) ||
 	       (run->request_bytes > 0 && run->own_request_bytes > run->request_bytes);
 }
 
-/* Once through without a retry: then its duration is that of the work. */
+/* Completed in one attempt: then its duration is that of the work. */
 static bool is_timed(const struct run *run)
 {
 	return run->outcome == OUTCOME_COMPLETED && run->attempts <= 1 && run->duration_ms > 0;
@@ -24,7 +24,7 @@ static bool has_activity(const struct run *run)
 	return run->is_whole && run->activity_permille >= 0;
 }
 
-/* Another run of the same work, which had at least what `run` would have had without us. */
+/* Another run of the same work that had at least what `run` would have had without us. */
 static bool is_measure(const struct run *other, const struct run *run)
 {
 	return !streq(other->uid, run->uid) && is_timed(other) && streq(other->variant, run->variant) &&
@@ -73,7 +73,7 @@ enum slower_by slower_by(const struct slower *self, int32_t by_permille)
 	return is_longer ? SLOWER_BY_DURATION : is_idler ? SLOWER_BY_ACTIVITY : SLOWER_BY_NOTHING;
 }
 
-/* Whole seconds, unless there are few of them. */
+/* Whole seconds, unless the duration is short. */
 static const char *duration_text(int64_t ms, char ret[TIME_TEXT_BYTES])
 {
 	return duration_render(ms < 10 * TIME_SECOND_MS ? ms : ms - ms % TIME_SECOND_MS, ret);

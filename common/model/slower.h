@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* slower: a run at a lowered size beside runs of the same work at its own. Whether that is harm is asked when a run is
- * learned, and what to say of it whenever it is told; both by the same figures.
+/* slower: compares a run at a lowered size with runs of the same work at their own size. The recommender uses it to
+ * decide whether a run was harmed, and to report the figures later.
  *
- * Runs differ for many reasons, so the worst of those at its own size is the measure, and three must be known. Compared
- * are runs that completed in one try, of the same variant and world size, and had no harm; activity only where both
- * were seen from start to end, as what was seen of the rest may be another phase of the work. Pure functions, any
- * thread. */
+ * Runs differ for many reasons, so the slowest run at its own size is the reference, and three such runs are required.
+ * Only runs are compared that completed in one attempt, with the same variant and world size, and without harm.
+ * Activity is compared only if both runs were observed from start to end. Pure, any thread. Cost: linear in the
+ * history's runs. */
 #include "base/attr.h"
 #include "model/history.h"
 
-/** So many runs at its own size are a measure. */
+/** Number of runs at their own size that are required. */
 #define SLOWER_RUNS	  3
 #define SLOWER_TEXT_BYTES 128
 
 struct slower {
-	int64_t duration_ms, slowest_ms;	   /* of the run, and the longest of `runs`; 0: no measure */
-	int runs;				   /* at its own size */
-	int32_t activity_permille, least_permille; /* of the run, and the least of `active_runs`; -1: no measure */
-	int active_runs;			   /* those of them whose activity counts */
+	int64_t duration_ms, slowest_ms;	   /* of the run, and the longest of `runs`; 0: no reference */
+	int runs;				   /* runs at their own size */
+	int32_t activity_permille, least_permille; /* of the run, and the least of `active_runs`; -1: no reference */
+	int active_runs;			   /* those of `runs` whose activity counts */
 };
 
 enum slower_by { SLOWER_BY_NOTHING, SLOWER_BY_DURATION, SLOWER_BY_ACTIVITY };
 
-/** Compare `run`, which may or may not be in the history, with the other runs of it. */
+/** Compares `run`, which may be in the history, with the other runs of the history. */
 struct slower slower_compare(const struct history *history, const struct run *run);
-/** By what was it worse than its measure by more than this share (0 to 10000)? Of both, by what it was worse more. */
+/** By what the run is worse than the reference by more than this share (0 to 10000 permille). If both apply, the larger
+ * one. */
 enum slower_by slower_by(const struct slower *self, int32_t by_permille);
-/** "took 1m16s, at most 1m in 3 runs at its own size", or the same of activity; "" of nothing. @return `ret`. */
+/** Writes "took 1m16s, at most 1m in 3 runs at its own size", or the same for activity; "" for SLOWER_BY_NOTHING.
+ * @return `ret`. */
 const char *slower_render(const struct slower *self, enum slower_by by, char ret[SLOWER_TEXT_BYTES]);
-/** The words for a run that was counted as slower, whenever that was: "" when the runs that it was measured by have
- *  fallen out of the list since. @return what it is worse by now. */
+/** Writes the text for a run that was counted as slower earlier: "" if the runs that it was compared with have dropped
+ * out of the list. @return by what it is worse now. */
 enum slower_by slower_tell(const struct history *history, const struct run *run, char ret[SLOWER_TEXT_BYTES]);

@@ -4,46 +4,52 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "k8s/kinds.h"
-
-enum { PARENTS_MAX = 8 }; /* Pod <- Job <- JobSet <- TrainJob is three; a loop must end */
 
 /* ---- sets ---- */
 
-static void shapes_unref(struct shape_list *self)
+void sets_release(struct sets *self)
 {
-	if (!self || atomic_fetch_sub_explicit(&self->refs, 1, memory_order_acq_rel) != 1)
-		return;
-	vec_release(&self->items);
-	free(self);
+	for (size_t i = 0; i < SETS; i++)
+		fact_unref(self->items[i]);
+	*self = (struct sets){.items = {NULL}};
 }
 
-void around_release(struct around *self)
+void sets_share(const struct sets *self, struct sets *ret)
 {
-	shapes_unref(self->shapes);
-	fact_table_unref(self->critical_classes);
-	fact_table_unref(self->namespaces);
-	for (size_t i = 0; i < OWNER_SHARDS; i++)
-		fact_table_unref(self->owners[i]);
-	*self = (struct around){.shapes = NULL};
+	for (size_t i = 0; i < SETS; i++)
+		ret->items[i] = fact_ref(self->items[i]);
 }
 
-void around_share(const struct around *self, struct around *ret)
+void snapshot_replace_set(struct snapshot_builder *self, unsigned int set, struct fact *take_set)
 {
-	*ret = *self;
-	if (ret->shapes)
-		atomic_fetch_add_explicit(&ret->shapes->refs, 1, memory_order_relaxed);
-	fact_table_ref(ret->critical_classes);
-	fact_table_ref(ret->namespaces);
-	for (size_t i = 0; i < OWNER_SHARDS; i++)
-		fact_table_ref(ret->owners[i]);
+	fact_unref(self->sets.items[set]);
+	self->sets.items[set] = take_set;
+	self->is_own_set[set] = true;
+}
+
+int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct fact *take_fact, const char *key)
+{
+	const struct fact *table = self->sets.items[set];
+
+	if (!take_fact && !fact_table_get(table, key))
+		return 0;
+	if (!table || !self->is_own_set[set] || !take_fact) {
+		struct fact *copy = fact_table_copy(table, key);
+
+		if (!copy) {
+			fact_unref(take_fact);
+			return -ENOMEM;
+		}
+		snapshot_replace_set(self, set, copy);
+	}
+	return take_fact ? fact_table_put(self->sets.items[set], take_fact) : 0;
 }
 
 /* ---- reading ---- */
 
 const struct node_shape *snapshot_node_shapes(const struct snapshot *self, size_t *ret_n)
 {
-	const struct shape_list *shapes = self->around.shapes;
+	const struct shape_list *shapes = (const struct shape_list *)self->sets.items[SET_SHAPES];
 
 	*ret_n = shapes ? shapes->items.n : 0;
 	return shapes ? shapes->items.items : NULL;
@@ -62,24 +68,24 @@ bool snapshot_shapes_complete(const struct snapshot *self, const char *resource)
 
 const struct namespace_facts *snapshot_namespace(const struct snapshot *self, const char *name)
 {
-	const struct fact *fact = fact_table_get(self->around.namespaces, name);
+	const struct fact *fact = fact_table_get(self->sets.items[SET_NAMESPACES], name);
 
 	return fact ? &((const struct namespace_entry *)fact)->facts : NULL;
 }
 
 bool snapshot_is_critical_class(const struct snapshot *self, const char *name)
 {
-	return fact_table_get(self->around.critical_classes, name) != NULL;
+	return fact_table_get(self->sets.items[SET_CRITICAL_CLASSES], name) != NULL;
 }
 
-static size_t owner_shard(const char *uid)
+static unsigned int set_of_owner(const char *uid)
 {
-	return hash_seeded(uid, strlen(uid)) % OWNER_SHARDS;
+	return SET_OWNERS + (unsigned int)(hash_seeded(uid, strlen(uid)) % OWNER_SHARDS);
 }
 
-static const struct owner_facts *owner_of(const struct snapshot *self, const char *uid)
+const struct owner_facts *sets_owner(const struct sets *self, const char *uid)
 {
-	const struct fact *fact = fact_table_get(self->around.owners[owner_shard(uid)], uid);
+	const struct fact *fact = fact_table_get(self->items[set_of_owner(uid)], uid);
 
 	return fact ? &((const struct owner_entry *)fact)->facts : NULL;
 }
@@ -87,7 +93,7 @@ static const struct owner_facts *owner_of(const struct snapshot *self, const cha
 const struct owner_facts *snapshot_root_owner(const struct snapshot *self, const char *uid)
 {
 	for (int i = 0; i < PARENTS_MAX; i++) {
-		const struct owner_facts *facts = owner_of(self, uid);
+		const struct owner_facts *facts = sets_owner(&self->sets, uid);
 
 		if (!facts || !facts->parent_uid)
 			return facts;
@@ -96,47 +102,34 @@ const struct owner_facts *snapshot_root_owner(const struct snapshot *self, const
 	return NULL;
 }
 
-bool snapshot_awaits_owner(const struct snapshot *self, const struct k8s_owner *owner)
-{
-	const struct kind *kind = kind_find_api_version(owner->api_version, owner->kind);
-	uint64_t bit = kind ? kind_bit(kind) : 0;
-	const char *uid = owner->uid[0] ? owner->uid : NULL;
-
-	for (int i = 0; i < PARENTS_MAX && uid; i++) {
-		const struct owner_facts *facts = owner_of(self, uid);
-
-		if (!facts || (facts->is_suspended && !facts->parent_uid))
-			return self->around.owner_kinds & bit;
-		bit = facts->parent_kind;
-		uid = facts->parent_uid;
-	}
-	return false;
-}
-
 /* ---- building: shapes ---- */
 
+static void shapes_release(struct fact *fact)
+{
+	vec_release(&((struct shape_list *)fact)->items);
+}
+
+/* NULL: out of memory. */
 static struct shape_list *own_shapes(struct snapshot_builder *self)
 {
-	const struct shape_list *from = self->around.shapes;
-	struct shape_list *copy;
+	const struct shape_list *from = (const struct shape_list *)self->sets.items[SET_SHAPES];
+	struct fact *fact;
 	int r = 0;
 
-	if (self->is_own_shapes)
-		return self->around.shapes;
-	copy = calloc(1, sizeof(*copy));
-	if (!copy)
+	if (self->is_own_set[SET_SHAPES])
+		return (struct shape_list *)self->sets.items[SET_SHAPES];
+	fact = fact_new(sizeof(struct shape_list), "", NULL, NULL);
+	if (!fact)
 		return NULL;
-	atomic_init(&copy->refs, 1);
+	fact->release = shapes_release;
 	for (size_t i = 0; from && !r && i < from->items.n; i++)
-		r = vec_push(&copy->items, from->items.items[i]);
+		r = vec_push(&((struct shape_list *)fact)->items, from->items.items[i]);
 	if (r) {
-		shapes_unref(copy);
+		fact_unref(fact);
 		return NULL;
 	}
-	shapes_unref(self->around.shapes);
-	self->around.shapes = copy;
-	self->is_own_shapes = true;
-	return copy;
+	snapshot_replace_set(self, SET_SHAPES, fact);
+	return (struct shape_list *)fact;
 }
 
 int snapshot_builder_put_shape(struct snapshot_builder *self, const struct node_shape *shape)
@@ -166,25 +159,6 @@ int snapshot_builder_clear_shapes(struct snapshot_builder *self)
 
 /* ---- building: tables of facts ---- */
 
-/* Put `take_fact` into a table, or with NULL remove `key`. The table becomes the builder's own. */
-static int change_table(struct fact_table **table, bool *is_own, struct fact *take_fact, const char *key)
-{
-	if (!take_fact && !fact_table_get(*table, key))
-		return 0;
-	if (!*is_own || !take_fact) {
-		struct fact_table *copy = fact_table_copy(*table, key);
-
-		if (!copy) {
-			fact_unref(take_fact);
-			return -ENOMEM;
-		}
-		fact_table_unref(*table);
-		*table = copy;
-		*is_own = true;
-	}
-	return take_fact ? fact_table_put(*table, take_fact) : 0;
-}
-
 static bool says_something(const struct fact *fact)
 {
 	const struct namespace_facts *facts = &((const struct namespace_entry *)fact)->facts;
@@ -192,11 +166,11 @@ static bool says_something(const struct fact *fact)
 	return facts->mode || facts->is_ignored || facts->n_limit_ranges || facts->n_quotas;
 }
 
-/* An entry that says nothing is none: most namespaces have no label of ours, and clusters make and delete them without
- * end. */
+/* An entry without content is removed: most namespaces have no label of ours, and clusters create and delete many of
+ * them. */
 static int change_namespace(struct snapshot_builder *self, const char *name, const struct namespace_change *change)
 {
-	const struct fact *old = fact_table_get(self->around.namespaces, name);
+	const struct fact *old = fact_table_get(self->sets.items[SET_NAMESPACES], name);
 	struct fact *fact = namespace_entry_new(name, old ? &((const struct namespace_entry *)old)->facts : NULL,
 						change);
 
@@ -206,7 +180,7 @@ static int change_namespace(struct snapshot_builder *self, const char *name, con
 		fact_unref(fact);
 		fact = NULL;
 	}
-	return change_table(&self->around.namespaces, &self->is_own_namespaces, fact, name);
+	return snapshot_change_set(self, SET_NAMESPACES, fact, name);
 }
 
 int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts)
@@ -216,7 +190,7 @@ int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct n
 
 int snapshot_builder_remove_namespace(struct snapshot_builder *self, const char *name)
 {
-	return change_table(&self->around.namespaces, &self->is_own_namespaces, NULL, name);
+	return snapshot_change_set(self, SET_NAMESPACES, NULL, name);
 }
 
 int snapshot_builder_put_limit_range(struct snapshot_builder *self, const struct k8s_limit_range *range)
@@ -231,50 +205,38 @@ int snapshot_builder_put_quota(struct snapshot_builder *self, const struct k8s_q
 
 int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const char *namespace_name, const char *name)
 {
-	if (!fact_table_get(self->around.namespaces, namespace_name))
+	if (!fact_table_get(self->sets.items[SET_NAMESPACES], namespace_name))
 		return 0;
 	return change_namespace(self, namespace_name, &(struct namespace_change){.without_limit_range = name});
 }
 
 int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name, const char *name)
 {
-	if (!fact_table_get(self->around.namespaces, namespace_name))
+	if (!fact_table_get(self->sets.items[SET_NAMESPACES], namespace_name))
 		return 0;
 	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quota = name});
 }
 
 int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name)
 {
-	struct fact *fact = name_entry_new(name);
+	struct fact *fact = fact_new(sizeof(struct fact), name, NULL, NULL);
 
-	return fact ? change_table(&self->around.critical_classes, &self->is_own_classes, fact, name) : -ENOMEM;
+	return fact ? snapshot_change_set(self, SET_CRITICAL_CLASSES, fact, name) : -ENOMEM;
 }
 
 int snapshot_builder_remove_critical_class(struct snapshot_builder *self, const char *name)
 {
-	return change_table(&self->around.critical_classes, &self->is_own_classes, NULL, name);
-}
-
-static int change_owner(struct snapshot_builder *self, const char *uid, struct fact *take_fact)
-{
-	size_t i = owner_shard(uid);
-
-	return change_table(&self->around.owners[i], &self->is_own_owners[i], take_fact, uid);
+	return snapshot_change_set(self, SET_CRITICAL_CLASSES, NULL, name);
 }
 
 int snapshot_builder_put_owner(struct snapshot_builder *self, const struct owner_facts *facts)
 {
 	struct fact *fact = owner_entry_new(facts);
 
-	return fact ? change_owner(self, facts->uid, fact) : -ENOMEM;
+	return fact ? snapshot_change_set(self, set_of_owner(facts->uid), fact, facts->uid) : -ENOMEM;
 }
 
 int snapshot_builder_remove_owner(struct snapshot_builder *self, const char *uid)
 {
-	return change_owner(self, uid, NULL);
-}
-
-void snapshot_builder_set_owner_kinds(struct snapshot_builder *self, uint64_t kinds)
-{
-	self->around.owner_kinds = kinds;
+	return snapshot_change_set(self, set_of_owner(uid), NULL, uid);
 }

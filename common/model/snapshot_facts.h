@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* snapshot_facts: tables of small facts by name, shared between snapshots: an entry is immutable and refcounted, so
- * that a copied table costs a pointer an entry, and an update one new entry. Private to the snapshot. */
+/* snapshot_facts: tables of small facts by name, shared between snapshots. Entries are immutable and have a reference
+ * count, so copying a table costs one pointer an entry, and an update costs one new entry. Private to the snapshot. */
 #include "base/strmap.h"
 #include "model/snapshot.h"
 
 #include <stdatomic.h>
 
-/** Head of an entry; the whole is one of the two structs below. */
+/** The head of an entry, or of a table or list that is shared as a whole. */
 struct fact {
 	atomic_int refs;
-	const char *key; /* lives as long as the entry */
-	void (*free)(struct fact *self);
+	const char *key;		    /* lives as long as the entry; "" of a table or list */
+	void (*release)(struct fact *self); /* frees what the entry owns beside itself; NULL: nothing */
 };
 
 struct namespace_entry {
 	struct fact fact;
-	struct namespace_facts facts; /* owns its lists and what they hold */
+	struct namespace_facts facts; /* owns its lists and their items */
 };
 
 struct owner_entry {
@@ -24,30 +24,32 @@ struct owner_entry {
 	struct owner_facts facts;
 };
 
-/** A table that builders copy before they write to it, once a snapshot holds it. */
+/** A table. Once a snapshot holds it, builders copy it before they write to it. */
 struct fact_table {
-	atomic_int refs;
+	struct fact fact;
 	struct strmap entries; /* key -> struct fact */
 };
 
-void fact_unref(struct fact *self);			    /* NULL allowed */
-struct fact_table *fact_table_ref(struct fact_table *self); /* NULL allowed */
-void fact_table_unref(struct fact_table *self);		    /* NULL allowed */
-/** A table of one's own with the same entries but the one of `without` (NULL: all). `from` may be NULL. */
-struct fact_table *fact_table_copy(const struct fact_table *from, const char *without) ATTR_NODISCARD;
-/** Put an entry, freed on failure; it replaces one of the same key. 0 or -ENOMEM. */
-int fact_table_put(struct fact_table *self, struct fact *take_fact) ATTR_NODISCARD;
-const struct fact *fact_table_get(const struct fact_table *self, const char *key); /* `self` may be NULL */
+/** An entry of `size` bytes, which begin with a struct fact and are 0 behind it, with copies of its key and of another
+ * text (NULL: none, *ret_text is unchanged). NULL: out of memory. */
+struct fact *fact_new(size_t size, const char *key, const char *text, const char **ret_text) ATTR_NODISCARD;
+struct fact *fact_ref(struct fact *self); /* NULL is allowed; returns self */
+void fact_unref(struct fact *self);	  /* NULL is allowed */
+/** A copy of a table without the entry of `without` (NULL: all entries). `from` may be NULL. NULL: out of memory. */
+struct fact *fact_table_copy(const struct fact *from, const char *without) ATTR_NODISCARD;
+/** Adds an entry, or replaces one of the same key; frees it on failure. @return 0 or -ENOMEM. */
+int fact_table_put(struct fact *self, struct fact *take_fact) ATTR_NODISCARD;
+const struct fact *fact_table_get(const struct fact *self, const char *key); /* `self` may be NULL */
 
-/** Which part of a namespace an entry takes over, and from where. */
+/** The part of a namespace that changes. */
 struct namespace_change {
-	const struct namespace_facts *labels; /* NULL: as before */
+	const struct namespace_facts *labels; /* NULL: unchanged */
 	const struct k8s_limit_range *limit_range;
 	const struct k8s_quota *quota;
-	const char *without_limit_range, *without_quota; /* names to leave out; NULL: none */
+	const char *without_limit_range, *without_quota; /* names to remove; NULL: none */
 };
-/** A new entry: `old` (NULL: nothing known) with the change. NULL when memory is out. */
+/** A new entry: `old` (NULL: none) with the change. NULL: out of memory. */
 struct fact *namespace_entry_new(const char *name, const struct namespace_facts *old,
 				 const struct namespace_change *change) ATTR_NODISCARD;
-struct fact *name_entry_new(const char *name) ATTR_NODISCARD;
+/** An entry with a copy of the facts. NULL: out of memory. */
 struct fact *owner_entry_new(const struct owner_facts *facts) ATTR_NODISCARD;

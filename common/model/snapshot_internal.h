@@ -1,49 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* snapshot_internal: what the files of the snapshot share. */
+/* snapshot_internal: shared by the files of the snapshot. */
 #include "base/vec.h"
 #include "model/snapshot.h"
 #include "model/snapshot_facts.h"
 #include "model/snapshot_table.h"
 
+enum { PARENTS_MAX = 8 }; /* Pod <- Job <- JobSet <- TrainJob is three; a cycle must end */
+
 #define SHARDS	     256
-#define OWNER_SHARDS 64 /* owners come and go with every job: an update copies one of these */
+#define OWNER_SHARDS 64 /* owners change with every job: an update copies one of these */
 
 struct shard {
-	atomic_int refs;
+	struct fact fact;
 	struct snapshot_table names, keys;
 };
 
 struct shape_list {
-	atomic_int refs;
+	struct fact fact;
 	VEC(struct node_shape) items;
 };
 
-/* Everything around the pods: each set is refcounted, shared until a builder writes to it; NULL: empty. */
-struct around {
-	struct shape_list *shapes;
-	struct fact_table *critical_classes;
-	struct fact_table *namespaces, *owners[OWNER_SHARDS];
-	uint64_t owner_kinds; /* kind_bit() of each */
+/* The sets of a snapshot. Each is a table of facts by key, unless the comment has another struct. */
+enum snapshot_set {
+	SET_SHAPES, /* struct shape_list */
+	SET_VPAS,   /* a list of snapshot_vpas.c */
+	SET_CRITICAL_CLASSES,
+	SET_NAMESPACES,
+	SET_LOCAL_QUEUES,			  /* "namespace/name" -> name of the ClusterQueue */
+	SET_QUEUES,				  /* name of a ClusterQueue -> its facts */
+	SET_OWNERS,				  /* the first of OWNER_SHARDS */
+	SET_PROFILES = SET_OWNERS + OWNER_SHARDS, /* the first of SHARDS: struct shard */
+	SETS = SET_PROFILES + SHARDS
 };
 
-void around_release(struct around *self);
-/** References to the same sets; `ret` is empty before. */
-void around_share(const struct around *self, struct around *ret);
+/* A set is shared until a builder writes to it; NULL: empty. */
+struct sets {
+	struct fact *items[SETS];
+};
+
+/** Facts of an owner. NULL: not known. */
+const struct owner_facts *sets_owner(const struct sets *self, const char *uid);
 
 struct snapshot {
 	atomic_int refs;
-	struct shard *shards[SHARDS]; /* NULL: empty */
-	struct around around;
+	struct sets sets;
 	size_t n_profiles;
+	/* n_refs: profiles with a spec.workloadRef; n_blank: those without one and without a workload in their
+	 * status */
+	size_t n_refs, n_blank;
 	int64_t built_ms;
 };
 
 struct snapshot_builder {
-	struct shard *shards[SHARDS];
-	bool is_own_shard[SHARDS];
-	struct around around;
-	bool is_own_shapes, is_own_classes, is_own_namespaces, is_own_owners[OWNER_SHARDS];
-	size_t n_profiles;
-	const struct snapshot *old; /* whose profiles may be shared; NULL: none */
+	struct sets sets;
+	bool is_own_set[SETS];
+	size_t n_profiles, n_refs, n_blank;
+	const struct snapshot *old; /* profiles of it may be shared; NULL: none */
 };
+
+void sets_release(struct sets *self);
+/** Adds references to the same sets; `ret` must be empty. */
+void sets_share(const struct sets *self, struct sets *ret);
+/** Puts `take_fact` into a table, or with NULL removes `key`. The table becomes the builder's own. @return 0 or
+ * -ENOMEM. */
+int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct fact *take_fact,
+			const char *key) ATTR_NODISCARD;
+/** Replaces a set by one that is the builder's own. NULL: an empty one. */
+void snapshot_replace_set(struct snapshot_builder *self, unsigned int set, struct fact *take_set);

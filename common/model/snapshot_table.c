@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/snapshot_table.h"
 
-#include "base/hash.h"
+#include "base/hashtable.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -10,67 +10,61 @@
 
 /* ---- probes ---- */
 
-/* One hash over the texts with their NULs, so that ("a", "bc") and ("ab", "c") differ. */
-static uint64_t hash_texts(const char *const *texts, size_t n)
+struct snapshot_probe snapshot_probe_key(enum snapshot_space space, const char *namespace_name, const char *key,
+					 const char *role, const char *container)
 {
-	char stack[512], *bytes = stack;
-	size_t at = 0;
+	const char *const texts[] = {namespace_name, key, role, container};
 
-	for (size_t i = 0; i < n; i++) {
-		size_t size = strlen(texts[i]) + 1;
-
-		if (size > sizeof(stack) - at) {
-			/* Longer than any valid name: hash what there is and chain. */
-			uint64_t so_far = hash_seeded(bytes, at), next = hash_seeded(texts[i], size);
-
-			memcpy(bytes, &so_far, sizeof(so_far));
-			memcpy(bytes + sizeof(so_far), &next, sizeof(next));
-			at = sizeof(so_far) + sizeof(next);
-			continue;
-		}
-		memcpy(bytes + at, texts[i], size);
-		at += size;
-	}
-	return hash_seeded(bytes, at);
+	return (struct snapshot_probe){.hash = hashtable_hash(texts, ARRAY_LEN(texts)),
+				       .namespace_name = namespace_name,
+				       .key = key,
+				       .role = role,
+				       .container = container,
+				       .space = space};
 }
 
 struct snapshot_probe snapshot_probe_name(const char *namespace_name, const char *name)
 {
-	const char *const texts[] = {namespace_name, name};
-
-	return (struct snapshot_probe){.hash = hash_texts(texts, 2),
-				       .namespace_name = namespace_name,
-				       .key = name,
-				       .role = "",
-				       .container = "",
-				       .is_name = true};
+	return snapshot_probe_key(SNAPSHOT_NAMES, namespace_name, name, "", "");
 }
 
-struct snapshot_probe snapshot_probe_key(const char *namespace_name, const char *key, const char *role,
-					 const char *container)
+static const char *or_any(const char *text)
 {
-	const char *const texts[] = {namespace_name, key, role, container};
-
-	return (struct snapshot_probe){.hash = hash_texts(texts, 4),
-				       .namespace_name = namespace_name,
-				       .key = key,
-				       .role = role,
-				       .container = container};
+	return text && *text ? text : SNAPSHOT_ANY;
 }
 
-static const char *profile_key(const struct profile *profile, unsigned int which)
+/* Without the hash, which is expensive to compute. */
+static struct snapshot_probe entry_of(const struct profile *profile, unsigned int which)
 {
+	const struct profile_ref *ref = &profile->spec->ref;
+	struct snapshot_probe probe = {.namespace_name = profile->namespace_name,
+				       .key = profile->workload,
+				       .role = profile->role,
+				       .container = profile->container,
+				       .space = SNAPSHOT_KEYS};
+
 	if (which == SNAPSHOT_BY_NAME)
-		return profile->name;
-	return which == SNAPSHOT_BY_WORKLOAD ? profile->workload : profile->aliases[which - SNAPSHOT_BY_ALIAS];
+		return (struct snapshot_probe){.namespace_name = profile->namespace_name,
+					       .key = profile->name,
+					       .role = "",
+					       .container = "",
+					       .space = SNAPSHOT_NAMES};
+	if (which == SNAPSHOT_BY_REF || which == SNAPSHOT_BY_REF_MADE)
+		return (struct snapshot_probe){.namespace_name = profile->namespace_name,
+					       .key = which == SNAPSHOT_BY_REF ? ref->key : ref->made_key,
+					       .role = or_any(ref->role),
+					       .container = or_any(ref->container),
+					       .space = which == SNAPSHOT_BY_REF ? SNAPSHOT_REFS : SNAPSHOT_REFS_MADE};
+	if (which >= SNAPSHOT_BY_ALIAS)
+		probe.key = profile->aliases[which - SNAPSHOT_BY_ALIAS];
+	return probe;
 }
 
 struct snapshot_probe snapshot_probe_of(const struct profile *profile, unsigned int which)
 {
-	if (which == SNAPSHOT_BY_NAME)
-		return snapshot_probe_name(profile->namespace_name, profile->name);
-	return snapshot_probe_key(profile->namespace_name, profile_key(profile, which), profile->role,
-				  profile->container);
+	const struct snapshot_probe entry = entry_of(profile, which);
+
+	return snapshot_probe_key(entry.space, entry.namespace_name, entry.key, entry.role, entry.container);
 }
 
 /* ---- the table ---- */
@@ -78,7 +72,7 @@ struct snapshot_probe snapshot_probe_of(const struct profile *profile, unsigned 
 #define WHICH_BITS 4
 #define WHICH_MASK ((1u << WHICH_BITS) - 1)
 
-/* The shard is chosen by the lowest bits of the hash; the table uses the highest. */
+/* The lowest bits of the hash select the shard; the table uses the highest. */
 static uint32_t tag_of(uint64_t hash, unsigned int which)
 {
 	return ((uint32_t)(hash >> 32) & ~WHICH_MASK) | which;
@@ -96,13 +90,14 @@ static uint32_t next_slot(const struct snapshot_table *self, uint32_t i)
 
 static bool entry_is(const struct snapshot_table *self, uint32_t i, uint32_t tag, const struct snapshot_probe *probe)
 {
-	const struct profile *profile = self->profiles[i];
-	unsigned int which = self->tags[i] & WHICH_MASK;
+	struct snapshot_probe entry;
 
-	return ((self->tags[i] ^ tag) & ~WHICH_MASK) == 0 && (which == SNAPSHOT_BY_NAME) == probe->is_name &&
-	       streq(profile_key(profile, which), probe->key) &&
-	       streq(profile->namespace_name, probe->namespace_name) &&
-	       (probe->is_name || (streq(profile->role, probe->role) && streq(profile->container, probe->container)));
+	if ((self->tags[i] ^ tag) & ~WHICH_MASK)
+		return false;
+	entry = entry_of(self->profiles[i], self->tags[i] & WHICH_MASK);
+	return entry.space == probe->space && streq(entry.key, probe->key) &&
+	       streq(entry.namespace_name, probe->namespace_name) && streq(entry.role, probe->role) &&
+	       streq(entry.container, probe->container);
 }
 
 struct profile *snapshot_table_find(const struct snapshot_table *self, const struct snapshot_probe *probe)
@@ -117,23 +112,28 @@ struct profile *snapshot_table_find(const struct snapshot_table *self, const str
 	return NULL;
 }
 
-/* The one that wins a key that two claim; names make it the same on every replica. */
-static bool wins(const struct profile *a, const struct profile *b)
+/* Whether `a` has precedence over `b` for a key that both have. Names decide last, so that every replica gets the same
+ * result. A profile that names a workload which another one names already changes nothing. */
+static bool wins(enum snapshot_space space, const struct profile *a, const struct profile *b)
 {
-	if (a->updated_ms != b->updated_ms)
+	int64_t a_created_ms = a->spec->ref.created_ms, b_created_ms = b->spec->ref.created_ms;
+
+	if ((space == SNAPSHOT_REFS || space == SNAPSHOT_REFS_MADE) && a_created_ms != b_created_ms)
+		return b_created_ms == 0 || (a_created_ms > 0 && a_created_ms < b_created_ms);
+	if (space == SNAPSHOT_KEYS && a->updated_ms != b->updated_ms)
 		return a->updated_ms > b->updated_ms;
 	return strcmp(a->name, b->name) < 0;
 }
 
-/* Put an entry on its probe path. An entry of the same key that loses against it moves on behind it; entries of one key
- * share their home, so their order on the path is the order of winning. */
+/* Puts an entry on its probe path, before entries of the same key with lower precedence. Entries of one key have the
+ * same home, so they are on the path in the order of precedence. */
 static void place(struct snapshot_table *self, const struct snapshot_probe *probe, struct profile *profile,
 		  uint32_t tag)
 {
 	uint32_t i = home_of(self, tag);
 
 	for (; self->profiles[i]; i = next_slot(self, i)) {
-		if (entry_is(self, i, tag, probe) && wins(profile, self->profiles[i])) {
+		if (entry_is(self, i, tag, probe) && wins(probe->space, profile, self->profiles[i])) {
 			struct profile *loser = self->profiles[i];
 			uint32_t loser_tag = self->tags[i];
 
@@ -148,7 +148,7 @@ static void place(struct snapshot_table *self, const struct snapshot_probe *prob
 	self->n++;
 }
 
-/* While entries are added at most two thirds are full. */
+/* While entries are added, at most two thirds of the slots are used. */
 static uint32_t capacity_for(uint32_t n)
 {
 	return n ? n + n / 2 + 1 : 0;
@@ -168,7 +168,7 @@ static int table_alloc(struct snapshot_table *ret, uint32_t capacity)
 	return 0;
 }
 
-/* Move or copy entries as they lie: order on the path is kept by going round from a free slot. */
+/* Moves or copies entries in their order on the probe paths, by starting at a free slot. */
 static void table_fill(struct snapshot_table *self, const struct snapshot_table *from)
 {
 	uint32_t start = 0;
@@ -207,7 +207,7 @@ void snapshot_table_shrink(struct snapshot_table *self)
 {
 	uint32_t capacity = self->n ? self->n + self->n / 4 + 1 : 0;
 
-	/* Without memory for a smaller table the larger one does as well. */
+	/* Without memory for a smaller table the larger one is kept. */
 	if (capacity < self->capacity)
 		(void)!table_resize(self, capacity);
 }
@@ -242,7 +242,7 @@ int snapshot_table_add(struct snapshot_table *self, const struct snapshot_probe 
 	return 0;
 }
 
-/* Close the gap at `i`: entries behind it that may stand there move up (their order is kept). */
+/* Closes the gap at `i`: later entries that may be there move up, in their order. */
 static void close_gap(struct snapshot_table *self, uint32_t i)
 {
 	for (uint32_t j = next_slot(self, i); self->profiles[j]; j = next_slot(self, j)) {

@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* snapshot_table: the hash table of a snapshot's shard: 12 bytes a slot, profiles referenced, several entries of the
- * same key allowed: the profile updated last stands first in the probe order, so that the first hit wins and the next
- * one takes over when it is removed. Private to the snapshot. */
+/* snapshot_table: the hash table of a snapshot's shard: 12 bytes a slot, with references to profiles. Several entries
+ * may have the same key: the one that counts comes first in probe order, so a lookup finds it first, and the next one
+ * takes over when it is removed. Among learned keys the profile that was updated last counts, among workloads named in
+ * specs the oldest object; then the smallest name. Private to the snapshot. */
 #include "model/profile.h"
 
 #include <stdint.h>
 
 struct snapshot_table {
-	struct profile **profiles; /* NULL: free */
-	uint32_t *tags;		   /* 28 bits of hash, 4 bits of which key of the profile the entry stands for */
+	struct profile **profiles; /* NULL: a free slot */
+	uint32_t *tags;		   /* 28 bits of hash, and 4 bits for which key of the profile the entry is */
 	uint32_t capacity, n;
 };
 
-/* Which key: SNAPSHOT_BY_NAME, SNAPSHOT_BY_WORKLOAD, or SNAPSHOT_BY_ALIAS + index. */
-enum { SNAPSHOT_BY_NAME, SNAPSHOT_BY_WORKLOAD, SNAPSHOT_BY_ALIAS };
+/* Which key of a profile: SNAPSHOT_BY_NAME ..., or SNAPSHOT_BY_ALIAS + index. */
+enum { SNAPSHOT_BY_NAME, SNAPSHOT_BY_REF, SNAPSHOT_BY_REF_MADE, SNAPSHOT_BY_WORKLOAD, SNAPSHOT_BY_ALIAS };
 
-/** What is looked for. `key` is an object name when `is_name` (role and container do not matter then). */
+/** Key spaces, which are separate: names of objects, workloads named in specs, learned keys. */
+enum snapshot_space { SNAPSHOT_NAMES, SNAPSHOT_REFS, SNAPSHOT_REFS_MADE, SNAPSHOT_KEYS };
+
+/** A key to look up. For a name, role and container are "". */
 struct snapshot_probe {
 	uint64_t hash;
 	const char *namespace_name, *key, *role, *container;
-	bool is_name;
+	enum snapshot_space space;
 };
 
-/** Fill in the hash (seeded) and return the probe. */
+/** Stands for a role or a container that spec.workloadRef leaves open. No name contains this character. */
+#define SNAPSHOT_ANY "*"
+
+/** Make a probe, including its seeded hash. Texts are borrowed. */
 struct snapshot_probe snapshot_probe_name(const char *namespace_name, const char *name);
-struct snapshot_probe snapshot_probe_key(const char *namespace_name, const char *key, const char *role,
-					 const char *container);
-/** The probe of an entry of a profile: `which` as above. */
+struct snapshot_probe snapshot_probe_key(enum snapshot_space space, const char *namespace_name, const char *key,
+					 const char *role, const char *container);
+/** The probe of an entry of a profile; `which` as above. */
 struct snapshot_probe snapshot_probe_of(const struct profile *profile, unsigned int which);
 
 void snapshot_table_release(struct snapshot_table *self); /* drops the references */
-/** A copy with its own references, sized for `room` more entries. 0 or -ENOMEM. */
+/** A copy with its own references and room for `room` more entries. @return 0 or -ENOMEM. */
 int snapshot_table_copy(const struct snapshot_table *from, uint32_t room, struct snapshot_table *ret) ATTR_NODISCARD;
-/** As small as lookups allow: four fifths full, where a key that is not there takes 13 looks at neighbouring tags. */
+/** Shrinks the table to four fifths full, where looking up an absent key compares 13 neighbouring tags. */
 void snapshot_table_shrink(struct snapshot_table *self);
+/** The profile that counts for this key, borrowed. NULL: none. */
 struct profile *snapshot_table_find(const struct snapshot_table *self, const struct snapshot_probe *probe);
-/** Add an entry and a reference. 0 or -ENOMEM (unchanged). */
+/** Adds an entry and a reference to the profile. @return 0 or -ENOMEM (unchanged). */
 int snapshot_table_add(struct snapshot_table *self, const struct snapshot_probe *probe, struct profile *profile,
 		       unsigned int which) ATTR_NODISCARD;
-/** Remove the entry of exactly this profile, and its reference. */
+/** Removes the entry of exactly this profile, and its reference. */
 void snapshot_table_remove(struct snapshot_table *self, const struct snapshot_probe *probe,
 			   const struct profile *profile);

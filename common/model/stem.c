@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What controllers and people append to the name of a repeated run, as one table of rules on the last part of a name.
- * A rule that is too eager melts two workloads into one (resnet-50 and resnet-101), a rule that is too shy makes every
- * run a workload of its own; where both errors are possible the table says which one was chosen and why. */
+/* stem: what controllers and people append to the names of repeated runs, as one table of rules about the last part
+ * of a name. A rule that matches too much merges two workloads (resnet-50 and resnet-101); a rule that matches too
+ * little makes every run a workload of its own. Where both errors are possible, the table says which one was chosen
+ * and why. */
 #include "model/stem.h"
 
 #include "base/attr.h"
@@ -32,7 +33,7 @@ static bool is_separator(char c)
 	return c == '-' || c == '.' || c == '_';
 }
 
-/* Kubernetes' generated suffixes: no vowels, and no 0, 1, 3 (k8s.io/apimachinery/pkg/util/rand). */
+/* Kubernetes' generated suffixes have no vowels, and no 0, 1, 3 (k8s.io/apimachinery/pkg/util/rand). */
 static bool is_k8s_random(char c)
 {
 	return c && strchr("bcdfghjklmnpqrstvwxz2456789", c);
@@ -45,6 +46,7 @@ static bool is_vowelless(char c)
 
 static bool all(struct str s, bool (*is)(char))
 {
+	STEPS(s.n);
 	for (size_t i = 0; i < s.n; i++)
 		if (!is(s.p[i]))
 			return false;
@@ -55,6 +57,7 @@ static size_t count(struct str s, bool (*is)(char))
 {
 	size_t n = 0;
 
+	STEPS(s.n);
 	for (size_t i = 0; i < s.n; i++)
 		n += is(s.p[i]);
 	return n;
@@ -62,13 +65,14 @@ static size_t count(struct str s, bool (*is)(char))
 
 static bool str_is_one_of(struct str s, const char *const *words, size_t n)
 {
+	STEPS(n);
 	for (size_t i = 0; i < n; i++)
 		if (str_eq(s, str_c(words[i])))
 			return true;
 	return false;
 }
 
-/* A number without its digits' text: INT64_MAX when it is longer. */
+/* The value of a number of digits; INT64_MAX if it does not fit. */
 static int64_t number(struct str s)
 {
 	int64_t value = 0;
@@ -80,9 +84,14 @@ static int64_t number(struct str s)
 	return value;
 }
 
-/* ---- rules: is this last part volatile? `before` is the part in front of it (empty when there is none) ---- */
+static bool is_power_of_two(int64_t value)
+{
+	return value > 0 && (value & (value - 1)) == 0;
+}
 
-/* Numbers that belong to what stands before them: resnet-50, gpt-2, llama-3. */
+/* ---- rules: whether the last part is volatile; `before` is the part in front of it (empty if there is none) ---- */
+
+/* Words whose number is a part of the name: resnet-50, gpt-2, llama-3. */
 static bool is_family(struct str word)
 {
 	static const char *const families[] = {
@@ -94,11 +103,12 @@ static bool is_family(struct str word)
 		"part",	  "cuda",     "python",
 	};
 
-	return str_is_one_of(word, families, ARRAY_LEN(families));
+	/* The shortest words have three letters. The check saves time: names may have a hundred parts. */
+	return word.n >= 3 && str_is_one_of(word, families, ARRAY_LEN(families));
 }
 
-/* Any number: counters, dates in parts, unix times. Left alone are numbers of a family and powers of two from 128 on,
- * which are batch sizes and sequence lengths: the 128th run of a counter is rare, bert-512 beside bert-128 is not. */
+/* Any number: counters, parts of dates, unix times. Exceptions are numbers of a family, and powers of two from 128 on,
+ * which are batch sizes and sequence lengths: a counter rarely reaches 128, but bert-512 beside bert-128 is common. */
 static bool rule_number(struct str part, struct str before)
 {
 	int64_t value;
@@ -108,10 +118,10 @@ static bool rule_number(struct str part, struct str before)
 	value = number(part);
 	if (part.n <= 3 && is_family(before))
 		return false;
-	return !(value >= 128 && value <= 131072 && (value & (value - 1)) == 0);
+	return !(value >= 128 && value <= 131072 && is_power_of_two(value));
 }
 
-/* "20261101t081500z", "01t08", "00z": pieces of a date with a time. */
+/* "20261101t081500z", "01t08", "00z": parts of a date with a time. */
 static bool rule_time(struct str part, struct str before)
 {
 	size_t t = 0;
@@ -128,13 +138,14 @@ static bool rule_time(struct str part, struct str before)
 	       all((struct str){rest.p + t + 1, rest.n - t - 1}, is_digit);
 }
 
-/* Words of our trade that look random because they have no vowels; a number may follow (rwkv7, llm7b). */
+/* Common words without vowels, which look random; a number may follow (rwkv7, llm7b). */
 static bool is_vowelless_word(struct str part)
 {
 	static const char *const words[] = {"llm",  "rwkv", "gpt",  "lstm", "rlhf", "vgg",  "cnn", "gnn",  "rnn",
 					    "dlrm", "sdxl", "ssm",  "vlm",  "mlp",  "gcn",  "ddp", "fsdp", "nlp",
 					    "tts",  "html", "nccl", "svm",  "xgb",  "lgbm", "ppl", "mlm",  "clm",
-					    "sft",  "tpu",  "gpu",  "cpu",  "hpc",  "ctr",  "cvt", "gpc",  "gbdt"};
+					    "sft",  "tpu",  "gpu",  "cpu",  "hpc",  "ctr",  "cvt", "gpc",  "gbdt",
+					    "wmt",  "ctx",  "bsz",  "gbs",  "mbs",  "mt5",  "t5x"};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (str_starts(part, str_c(words[i])))
@@ -142,26 +153,47 @@ static bool is_vowelless_word(struct str part)
 	return false;
 }
 
+/* "bs256", "px224": an abbreviation and its number, whose characters occur in generated suffixes too. One in 27
+ * generated suffixes is two or three letters and digits; so only known abbreviations with powers of two count, which
+ * are one generated suffix in 1,700. */
+static bool is_abbreviation(struct str part)
+{
+	static const char *const words[] = {"bs", "px", "lr", "hd", "ds", "sz", "tp", "pp", "dp", "cp",
+					    "kd", "sd", "nb", "nl", "nh", "dm", "ff", "ch", "wd", "mb",
+					    "gb", "rl", "vq", "hf", "pt", "tf", "fp", "bf"};
+	struct str letters = {part.p, 0};
+	struct str digits;
+
+	while (letters.n < part.n && !is_digit(part.p[letters.n]))
+		letters.n++;
+	digits = (struct str){part.p + letters.n, part.n - letters.n};
+	if (letters.n < 2 || letters.n > 3 || !all(digits, is_digit))
+		return false;
+	return str_is_one_of(letters, words, ARRAY_LEN(words)) || is_power_of_two(number(digits));
+}
+
 /* "x7k2p": 5 characters by generateName, 8 by Katib, 8 to 10 by ReplicaSets. */
 static bool rule_k8s_random(struct str part, struct str before)
 {
 	(void)before;
-	return (part.n == 5 || (part.n >= 8 && part.n <= 10)) && all(part, is_k8s_random) && !is_vowelless_word(part);
+	return (part.n == 5 || (part.n >= 8 && part.n <= 10)) && all(part, is_k8s_random) && !is_vowelless_word(part) &&
+	       !is_abbreviation(part);
 }
 
-/* Hashes: hexadecimal, at least 6 long, with a digit (decade and facade are words). */
+/* Hashes: hexadecimal, at least 6 characters, with a digit (decade and facade are words). */
 static bool rule_hash(struct str part, struct str before)
 {
 	(void)before;
 	return part.n >= 6 && all(part, is_hex) && count(part, is_digit) > 0;
 }
 
-/* Long random ids: no vowels at all (TorchX), or letters and digits that alternate more often than names do. */
+/* Long random ids: no vowels at all (TorchX), or letters and digits that alternate more often than in names. */
 static bool rule_long_random(struct str part, struct str before)
 {
 	size_t turns = 0;
 
 	(void)before;
+	STEPS(part.n);
 	if (part.n >= 11 && all(part, is_vowelless) && !is_vowelless_word(part))
 		return true;
 	for (size_t i = 1; i < part.n; i++)
@@ -169,7 +201,7 @@ static bool rule_long_random(struct str part, struct str before)
 	return part.n >= 12 && turns >= 5;
 }
 
-/* "run1", "trial03": a counting word with its number. */
+/* "run1", "trial03": a word for counting, with its number. */
 static bool rule_counted(struct str part, struct str before)
 {
 	static const char *const words[] = {"run",  "trial", "attempt", "try",	 "retry", "seed",
@@ -202,7 +234,7 @@ static bool is_volatile(struct str part, struct str before)
 	return false;
 }
 
-/* ---- walking from the end ---- */
+/* ---- from the end of a name ---- */
 
 /* The last part of a name. */
 static struct str last_part(struct str name)
@@ -211,6 +243,7 @@ static struct str last_part(struct str name)
 
 	while (start > 0 && !is_separator(name.p[start - 1]))
 		start--;
+	STEPS(name.n - start);
 	return (struct str){name.p + start, name.n - start};
 }
 
@@ -221,13 +254,13 @@ static struct str without_separators(struct str name)
 	return name;
 }
 
-/* What is left of a name before its last part, without separators. */
+/* The name before its last part, without separators at the end. */
 static struct str before_part(struct str name, struct str part)
 {
 	return without_separators((struct str){name.p, name.n - part.n});
 }
 
-/* Length of a UUID at the end, 0 when there is none. Its parts alone might pass for words (dead-beef). */
+/* Length of a UUID at the end; 0: none. Its parts alone could be words (dead-beef). */
 static size_t uuid_bytes(struct str name)
 {
 	static const char pattern[] = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
@@ -255,8 +288,7 @@ struct str stem_of(struct str name)
 
 		if (!uuid && !is_volatile(part, last_part(before)))
 			return left;
-		/* Nothing but volatile parts: there is no stable name in it, and a piece of it would only look like
-		 * one. */
+		/* All parts are volatile: there is no stable name, and a part of it would only look like one. */
 		if (before.n == 0)
 			return without_separators(name);
 		left = before;
@@ -297,7 +329,7 @@ static bool is_plausible_date(int64_t yyyymmdd)
 }
 
 /* Numbers that are times: minutes, seconds, ms, us since 1970 for 2017 to 2065, dates, dates with times. Steps and
- * sizes of a training (1000000) are none. */
+ * sizes of a training (1000000) are not. */
 static bool is_time_number(struct str token)
 {
 	int64_t value = number(token);

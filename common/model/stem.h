@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* stem: what stays of a name when the parts that differ from run to run are taken off. Private to the layer model. */
+/* stem: the part of a name that stays the same from run to run. Private to the layer model. */
 #include "base/str.h"
 
 #include <stdint.h>
 
-/** The stem, a prefix of `name`; all of it when it has no stable part. */
+/** The stem, a prefix of `name`; the whole name if it has no stable part. */
 struct str stem_of(struct str name);
-/** Five characters as generateName makes them. */
+/** Whether it is five characters as generateName makes them. */
 bool stem_is_random_suffix(struct str part);
+/** Whether it is not empty and has only digits. */
 bool stem_is_digits(struct str part);
-/** An index: up to 9 digits. */
+/** Whether it is an index: up to 9 digits. */
 bool stem_is_number(struct str part);
-/** A token of a command line that differs from run to run: a time, a hash, a random id. Plain numbers are none: batch
- *  sizes matter. */
+/** Whether a token of a command line differs from run to run: a time, a hash, a random id. Plain numbers do not count,
+ * as batch sizes matter. */
 bool stem_is_volatile_token(struct str token);
 
-/** Spread a stable hash over all bits before a part of it is shown (FNV's high bits change little with short texts). */
+/** Spreads a stable hash over all bits, before a part of it is used (the high bits of FNV change little for short
+ * texts). */
 static inline uint64_t identity_mix(uint64_t hash)
 {
 	hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdu;

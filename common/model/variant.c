@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The variant of a container: what of image and command line decides how much memory it needs, as a stable hash.
+/* variant: a stable hash of those parts of image and command line that decide how much memory a container needs.
  * Arguments that name the run or the rank are left out by a table of flags; times, hashes and random ids by the rules
- * of stem.c, wherever they stand inside an argument. */
+ * of stem.c, anywhere in an argument. */
 #include "base/attr.h"
 #include "base/hash.h"
 #include "base/str.h"
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Flags whose value differs by run or rank (compared with '-' and '_' alike, without leading dashes). */
+/* Flags whose value differs by run or rank (without leading dashes; '-' equals '_'). */
 static const char *const volatile_flags[] = {
 	"run-name",	 "run-id",
 	"job-id",	 "job-name",
@@ -46,6 +46,7 @@ static bool flag_equals(struct str flag, const char *name)
 
 static bool is_volatile_flag(struct str flag)
 {
+	STEPS(ARRAY_LEN(volatile_flags));
 	for (size_t i = 0; i < ARRAY_LEN(volatile_flags); i++)
 		if (flag.n && flag.p[0] == volatile_flags[i][0] && flag_equals(flag, volatile_flags[i]))
 			return true;
@@ -57,7 +58,7 @@ static bool is_word(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Hash the text without its volatile tokens. */
+/* Hashes the text without its volatile tokens. */
 static uint64_t hash_tokens(uint64_t hash, struct str text)
 {
 	for (size_t at = 0; at < text.n;) {
@@ -65,6 +66,7 @@ static uint64_t hash_tokens(uint64_t hash, struct str text)
 
 		while (end < text.n && is_word(text.p[end]))
 			end++;
+		STEPS(end - at + 1);
 		if (end == at) {
 			hash = hash_stable(hash, &text.p[at++], 1);
 			continue;
@@ -82,6 +84,8 @@ static uint64_t hash_arguments(uint64_t hash, const char *const *arguments, size
 		struct str text = str_c(arguments[i] ? arguments[i] : ""), flag = text;
 		const char *equals = text.n ? memchr(text.p, '=', text.n) : NULL;
 
+		STEPS(1);
+		STEPS_BULK(text.n);
 		while (flag.n > 0 && flag.p[0] == '-') {
 			flag.p++;
 			flag.n--;
@@ -89,7 +93,7 @@ static uint64_t hash_arguments(uint64_t hash, const char *const *arguments, size
 		if (equals)
 			flag.n = (size_t)(equals - flag.p);
 		if ((flag.p > text.p || equals) && is_volatile_flag(flag)) {
-			/* "--seed 3": the value is the next argument unless that is a flag. */
+			/* "--seed 3": the value is the next argument, unless that is a flag. */
 			if (!equals && i + 1 < n && arguments[i + 1] && arguments[i + 1][0] != '-')
 				i++;
 			continue;
@@ -115,8 +119,8 @@ static void drop_prefix(struct str *name, const char *prefix)
 		*name = (struct str){name->p + n, name->n - n};
 }
 
-/* Repository and tag; a digest counts only where there is no tag. A runtime writes "docker.io/library/python:latest" of
- * what the pod calls "python" (github.com/distribution/reference, normalize.go), and metrics tell what it writes. */
+/* Hashes repository and tag; a digest counts only without a tag. A runtime writes "docker.io/library/python:latest" for
+ * the pod's "python" (github.com/distribution/reference, normalize.go), and metrics contain what the runtime writes. */
 static uint64_t hash_image(uint64_t hash, const char *image)
 {
 	struct str text = str_c(image ? image : ""), name = text;
@@ -135,15 +139,24 @@ static uint64_t hash_image(uint64_t hash, const char *image)
 	return hash_stable(hash, "", 1);
 }
 
+uint64_t identity_variant_base(const char *image, const char *const *command, size_t n_command, const char *const *args,
+			       size_t n_args)
+{
+	uint64_t hash = hash_arguments(hash_image(HASH_STABLE_INIT, image), command, n_command);
+
+	return hash_arguments(hash, args, n_args);
+}
+
+void identity_variant_of(uint64_t base, int64_t world_size, char ret[11])
+{
+	char world[24];
+	int n = snprintf(world, sizeof(world), "%lld", (long long)world_size);
+
+	snprintf(ret, 11, "%010llx", (unsigned long long)(identity_mix(hash_stable(base, world, (size_t)n)) >> 24));
+}
+
 void identity_variant(const char *image, const char *const *command, size_t n_command, const char *const *args,
 		      size_t n_args, int64_t world_size, char ret[11])
 {
-	uint64_t hash = hash_image(HASH_STABLE_INIT, image);
-	char world[24];
-
-	snprintf(world, sizeof(world), "%lld", (long long)world_size);
-	hash = hash_arguments(hash, command, n_command);
-	hash = hash_arguments(hash, args, n_args);
-	hash = hash_stable(hash, world, strlen(world));
-	snprintf(ret, 11, "%010llx", (unsigned long long)(identity_mix(hash) >> 24));
+	identity_variant_of(identity_variant_base(image, command, n_command, args, n_args), world_size, ret);
 }

@@ -10,8 +10,14 @@ const char *const check_action_names[ACTION_COUNT_] = {
 	[ACTION_DENY] = "deny",
 };
 
+const char *const check_severity_names[SEVERITY_COUNT_] = {
+	[SEVERITY_NOTE] = "note",
+	[SEVERITY_WARNING] = "warning",
+	[SEVERITY_ERROR] = "error",
+};
+
 const struct check check_table[CHECK_COUNT_] = {
-#define CHECK(id, name, action, title, text) [CHECK_##id] = {name, action, title, text},
+#define CHECK(id, name, action, severity, title, text) [CHECK_##id] = {name, action, severity, title, text},
 #include "policy/checks.def"
 #undef CHECK
 };

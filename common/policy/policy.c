@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "k8s/keys.h"
 #include "k8s/pod.h"
 
 const char *const mode_names[MODE_COUNT_] = {
@@ -36,8 +37,8 @@ int mode_parse(const char *name)
 
 enum resize_mode resize_mode_of(enum resize_mode configured, const struct k8s_labels *annotations)
 {
-	const char *text = k8s_label_get(annotations, ANNOTATION_RESIZE);
-	enum resize_mode said = RESIZE_OFF; /* by a word that is none of these, too */
+	const char *text = k8s_label_get(annotations, KEY_RESIZE);
+	enum resize_mode said = RESIZE_OFF; /* also for an unknown value */
 
 	if (!text)
 		return configured;
@@ -50,13 +51,14 @@ enum resize_mode resize_mode_of(enum resize_mode configured, const struct k8s_la
 void policy_default(struct policy *ret)
 {
 	*ret = (struct policy){
-		.mode = MODE_RAISE,
+		.mode = MODE_OBSERVE,
 		.sizing =
 			{
 				.size_class = CLASS_DENSE,
 				.quantile_permille = 500,
-				.buffer_min_permille = 50,
-				.buffer_spread_permille = 150,
+				.buffer_min_permille = 20,
+				.buffer_spread_permille = 600,
+				.buffer_fixed_bytes = (int64_t)(384 * MIB),
 				.floor_request_bytes = (int64_t)(32 * MIB),
 				.floor_limit_bytes = (int64_t)(100 * MIB),
 				.min_runs = 3,
@@ -65,7 +67,6 @@ void policy_default(struct policy *ret)
 				.lower_min_runs = 5,
 				.change_min_permille = 100,
 				.no_history_request_bytes = (int64_t)(64 * MIB),
-				.no_history_ephemeral_request_bytes = (int64_t)GIB,
 				.over_share_permille = 1000,
 			},
 		.excluded_namespaces = no_names,

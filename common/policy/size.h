@@ -1,36 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* size: the two named steps of sizing. Nobody else computes a size.
- *   size_base: evidence -> recommendation (runs in the recommender): quantile, buffer, OOM evidence, floor, ceiling,
- *              pin.
- *   size_fit:  recommendation -> what this pod may get (runs in decide, see size_fit.c): request <= limit, QoS, node.
- * Exact integers; every cap leaves a reason in words. Pure. docs/SIZING.md is the prose. */
+/* size: the two steps of sizing. No other code computes a size. docs/SIZING.md explains the rules.
+ *   size_base: evidence -> recommendation (in the recommender): quantile, buffer, OOM kills.
+ *   size_fit:  recommendation -> what this pod may get (in decide(), see size_fit.c): floors, ceilings and pins
+ *              (size_apply), request <= limit, QoS, node.
+ * Exact integers; everything that limits a size is given as a reason. Pure. */
 #include "base/arena.h"
 #include "model/history.h"
 #include "model/profile.h"
 #include "policy/policy.h"
 
-/** A list of reasons, most important first; text lives in the arena. */
+/** A list of reasons, most important first; texts are in the arena. */
 struct size_reasons {
 	const char *items[16];
 	size_t n;
 };
 
-/** After a harm (struct run) so many runs go at the workload's own values where these are kinder. */
+/** For this many runs after harm (struct run), values are not lowered and a change that did harm is not made. */
 #define SIZE_HARM_RUNS 10
 
-/** Buffer in permille for n distinct whole runs: min + spread * sqrt(3 / n), more for n = 1, 2. */
-int32_t size_buffer_permille(const struct sizing_policy *sizing, int64_t n);
+/** The buffer above a peak in thousandths of it, rounded up: min + spread / n + fixed. Of n runs that are alike, and
+ * one more, each has the greatest peak with the same chance: the new one with 1 / (n + 1). The fixed part is for what
+ * small processes vary by; it is left out where peak_bytes is 0. At most SIZE_BUFFER_PERMILLE_MAX.
+ * @param n  distinct whole runs; less than 1 counts as 1. */
+int32_t size_buffer_permille(const struct sizing_policy *sizing, int64_t n, int64_t peak_bytes);
+#define SIZE_BUFFER_PERMILLE_MAX 1000000
 
-/** Compute the parent recommendation, or with `variant` non-NULL that of the variant's own runs.
- *  `previous` (may be NULL) is what was recommended last: nothing but OOM evidence changes while runs are active.
- *  Sizes of a `previous` that was in use (confidence above low) stand while a run of the history is active; people's
- *  pins, floors and ceilings count at once.
- *  `spec` (may be NULL) holds pins and overrides. @return 0 or -ENOMEM. A history without runs gives zeros, unless
- *  `spec` pins a size. */
+/** Computes the parent recommendation, or with `variant` non-NULL the one of the variant's own runs.
+ * @param spec  provides quantile, buffer and class; its pins, floor and ceiling are not used (size_apply). May be
+ * NULL.
+ * @return 0 or -ENOMEM. A history without runs gives zeros. Cost: at most quadratic in the listed runs,
+ * LIMIT_HISTORY_RUNS of them. */
 int size_base(const struct history *history, const char *variant, const struct sizing_policy *sizing,
-	      const struct profile_spec *spec, const struct recommendation *previous, struct arena *arena,
-	      struct recommendation *ret, struct size_reasons *ret_reasons, struct err *err) ATTR_NODISCARD;
+	      const struct profile_spec *spec, struct arena *arena, struct recommendation *ret,
+	      struct size_reasons *ret_reasons, struct err *err) ATTR_NODISCARD;
 
-/** Round a size up to something people can read (at most 1/64 more, whole Mi). */
+/** The setting that decided a size. Pins come last, so that `by >= SIZE_BY_PIN_REQUEST` means pinned. */
+enum size_by {
+	SIZE_BY_RUNS,
+	SIZE_BY_FLOOR,
+	SIZE_BY_CEILING,
+	SIZE_BY_SPEC_FLOOR,
+	SIZE_BY_SPEC_CEILING,
+	SIZE_BY_LIMIT,	     /* of a request: it equals the limit, or would have been above it */
+	SIZE_BY_PIN_REQUEST, /* of a limit: it makes room for the pinned request */
+	SIZE_BY_PIN_LIMIT,
+	SIZE_BY_COUNT_
+};
+/** "sizing.floors", "spec.pinLimit" ...; "" for SIZE_BY_RUNS. */
+extern const char *const size_by_names[SIZE_BY_COUNT_];
+
+/** Applies what people decided to request_bytes and limit_bytes of a recommendation: the pins of `spec`, else its floor
+ * and ceiling, else those of the configuration. Class guaranteed makes the request equal to the limit. Afterwards
+ * request <= limit if both are known (not 0). An unknown size stays unknown unless it is pinned; a pinned limit
+ * without a known request is the request too. Constant cost.
+ * @param ret_by  what decided request and limit, indexed by enum size_field. */
+void size_apply(const struct sizing_policy *sizing, const struct profile_spec *spec, struct recommendation *rec,
+		enum size_by ret_by[2]);
+/** Applies only floor and ceiling to one size, without pins. `field` is an enum size_field; bytes > 0. */
+int64_t size_bounded(const struct sizing_policy *sizing, const struct profile_spec *spec, int field, int64_t bytes,
+		     enum size_by *ret_by);
+
+/** Rounds a size up to a readable value: at most 1/64 more, in whole Mi. */
 int64_t size_round_up(int64_t bytes);

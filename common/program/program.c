@@ -14,32 +14,24 @@ static const struct cli_option program_options[] = {
 	{.name = NULL},
 };
 
-static int print_config(const struct config *config)
-{
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_CONFIG_BYTES);
-
-	if (config_print(config, &text)) {
-		fprintf(stderr, "%s: the configuration cannot be printed\n", program_invocation_short_name);
-		return EXIT_DEPENDENCY;
-	}
-	fputs(strbuf_text(&text), stdout);
-	return EXIT_CLEAN;
-}
-
 static int run_options(const struct cli_args *args)
 {
 	CLEANUP(config_freep) struct config *config = NULL;
-	const char *path = cli_get(args, "config");
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_CONFIG_BYTES);
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
 
 	if (!cli_has(args, "check-config") && !cli_has(args, "print-config"))
-		return cli_usage_error(program_invocation_short_name, "no command given");
-	if (path ? config_load(path, &config, &err) : !(config = config_new_default())) {
-		fprintf(stderr, "%s: %s\n", program_invocation_short_name, err_text(&err, text, sizeof(text)));
-		return EXIT_USAGE;
+		return cli_usage_error(args->command, "no command given");
+	if (config_load(cli_get(args, "config"), &config, &err))
+		return cli_fail(args, &err, EXIT_USAGE);
+	if (!cli_has(args, "print-config"))
+		return EXIT_CLEAN;
+	if (config_print(config, &text)) {
+		err_set(&err, -ENOMEM, "the configuration cannot be printed");
+		return cli_fail(args, &err, EXIT_DEPENDENCY);
 	}
-	return cli_has(args, "print-config") ? print_config(config) : EXIT_CLEAN;
+	fputs(strbuf_text(&text), stdout);
+	return EXIT_CLEAN;
 }
 
 int program_main(const char *name, const char *help, const struct cli_command *commands, int argc, char **argv)

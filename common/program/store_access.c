@@ -4,6 +4,8 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 static int open_cluster(const char *path, const char *context, const struct config *config, bool is_writer,
 			const char *user_agent, struct store_access *ret, struct err *err)
@@ -41,6 +43,8 @@ int store_access_open_args(const struct cli_args *args, const struct config *con
 	if (path && (kubeconfig || context))
 		return err_set(err, -EINVAL, "--store names a file, --%s a cluster: only one of them can be read",
 			       kubeconfig ? "kubeconfig" : "context");
+	if (path && access(path, F_OK))
+		return err_set_at(err, -errno, path, 0, 0, "cannot open: %s", strerror(errno));
 	if (path)
 		return store_open_file(path, is_writer, &ret->store, err);
 	if (cli_get(args, "config") && !kubeconfig && !context)
@@ -49,10 +53,9 @@ int store_access_open_args(const struct cli_args *args, const struct config *con
 	r = open_cluster(kubeconfig ? kubeconfig : config->kubernetes.kubeconfig,
 			 context ? context : config->kubernetes.context, config, is_writer, user_agent, ret, err);
 	if (r == -ENOENT && ret->is_implied)
-		return err_set(
-			err, -ENOENT,
-			"nothing says what to read, and there is no kubeconfig: give --store PATH, --config FILE "
-			"or --kubeconfig FILE");
+		return err_set(err, -ENOENT,
+			       "no source is given, and there is no kubeconfig: give --store PATH, --config FILE "
+			       "or --kubeconfig FILE");
 	return r;
 }
 

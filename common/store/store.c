@@ -2,7 +2,10 @@
 /* What both kinds share, and the way to what they do not. */
 #include "store/store_internal.h"
 
+#include "base/timefmt.h"
+
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void store_release(struct store *self)
@@ -30,10 +33,23 @@ void store_set_bad(struct store *self, store_bad_fn *bad, void *context)
 	self->bad_context = context;
 }
 
-void store_tell_bad(const struct store *self, const struct err *why)
+void store_report_bad(const struct store *self, const struct err *why)
 {
 	if (self->bad)
 		self->bad(self->bad_context, why);
+}
+
+/* Reports a profile whose spec is invalid; does nothing for others. */
+static void report_spec(const struct store *self, const struct profile *profile)
+{
+	struct err why = {.code = STORE_SPEC_INVALID};
+
+	if (!profile->spec || !profile->spec->invalid)
+		return;
+	snprintf(why.where, sizeof(why.where), "%s %s%s%s", store_item_kinds[ITEM_PROFILE], profile->namespace_name,
+		 *profile->namespace_name ? "/" : "", profile->name);
+	snprintf(why.msg, sizeof(why.msg), "%s", profile->spec->invalid);
+	store_report_bad(self, &why);
 }
 
 void store_set_cancelled(struct store *self, store_cancelled_fn *cancelled, void *context)
@@ -68,14 +84,76 @@ const char *store_state_place(const struct store *self)
 	return self->state_place;
 }
 
-int store_check_writer(const struct store *self, struct err *err)
+static int check_writer(const struct store *self, struct err *err)
 {
 	return self->is_writer ? 0 : err_set_at(err, -EACCES, self->place, 0, 0, "the store was opened for reading");
 }
 
+bool store_wants(const struct store_visitor *visitor, enum store_item_kind kind)
+{
+	if (kind == ITEM_PROFILE)
+		return visitor->profile || visitor->borrowed_profile;
+	return kind == ITEM_SHAPE ? visitor->shape != NULL : visitor->history != NULL;
+}
+
+static int give_profile(const struct store_visitor *visitor, const struct profile *profile, struct err *err)
+{
+	struct profile *copy;
+
+	if (visitor->borrowed_profile)
+		return visitor->borrowed_profile(visitor->context, profile, err);
+	copy = profile_dup(profile);
+	return copy ? visitor->profile(visitor->context, copy, err) : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_give(const struct store *self, enum store_item_kind kind, struct str text,
+	       const struct store_visitor *visitor, struct arena *scratch, bool *ret_is_read, struct err *err)
+{
+	struct history *history = NULL;
+	struct profile_draft draft;
+	struct node_shape shape;
+	int r;
+
+	arena_reset(scratch);
+	if (kind == ITEM_SHAPE)
+		r = node_shape_read(text.p, text.n, scratch, &shape, err);
+	else if (kind == ITEM_PROFILE)
+		r = profile_read(text.p, text.n, scratch, &draft, err);
+	else
+		r = history_read(text.p, text.n, scratch, &history, err);
+	*ret_is_read = r == 0;
+	if (r)
+		return r;
+	if (kind == ITEM_SHAPE)
+		return visitor->shape(visitor->context, &shape, err);
+	if (kind != ITEM_PROFILE)
+		return visitor->history(visitor->context, history, err);
+	report_spec(self, &draft.profile);
+	return give_profile(visitor, &draft.profile, err);
+}
+
+static int put_profile(void *context, const struct profile *profile, struct err *err)
+{
+	struct profile plain = *profile;
+	int r;
+
+	profile_drop_unread(&plain, time_now_ms());
+	r = snapshot_builder_put_copy(context, &plain);
+	return r ? err_set(err, r, "out of memory") : 0;
+}
+
+static int put_shape(void *context, const struct node_shape *shape, struct err *err)
+{
+	int r = snapshot_builder_put_shape(context, shape);
+
+	return r ? err_set(err, r, "out of memory") : 0;
+}
+
 int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err)
 {
-	return self->ops->read_profiles(self, builder, err);
+	const struct store_visitor visitor = {.context = builder, .borrowed_profile = put_profile, .shape = put_shape};
+
+	return store_visit(self, &visitor, err);
 }
 
 int store_visit(struct store *self, const struct store_visitor *visitor, struct err *err)
@@ -91,7 +169,7 @@ int store_visit_named(struct store *self, const struct store_visitor *visitor, c
 
 int store_commit(struct store *self, const struct store_change *change, struct err *err)
 {
-	int r = store_check_writer(self, err);
+	int r = check_writer(self, err);
 
 	return r ? r : self->ops->commit(self, change, err);
 }
@@ -99,7 +177,7 @@ int store_commit(struct store *self, const struct store_change *change, struct e
 int store_remove(struct store *self, const struct store_name *names, size_t n, size_t *ret_n, struct err *err)
 {
 	size_t ignored;
-	int r = store_check_writer(self, err);
+	int r = check_writer(self, err);
 
 	ret_n = ret_n ? ret_n : &ignored;
 	*ret_n = 0;
@@ -113,7 +191,7 @@ int store_state_load(struct store *self, struct strbuf *ret_text, struct err *er
 
 int store_state_save(struct store *self, const char *text, size_t n, struct err *err)
 {
-	int r = store_check_writer(self, err);
+	int r = check_writer(self, err);
 
 	return r ? r : self->ops->state_save(self, text, n, err);
 }
@@ -148,7 +226,7 @@ bool store_cap_change(const struct store_cap *self, struct store_cap_words *word
 
 static int change_cap(struct store *self, const struct store_cap *want, struct err *err)
 {
-	int r = store_check_writer(self, err);
+	int r = check_writer(self, err);
 
 	if (r)
 		return r;
@@ -182,7 +260,7 @@ int store_status_load(struct store *self, struct strbuf *ret_text, struct err *e
 
 int store_status_save(struct store *self, const char *text, size_t n, struct err *err)
 {
-	int r = store_check_writer(self, err);
+	int r = check_writer(self, err);
 
 	if (!r && n > LIMIT_STATUS_BYTES)
 		r = err_set(err, -E2BIG, "the status of a cycle is larger than %zu KiB", LIMIT_STATUS_BYTES / KIB);

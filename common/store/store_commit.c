@@ -4,7 +4,6 @@
 #include "store/store_internal.h"
 
 #include "base/io.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/vec.h"
 
@@ -13,8 +12,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define COMMIT_DEPTH 32
 
 /* One item of the file to be: either bytes of the old file, or a number in the change. */
 struct entry {
@@ -25,9 +22,8 @@ struct entry {
 };
 
 struct commit {
-	struct file_store *store;
 	const struct store_change *change;
-	struct store_names removed; /* value: is it kept all the same? */
+	struct store_names removed;
 	struct arena scratch;
 	int old_fd;
 	VEC(struct entry) entries;
@@ -45,118 +41,49 @@ static void commit_release(struct commit *self)
 	closep(&self->old_fd);
 }
 
-static int names_by_parsing(const struct store_item *item, char **ret_namespace, char **ret_name, struct err *err)
-{
-	CLEANUP(json_putp) struct json_object *object = NULL;
-	struct json_object *metadata = NULL;
-	const char *namespace_name = "", *name = "";
-	int r = json_parse(item->text, item->n, COMMIT_DEPTH, &object, err);
-
-	if (!r)
-		r = json_get_object(object, "", "metadata", &metadata, err);
-	if (r >= 0)
-		r = json_get_string(metadata, "metadata", "namespace", &namespace_name, err);
-	if (r >= 0)
-		r = json_get_string(metadata, "metadata", "name", &name, err);
-	if (r < 0)
-		return r;
-	*ret_namespace = strdup(namespace_name);
-	*ret_name = strdup(name);
-	return *ret_namespace && *ret_name ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-/* `"key":"text"` at *at: a heap copy of the text, if it has no escapes. NULL otherwise. */
-static char *plain_member(const char **at, const char *end, const char *key)
-{
-	size_t n = strlen(key);
-	const char *start = *at + n, *stop;
-
-	if ((size_t)(end - *at) <= n || memcmp(*at, key, n) != 0)
-		return NULL;
-	stop = memchr(start, '"', (size_t)(end - start));
-	if (!stop || memchr(start, '\\', (size_t)(stop - start)))
-		return NULL;
-	*at = stop + 1;
-	return strndup(start, (size_t)(stop - start));
-}
-
-/* In our own spelling (the head that codec_head writes) without parsing the rest; else by json-c. */
-int store_item_names(const struct store_item *item, const char *path, char **ret_namespace, char **ret_name,
-		     struct err *err)
-{
-	const char *at = memmem(item->text, MIN(item->n, (size_t)128), "\"metadata\":{", 12),
-		   *end = item->text + item->n;
-	int r = 0;
-
-	*ret_namespace = *ret_name = NULL;
-	if (at) {
-		at += 12;
-		*ret_namespace = plain_member(&at, end, "\"namespace\":\"");
-		if (*ret_namespace && at < end && *at == ',')
-			at++;
-		*ret_name = plain_member(&at, end, "\"name\":\"");
-	}
-	if (*ret_name && !*ret_namespace)
-		*ret_namespace = strdup("");
-	if (*ret_name && *ret_namespace)
-		return 0;
-	free(*ret_namespace);
-	free(*ret_name);
-	*ret_namespace = *ret_name = NULL;
-	r = names_by_parsing(item, ret_namespace, ret_name, err);
-	if (r)
-		err_wrap(err, "%s: byte %lld", path, (long long)item->offset);
-	return r;
-}
-
-/* Note that a profile that was to be removed stays, with its history. */
-static int look_at_removed(struct commit *self, const struct store_item *item, const struct entry *entry,
-			   struct err *err)
+/* A profile with decisions of people is not removed, nor is its history. */
+static int keep_protected(struct commit *self, const struct store_item *item, struct err *err)
 {
 	struct profile_draft draft;
 	int r;
 
-	if (item->kind != ITEM_PROFILE || !store_names_has(&self->removed, entry->namespace_name, entry->name))
+	if (item->kind != ITEM_PROFILE || !store_names_has(&self->removed, item->namespace_name, item->name))
 		return 0;
 	arena_reset(&self->scratch);
 	r = profile_read(item->text, item->n, &self->scratch, &draft, err);
 	if (r == -ENOMEM)
 		return r;
-	/* one that cannot be read stays too: who knows what it says */
-	if (r || !store_may_remove(&draft.profile))
-		store_names_keep(&self->removed, entry->namespace_name, entry->name);
+	/* A profile that cannot be read may have decisions of people. */
+	if ((r || !store_may_remove(&draft.profile)) &&
+	    store_names_drop(&self->removed, item->namespace_name, item->name))
+		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
-static int add_old(void *context, const struct store_item *item, struct err *err)
+/* Takes the names. */
+static int add(struct commit *self, struct entry entry, const char *namespace_name, const char *name, struct err *err)
 {
-	struct commit *self = context;
-	struct entry entry = {.kind = item->kind, .offset = item->offset, .n = item->n};
-	int r = store_item_names(item, self->store->base.place, &entry.namespace_name, &entry.name, err);
-
-	if (!r)
-		r = look_at_removed(self, item, &entry, err);
-
-	if (!r && vec_push(&self->entries, entry))
-		r = err_set(err, -ENOMEM, "out of memory");
-	if (r) {
-		free(entry.namespace_name);
-		free(entry.name);
-	}
-	return r;
-}
-
-static int add_new(struct commit *self, enum store_item_kind kind, const char *namespace_name, const char *name,
-		   size_t i)
-{
-	struct entry entry = {
-		.kind = kind, .namespace_name = strdup(namespace_name), .name = strdup(name), .offset = -1, .n = i};
-
+	entry.namespace_name = strdup(namespace_name);
+	entry.name = strdup(name);
 	if (entry.namespace_name && entry.name && !vec_push(&self->entries, entry))
 		return 0;
 	free(entry.namespace_name);
 	free(entry.name);
-	return -ENOMEM;
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static int add_old(void *context, const struct store_item *item, struct err *err)
+{
+	const struct entry entry = {.kind = item->kind, .offset = item->offset, .n = item->n};
+	int r = keep_protected(context, item, err);
+
+	return r ? r : add(context, entry, item->namespace_name, item->name, err);
+}
+
+static int add_new(struct commit *self, enum store_item_kind kind, const char *namespace_name, const char *name,
+		   size_t i, struct err *err)
+{
+	return add(self, (struct entry){.kind = kind, .offset = -1, .n = i}, namespace_name, name, err);
 }
 
 static int add_changes(struct commit *self, struct err *err)
@@ -165,12 +92,13 @@ static int add_changes(struct commit *self, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < change->n_shapes; i++)
-		r = add_new(self, ITEM_SHAPE, "", change->shapes[i].name, i);
+		r = add_new(self, ITEM_SHAPE, "", change->shapes[i].name, i, err);
 	for (size_t i = 0; !r && i < change->n_profiles; i++)
-		r = add_new(self, ITEM_PROFILE, change->profiles[i]->namespace_name, change->profiles[i]->name, i);
+		r = add_new(self, ITEM_PROFILE, change->profiles[i]->namespace_name, change->profiles[i]->name, i, err);
 	for (size_t i = 0; !r && i < change->n_histories; i++)
-		r = add_new(self, ITEM_HISTORY, change->histories[i]->namespace_name, change->histories[i]->name, i);
-	return r ? err_set(err, r, "out of memory") : 0;
+		r = add_new(self, ITEM_HISTORY, change->histories[i]->namespace_name, change->histories[i]->name, i,
+			    err);
+	return r;
 }
 
 static int same_object(const struct entry *x, const struct entry *y)
@@ -197,16 +125,15 @@ static int compare(const void *a, const void *b)
 static bool is_removed(const struct commit *self, const struct entry *entry)
 {
 	return entry->offset >= 0 && entry->kind != ITEM_SHAPE &&
-	       store_names_has(&self->removed, entry->namespace_name, entry->name) &&
-	       !store_names_is_kept(&self->removed, entry->namespace_name, entry->name);
+	       store_names_has(&self->removed, entry->namespace_name, entry->name);
 }
 
-static size_t count_removed(const struct commit *self)
+static size_t count_removed(const struct commit *self, enum store_item_kind kind)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < self->entries.n; i++)
-		n += self->entries.items[i].kind == ITEM_PROFILE && is_removed(self, &self->entries.items[i]);
+		n += self->entries.items[i].kind == kind && is_removed(self, &self->entries.items[i]);
 	return n;
 }
 
@@ -268,62 +195,12 @@ static int write_list(const void *context, FILE *out)
 	return r;
 }
 
-/* The only writer holds the lock, so the temporary file may have a fixed name: what a killed writer left behind is
- * overwritten by the next one and does not pile up. */
-static FILE *open_temporary(const char *temporary)
-{
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (fd >= 0 && !out)
-		close(fd);
-	return out;
-}
-
-static int fill_and_sync(FILE *out, int (*fill)(const void *context, FILE *out), const void *context)
-{
-	int r;
-
-	errno = 0;
-	r = fill(context, out);
-	if (!r && (fflush(out) || ferror(out)))
-		r = errno ? -errno : -EIO;
-	if (!r && fsync(fileno(out)))
-		r = -errno;
-	if (fclose(out) && !r)
-		r = -errno;
-	return r;
-}
-
-int store_write_atomic(const char *path, int (*fill)(const void *context, FILE *out), const void *context,
-		       struct err *err)
-{
-	char temporary[PATH_MAX];
-	FILE *out;
-	int r;
-
-	if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
-		return err_set_at(err, -ENAMETOOLONG, path, 0, 0, "path too long");
-	out = open_temporary(temporary);
-	if (!out)
-		return err_set_at(err, -errno, temporary, 0, 0, "cannot create: %s", strerror(errno));
-	r = fill_and_sync(out, fill, context);
-	if (!r && rename(temporary, path))
-		r = -errno;
-	if (r)
-		unlink(temporary);
-	else
-		r = io_sync_folder_of(path);
-	return r ? err_set_at(err, r, path, 0, 0, "cannot write: %s", strerror(-r)) : 0;
-}
-
 int store_file_rewrite(struct file_store *self, const struct store_change *change, const struct store_name *removed,
 		       size_t n_removed, size_t *ret_n, struct err *err)
 {
 	CLEANUP(commit_release)
-	struct commit commit = {.store = self,
-				.change = change,
-				.removed = {.map = STRMAP_INIT},
+	struct commit commit = {.change = change,
+				.removed = STORE_NAMES_INIT,
 				.scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES),
 				.old_fd = -1};
 	struct store_scan scan = {.wants = {true, true, true}, .context = &commit, .item = add_old};
@@ -341,8 +218,8 @@ int store_file_rewrite(struct file_store *self, const struct store_change *chang
 	if (commit.entries.n)
 		qsort(commit.entries.items, commit.entries.n, sizeof(*commit.entries.items), compare);
 	if (n_removed)
-		*ret_n = count_removed(&commit);
-	if (n_removed && !*ret_n)
+		*ret_n = count_removed(&commit, ITEM_PROFILE);
+	if (n_removed && !*ret_n && !count_removed(&commit, ITEM_HISTORY))
 		return 0;
 	return store_write_atomic(self->base.place, write_list, &commit, err);
 }

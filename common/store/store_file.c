@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_internal.h"
 
-#include "base/timefmt.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/limits.h"
@@ -16,7 +15,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define STATE_HEAD "memtamer-state v1"
+enum { STATE_HEAD_BYTES = 80 };
 
 static struct file_store *of(struct store *base)
 {
@@ -48,117 +47,38 @@ static void file_close(struct store *base)
 	free(self);
 }
 
-int store_open_data(struct file_store *self, int *ret_fd, struct err *err)
-{
-	int fd = open(self->base.place, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	self->seen = (struct stat){.st_ino = 0};
-	*ret_fd = -1;
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0)
-		return err_set_at(err, -errno, self->base.place, 0, 0, "cannot open: %s", strerror(errno));
-	if (fstat(fd, &self->seen)) {
-		int r = -errno;
-
-		close(fd);
-		return err_set_at(err, r, self->base.place, 0, 0, "cannot stat: %s", strerror(-r));
-	}
-	if (!S_ISREG(self->seen.st_mode)) {
-		close(fd);
-		return err_set_at(err, -EINVAL, self->base.place, 0, 0, "not a regular file");
-	}
-	*ret_fd = fd;
-	return 0;
-}
-
 struct visiting {
 	const struct store_visitor *visitor;
 	struct file_store *store;
-	struct snapshot_builder *builder; /* for admission: takes profiles instead of the visitor */
-	const struct strmap *names;	  /* "namespace/name" of the only ones that are wanted; NULL: all */
-	struct arena scratch;		  /* of the item at hand */
+	const struct strmap *names; /* "namespace/name" of the only wanted objects; NULL: all */
+	struct arena scratch;	    /* of the current item */
 };
-
-static int visit_shape(struct visiting *self, const struct store_item *item, struct err *err)
-{
-	struct node_shape shape;
-	int r = node_shape_read(item->text, item->n, &self->scratch, &shape, err);
-
-	return r ? r : self->visitor->shape(self->visitor->context, &shape, err);
-}
-
-static int visit_profile(struct visiting *self, const struct store_item *item, struct err *err)
-{
-	struct profile_draft draft;
-	struct profile *profile;
-	int r = profile_read(item->text, item->n, &self->scratch, &draft, err);
-
-	if (r)
-		return r;
-	if (self->builder) {
-		draft.profile.n_reasons = 0; /* nobody there reads them */
-		if (!profile_previous_matters(&draft.profile, time_now_ms()))
-			draft.profile.n_previous = 0;
-		r = snapshot_builder_put_copy(self->builder, &draft.profile);
-		return r ? err_set(err, r, "out of memory") : 0;
-	}
-	profile = profile_dup(&draft.profile);
-	if (!profile)
-		return err_set(err, -ENOMEM, "out of memory");
-	return self->visitor->profile(self->visitor->context, profile, err);
-}
-
-static int visit_history(struct visiting *self, const struct store_item *item, struct err *err)
-{
-	struct history *history = NULL;
-	int r = history_read(item->text, item->n, &self->scratch, &history, err);
-
-	return r ? r : self->visitor->history(self->visitor->context, history, err);
-}
-
-/* @return 0 wanted; 1 not; -errno. */
-static int is_unwanted(const struct visiting *self, const struct store_item *item, struct err *err)
-{
-	CLEANUP(freep) char *namespace_name = NULL;
-	CLEANUP(freep) char *name = NULL;
-	char key[STORE_KEY_BYTES];
-	int r;
-
-	if (!self->names)
-		return 0;
-	r = store_item_names(item, self->store->base.place, &namespace_name, &name, err);
-	return r ? r : !strmap_has(self->names, store_key(key, namespace_name, name));
-}
 
 static int visit_item(void *context, const struct store_item *item, struct err *err)
 {
-	static int (*const visits[ITEM_KIND_COUNT_])(struct visiting *, const struct store_item *,
-						     struct err *) = {visit_shape, visit_profile, visit_history};
 	struct visiting *self = context;
+	char key[STORE_KEY_BYTES];
+	bool is_read;
 	int r;
 
-	if (!item->text)
+	if (!item->text || (self->names && !strmap_has(self->names, store_key(key, item->namespace_name, item->name))))
 		return 0;
-	r = is_unwanted(self, item, err);
-	if (r)
-		return r < 0 ? r : 0;
-	arena_reset(&self->scratch);
-	r = visits[item->kind](self, item, err);
+	r = store_give(&self->store->base, item->kind, (struct str){item->text, item->n}, self->visitor, &self->scratch,
+		       &is_read, err);
 	if (r)
 		err_wrap(err, "%s: byte %lld: %s", self->store->base.place, (long long)item->offset,
 			 store_item_kinds[item->kind]);
 	return r;
 }
 
-static int visit(struct file_store *self, const struct store_visitor *visitor, struct snapshot_builder *builder,
-		 const struct strmap *names, struct err *err)
+static int visit(struct file_store *self, const struct store_visitor *visitor, const struct strmap *names,
+		 struct err *err)
 {
 	CLEANUP(closep) int fd = -1;
-	struct visiting visiting = {visitor, self, builder, names, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
+	struct visiting visiting = {visitor, self, names, ARENA_INIT(LIMIT_OBJECT_DOC_BYTES)};
 	struct store_scan scan = {
-		.wants = {visitor->shape != NULL, visitor->profile || builder, visitor->history != NULL},
-		.may_repeat = builder != NULL, /* it takes an object twice */
+		.wants = {store_wants(visitor, ITEM_SHAPE), store_wants(visitor, ITEM_PROFILE),
+			  store_wants(visitor, ITEM_HISTORY)},
 		.context = &visiting,
 		.item = visit_item,
 	};
@@ -175,32 +95,18 @@ static int visit(struct file_store *self, const struct store_visitor *visitor, s
 
 static int file_visit(struct store *base, const struct store_visitor *visitor, struct err *err)
 {
-	return visit(of(base), visitor, NULL, NULL, err);
+	return visit(of(base), visitor, NULL, err);
 }
 
 static int file_visit_named(struct store *base, const struct store_visitor *visitor, const struct store_name *names,
 			    size_t n, struct err *err)
 {
-	CLEANUP(store_names_release) struct store_names wanted = {.map = STRMAP_INIT};
+	CLEANUP(store_names_release) struct store_names wanted = STORE_NAMES_INIT;
 	struct store_visitor without_shapes = *visitor;
 	int r = store_names_put_all(&wanted, names, n);
 
 	without_shapes.shape = NULL;
-	return r ? err_set(err, r, "out of memory") : visit(of(base), &without_shapes, NULL, &wanted.map, err);
-}
-
-static int read_shape(void *context, const struct node_shape *shape, struct err *err)
-{
-	int r = snapshot_builder_put_shape(context, shape);
-
-	return r ? err_set(err, r, "out of memory") : 0;
-}
-
-static int file_read_profiles(struct store *base, struct snapshot_builder *builder, struct err *err)
-{
-	struct store_visitor visitor = {.context = builder, .shape = read_shape};
-
-	return visit(of(base), &visitor, builder, NULL, err);
+	return r ? err_set(err, r, "out of memory") : visit(of(base), &without_shapes, &wanted.map, err);
 }
 
 static int file_commit(struct store *base, const struct store_change *change, struct err *err)
@@ -215,17 +121,19 @@ static int file_remove(struct store *base, const struct store_name *names, size_
 	return store_file_rewrite(of(base), &nothing, names, n, ret_n, err);
 }
 
-/* The collector's state has a head that tells whether the rest is whole: length and hash. */
-static uint64_t state_hash(const char *text, size_t n)
+/* The head of the collector's state shows whether the rest is complete: length and hash. */
+static const char *state_head(const char *text, size_t n, char ret[STATE_HEAD_BYTES])
 {
-	return hash_stable(HASH_STABLE_INIT, text, n);
+	snprintf(ret, STATE_HEAD_BYTES, "memtamer-state v1 %zu %016llx\n", n,
+		 (unsigned long long)hash_stable(HASH_STABLE_INIT, text, n));
+	return ret;
 }
 
 static int file_state_load(struct store *base, struct strbuf *ret_text, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf file = STRBUF_INIT(LIMIT_STORE_BYTES);
 	const char *path = base->state_place;
-	char head[80];
+	char head[STATE_HEAD_BYTES];
 	const char *text;
 	size_t n;
 	int r;
@@ -238,31 +146,17 @@ static int file_state_load(struct store *base, struct strbuf *ret_text, struct e
 	text = memchr(strbuf_text(&file), '\n', file.len);
 	text = text ? text + 1 : strbuf_text(&file);
 	n = file.len - (size_t)(text - strbuf_text(&file));
-	snprintf(head, sizeof(head), STATE_HEAD " %zu %016llx\n", n, (unsigned long long)state_hash(text, n));
+	state_head(text, n, head);
 	if (strlen(head) != file.len - n || memcmp(file.text, head, strlen(head)) != 0)
 		return err_set_at(err, -EINVAL, path, 0, 0, "torn, or not the collector's state");
 	return strbuf_add(ret_text, text, n) ? err_set_at(err, ret_text->status, path, 0, 0, "too long") : 0;
 }
 
-struct state {
-	const char *text;
-	size_t n;
-};
-
-static int write_state(const void *context, FILE *out)
-{
-	const struct state *self = context;
-
-	fprintf(out, STATE_HEAD " %zu %016llx\n", self->n, (unsigned long long)state_hash(self->text, self->n));
-	fwrite(self->text, 1, self->n, out);
-	return 0; /* the caller asks ferror */
-}
-
 static int file_state_save(struct store *base, const char *text, size_t n, struct err *err)
 {
-	struct state state = {text, n};
+	char head[STATE_HEAD_BYTES];
 
-	return store_write_atomic(base->state_place, write_state, &state, err);
+	return store_write_text(base->state_place, state_head(text, n, head), text, n, err);
 }
 
 static int file_watch_fd(struct store *base, struct err *err)
@@ -304,7 +198,6 @@ static bool file_watch_changed(struct store *base)
 
 static const struct store_ops file_ops = {
 	.close = file_close,
-	.read_profiles = file_read_profiles,
 	.visit = file_visit,
 	.visit_named = file_visit_named,
 	.commit = file_commit,

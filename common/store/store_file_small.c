@@ -55,6 +55,10 @@ int store_file_change_mode_cap(struct store *base, const struct store_cap *want,
 		return err_set(err, -ENOENT, "%s has no MemoryProfile %s/%s", base->place, want->namespace_name,
 			       want->name);
 	old = found ? found : &made;
+	if (old->spec->invalid)
+		return err_set(err, -EINVAL,
+			       "the spec of MemoryProfile %s/%s is invalid and has to be corrected first: %s",
+			       want->namespace_name, want->name, old->spec->invalid);
 	words = (struct store_cap_words){old->spec->mode_cap, old->spec->mode_cap_before_undo};
 	return store_cap_change(want, &words) ? write_profile(base, old, &words, err) : 1;
 }
@@ -78,23 +82,9 @@ int store_file_status_load(struct store *base, struct strbuf *ret_text, struct e
 	return strbuf_add(ret_text, strbuf_text(&text), text.len) ? err_set(err, ret_text->status, "out of memory") : 0;
 }
 
-struct status {
-	const char *text;
-	size_t n;
-};
-
-static int write_status(const void *context, FILE *out)
-{
-	const struct status *self = context;
-
-	fwrite(self->text, 1, self->n, out);
-	return 0; /* the caller asks ferror */
-}
-
 int store_file_status_save(struct store *base, const char *text, size_t n, struct err *err)
 {
-	const struct status status = {text, n};
 	char path[PATH_MAX];
 
-	return store_write_atomic(store_file_status_place(base, path, sizeof(path)), write_status, &status, err);
+	return store_write_text(store_file_status_place(base, path, sizeof(path)), "", text, n, err);
 }

@@ -1,100 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* store_kube: the parts of kind `kube`. Private to the layer. */
+/* store_kube: the parts of the kind `kube`. Private to the layer. */
+#include "base/hashtable.h"
 #include "kube/kube_client.h"
 #include "kube/kube_object.h"
 #include "store/store_internal.h"
 
-/** What is remembered of an object that was seen: enough to write it so that nobody else's change is lost. */
+/** What a writer keeps about an object that it has seen, so that a write does not overwrite changes of others. */
 struct seen_object {
-	uint64_t hash;	  /* of namespace and name, seeded; 0: a free slot */
-	char version[23]; /* resourceVersion; "": there is none any more */
-	bool is_bad;	  /* it is there but could not be read, and so is not written */
+	struct hashtable_node node; /* by namespace and name */
+	char version[23];	    /* resourceVersion */
+	bool is_bad;		    /* the object exists but cannot be read, so it is never written */
 	char *metadata; /* heap: members of metadata that a replacement has to keep, as JSON with a comma; NULL: none */
 };
 
-/** By namespace and name. 40 bytes an object and as much room again: what 100,000 profiles cost. */
-struct seen_table {
-	struct seen_object *slots;
-	size_t n, capacity;
-};
-
-void seen_release(struct seen_table *self);
-/** NULL: never seen, or gone. Borrowed until the next put. */
-const struct seen_object *seen_get(const struct seen_table *self, const char *namespace_name, const char *name);
-/** The object as text or as json. @return 0; -EINVAL (a resourceVersion that is none); -ENOMEM. */
-int seen_put(struct seen_table *self, const struct kube_object *object, bool is_bad, struct err *err) ATTR_NODISCARD;
-void seen_forget(struct seen_table *self, const char *namespace_name, const char *name);
-
-/** The ConfigMap that says where collector state is. */
-struct state_head {
-	char version[23];	   /* resourceVersion; "": there is no head */
-	char uid[64];		   /* whose parts go when it goes */
-	int64_t generation, bytes; /* 0: nothing was saved yet; bytes of the text */
-	int64_t chunks[2];	   /* by parity of the generation */
-	char hash[17];		   /* of the text */
-};
+/* A table of seen objects. It takes 64 to 72 bytes an object. */
+void seen_release(struct hashtable *self);
+/** NULL: never seen, or gone. Borrowed until the next put or forget of this object. */
+struct seen_object *seen_get(const struct hashtable *self, const char *namespace_name, const char *name);
+/** Stores an object, which has text or json. @return 0; -EINVAL the resourceVersion is not usable; -ENOMEM. */
+int seen_put(struct hashtable *self, const struct kube_object *object, bool is_bad, struct err *err) ATTR_NODISCARD;
+void seen_forget(struct hashtable *self, const char *namespace_name, const char *name);
 
 struct kube_store {
 	struct store base;
 	struct kube_client *client;
-	char *own_namespace;			  /* heap */
-	struct seen_table seen[ITEM_KIND_COUNT_]; /* only of a writer */
-	struct state_head state;		  /* as last seen */
-	struct store_names told_gone;		  /* namespaces of which it was told that they are gone */
+	char *own_namespace;			 /* heap */
+	struct hashtable seen[ITEM_KIND_COUNT_]; /* used by writers only */
+	char state_version[23];			 /* resourceVersion of the collector's state; "": there is none */
+	int64_t n_pieces[2];			 /* ConfigMaps of its state that version 0.1 wrote, by set */
+	struct store_names reported_gone;	 /* namespaces that were reported as gone */
 };
 
 extern const struct kube_resource store_kube_resources[ITEM_KIND_COUNT_];
 
 struct kube_store *store_kube_of(struct store *base);
-/** "MemoryProfile ml/x" in front of what `err` says, and as its place. */
+/** Puts "MemoryProfile ml/x" before the message of `err`, and sets its place to it. */
 void store_kube_name(enum store_item_kind kind, const char *namespace_name, const char *name, struct err *err);
-/** A kube_condition or -errno as -errno, the words left as they are. */
+/** Converts a kube_condition or -errno to -errno. */
 int store_kube_errno(int code);
-/** A request's body from text, which is taken. NULL: memory is out (the text is freed). */
+/** Makes the body of a request from text, which is taken. NULL: out of memory (the text is freed). */
 struct json_object *store_kube_body(char *take_text) ATTR_NODISCARD;
 
-/** Decode an object's text and hand it out; what cannot be read is told and passed over. `scratch` is reset.
- *  0; -errno; a callback's. */
+/** Decodes an object's text and passes it to the visitor. An object that cannot be read is reported and skipped.
+ *  `scratch` is reset. @return 0; -errno; what a callback returned. */
 int store_kube_give(struct kube_store *self, enum store_item_kind kind, const struct kube_object *object,
 		    const struct store_visitor *visitor, struct arena *scratch, struct err *err) ATTR_NODISCARD;
 
 enum { STORE_KUBE_WINDOW = 32, STORE_KUBE_POLL_MS = 50, STORE_KUBE_MAX_FAILURES = 10 };
 
-/** One of several chains of requests under way. */
+/** A chain of requests, one of several under way. */
 struct kube_job {
 	struct kube_flow *flow;
-	size_t index; /* of what it is about */
+	size_t index; /* index of the chain */
 	int step;
 	struct kube_call *call;
-	struct strbuf answer; /* of the last request, when it was a good one */
+	struct strbuf answer; /* body of the last 2xx answer */
 	bool is_busy;
 };
 
-/** Many chains of requests, some at a time. */
+/** Many chains of requests, at most STORE_KUBE_WINDOW at a time. */
 struct kube_flow {
 	struct kube_store *store;
 	void *context;
-	size_t n; /* chains in all */
-	/** Begin chain job->index: kube_flow_submit, or nothing. Non-zero fails it. */
+	size_t n; /* number of chains */
+	/** Starts chain job->index: calls kube_flow_submit or nothing. A non-zero return value fails the chain. */
 	int (*start)(struct kube_job *job, struct err *err);
-	/** An answer came (`result` has no object): go on with kube_flow_submit, or nothing. Non-zero fails the chain.
-	 */
+	/** An answer arrived (`result` has no object): calls kube_flow_submit or nothing. `err` has the error of the
+	 *  result, with -errno as its code. A non-zero return value fails the chain. */
 	int (*answered)(struct kube_job *job, const struct kube_result *result, struct err *err);
-	/* Filled in. */
+	/** Puts the current object of the chain before the message of `err`. */
+	void (*name)(const struct kube_job *job, struct err *err);
+	/* Set by kube_flow_run. */
 	struct kube_job jobs[STORE_KUBE_WINDOW];
-	struct arena scratch; /* of the object at hand */
+	struct arena scratch; /* for the current object */
 	size_t next, in_flight, n_failed;
-	struct err err; /* of the first that failed */
+	struct err err; /* of the first chain that failed */
 };
 
-/** The job's next request; `request`'s callbacks are set. */
+/** Submits the next request of the job; sets the callbacks of `request`. */
 int kube_flow_submit(struct kube_job *job, struct kube_request *request, struct err *err) ATTR_NODISCARD;
-/** The object that was answered. Borrowed until the next request. @return 0; -EINVAL; -ENOMEM. */
+/** The object in the last answer. Borrowed until the next request. @return 0; -EINVAL; -ENOMEM. */
 int kube_flow_object(struct kube_job *job, struct arena *arena, struct kube_object *ret,
 		     struct err *err) ATTR_NODISCARD;
-/** Until all chains have ended. A failure leaves the others going, ten end it. @return 0; -ECANCELED; -errno of the
- *  first failure with its words. */
+/** Runs until all chains have ended. A failure does not stop the others, but STORE_KUBE_MAX_FAILURES do. @return 0;
+ *  -ECANCELED; the -errno of the first failure, with its message. */
 int kube_flow_run(struct kube_flow *self, struct err *err) ATTR_NODISCARD;
 
 int store_kube_visit_named(struct store *base, const struct store_visitor *visitor, const struct store_name *names,

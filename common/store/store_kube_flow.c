@@ -4,17 +4,19 @@
 
 #include <errno.h>
 
-static void fail(struct kube_flow *self, const struct err *why)
+static void fail(struct kube_job *job, const struct err *why)
 {
-	if (!self->n_failed++)
-		self->err = *why;
+	if (job->flow->n_failed++)
+		return;
+	job->flow->err = *why;
+	job->flow->name(job, &job->flow->err);
 }
 
 /* A chain whose callbacks submitted nothing has ended. */
-static void settle(struct kube_job *job, int r, const struct err *err)
+static void end_step(struct kube_job *job, int r, const struct err *err)
 {
 	if (r)
-		fail(job->flow, err);
+		fail(job, err);
 	if (job->call)
 		return;
 	job->is_busy = false;
@@ -24,10 +26,11 @@ static void settle(struct kube_job *job, int r, const struct err *err)
 static void on_done(void *context, const struct kube_result *result)
 {
 	struct kube_job *job = context;
-	struct err err = ERR_INIT;
+	struct err err = result->err;
 
+	err.code = store_kube_errno(result->code);
 	job->call = NULL;
-	settle(job, job->flow->answered(job, result, &err), &err);
+	end_step(job, job->flow->answered(job, result, &err), &err);
 }
 
 static int on_piece(void *context, const char *bytes, size_t n)
@@ -64,7 +67,7 @@ static void start_next(struct kube_flow *self)
 	job->step = 0;
 	job->is_busy = true;
 	self->in_flight++;
-	settle(job, self->start(job, &err), &err);
+	end_step(job, self->start(job, &err), &err);
 }
 
 static void flow_init(struct kube_flow *self)

@@ -36,7 +36,7 @@ static int ask(struct kube_job *job, struct err *err)
 				       .namespace = name->namespace_name,
 				       .name = name->name};
 
-	if (self->has_stopped || (kind == ITEM_PROFILE ? !self->visitor->profile : !self->visitor->history))
+	if (self->has_stopped || !store_wants(self->visitor, kind))
 		return 0;
 	seen_forget(&job->flow->store->seen[kind], name->namespace_name, name->name);
 	return kube_flow_submit(job, &request, err);
@@ -65,19 +65,14 @@ static int take(struct kube_job *job, struct err *err)
 
 static int answered(struct kube_job *job, const struct kube_result *result, struct err *err)
 {
-	int r;
-
 	if (result->code == KUBE_NOT_FOUND)
 		return 0;
-	if (!result->code)
-		r = take(job, err);
-	else {
-		*err = result->err;
-		r = err->code = store_kube_errno(result->code);
-	}
-	if (r)
-		store_kube_name(kind_of(job), name_of(job)->namespace_name, name_of(job)->name, err);
-	return r;
+	return result->code ? err->code : take(job, err);
+}
+
+static void name(const struct kube_job *job, struct err *err)
+{
+	store_kube_name(kind_of(job), name_of(job)->namespace_name, name_of(job)->name, err);
 }
 
 int store_kube_visit_named(struct store *base, const struct store_visitor *visitor, const struct store_name *names,
@@ -88,7 +83,8 @@ int store_kube_visit_named(struct store *base, const struct store_visitor *visit
 				 .context = &asking,
 				 .n = n * KINDS_OF_A_NAME,
 				 .start = ask,
-				 .answered = answered};
+				 .answered = answered,
+				 .name = name};
 	int r = kube_flow_run(&flow, err);
 
 	if (!asking.has_stopped)

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-enum step { STEP_LOOK, STEP_PROFILE, STEP_HISTORY, STEP_SHAPE };
+enum step { STEP_CHECK, STEP_PROFILE, STEP_HISTORY, STEP_SHAPE };
 
 struct removing {
 	const struct store_name *names;
@@ -20,7 +20,7 @@ static int send(struct kube_job *job, enum step step, struct json_object *body, 
 {
 	const struct removing *self = job->flow->context;
 	const struct store_name *name = &self->names[job->index];
-	struct kube_request request = {.verb = step == STEP_LOOK ? KUBE_GET : KUBE_DELETE,
+	struct kube_request request = {.verb = step == STEP_CHECK ? KUBE_GET : KUBE_DELETE,
 				       .resource = store_kube_resources[kind_of(step)],
 				       .namespace = *name->namespace_name ? name->namespace_name : NULL,
 				       .name = name->name,
@@ -36,7 +36,7 @@ static int send_shape(struct kube_job *job, const char *name, struct err *err)
 	const struct seen_object *seen = seen_get(&job->flow->store->seen[ITEM_SHAPE], "", name);
 	CLEANUP(json_putp) struct json_object *body = NULL;
 
-	if (!seen || seen->is_bad || !seen->version[0])
+	if (!seen || seen->is_bad)
 		return 0;
 	body = kube_delete_preconditions(NULL, seen->version);
 	return body ? send(job, STEP_SHAPE, body, err) : err_set(err, -ENOMEM, "out of memory");
@@ -47,7 +47,7 @@ static int start(struct kube_job *job, struct err *err)
 	const struct removing *self = job->flow->context;
 	const struct store_name *name = &self->names[job->index];
 
-	return *name->namespace_name ? send(job, STEP_LOOK, NULL, err) : send_shape(job, name->name, err);
+	return *name->namespace_name ? send(job, STEP_CHECK, NULL, err) : send_shape(job, name->name, err);
 }
 
 /* Is it as the caller knows it, and without a word of anybody? */
@@ -62,7 +62,7 @@ static bool may_go(const struct kube_job *job, const struct kube_object *object)
 	       !profile_read(object->text, object->n_text, &scratch, &draft, NULL) && store_may_remove(&draft.profile);
 }
 
-static int look(struct kube_job *job, struct err *err)
+static int check_profile(struct kube_job *job, struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *body = NULL;
 	struct kube_object object;
@@ -79,8 +79,8 @@ static int go_on(struct kube_job *job, const struct kube_result *result, struct 
 	struct removing *self = job->flow->context;
 	const struct store_name *name = &self->names[job->index];
 
-	if (job->step == STEP_LOOK && !result->code)
-		return look(job, err);
+	if (job->step == STEP_CHECK && !result->code)
+		return check_profile(job, err);
 	if (job->step == STEP_HISTORY)
 		return 0;
 	if (job->step == STEP_SHAPE) {
@@ -96,28 +96,28 @@ static int go_on(struct kube_job *job, const struct kube_result *result, struct 
 
 static int answered(struct kube_job *job, const struct kube_result *result, struct err *err)
 {
+	if (result->code == KUBE_CONFLICT)
+		return 0; /* the object changed in this moment, so it is in use */
+	return !result->code || result->code == KUBE_NOT_FOUND ? go_on(job, result, err) : err->code;
+}
+
+static void name(const struct kube_job *job, struct err *err)
+{
 	const struct removing *self = job->flow->context;
 	const struct store_name *name = &self->names[job->index];
-	int r;
 
-	if (result->code == KUBE_CONFLICT)
-		return 0; /* it changed in this moment: it lives */
-	if (!result->code || result->code == KUBE_NOT_FOUND)
-		r = go_on(job, result, err);
-	else {
-		*err = result->err;
-		r = err->code = store_kube_errno(result->code);
-	}
-	if (r)
-		store_kube_name(kind_of((enum step)job->step), name->namespace_name, name->name, err);
-	return r;
+	store_kube_name(kind_of((enum step)job->step), name->namespace_name, name->name, err);
 }
 
 int store_kube_remove(struct store *base, const struct store_name *names, size_t n, size_t *ret_n, struct err *err)
 {
 	struct removing removing = {.names = names};
-	struct kube_flow flow = {
-		.store = store_kube_of(base), .context = &removing, .n = n, .start = start, .answered = answered};
+	struct kube_flow flow = {.store = store_kube_of(base),
+				 .context = &removing,
+				 .n = n,
+				 .start = start,
+				 .answered = answered,
+				 .name = name};
 	int r = kube_flow_run(&flow, err);
 
 	*ret_n = removing.n_removed;

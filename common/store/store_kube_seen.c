@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_kube.h"
 
-#include "base/hash.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,53 +10,35 @@ static const char *const kept_members[] = {"labels", "annotations", "ownerRefere
 
 #define METADATA_BYTES (512 * KIB) /* annotations are at most 256 KiB */
 
-void seen_release(struct seen_table *self)
+#define SEEN_OF(node_) HASHTABLE_OBJECT(node_, struct seen_object, node)
+
+static void seen_free(struct seen_object *seen)
 {
-	for (size_t i = 0; i < self->capacity; i++)
-		free(self->slots[i].metadata);
-	free(self->slots);
-	*self = (struct seen_table){.n = 0};
+	free(seen->metadata);
+	free(seen);
+}
+
+void seen_release(struct hashtable *self)
+{
+	for (struct hashtable_node *node = hashtable_next(self, NULL), *next; node; node = next) {
+		next = hashtable_next(self, node);
+		seen_free(SEEN_OF(node));
+	}
+	hashtable_release(self);
 }
 
 static uint64_t hash_of(const char *namespace_name, const char *name)
 {
-	char key[STORE_KEY_BYTES];
-	uint64_t hash;
+	const char *const texts[] = {namespace_name, name};
 
-	store_key(key, namespace_name, name);
-	hash = hash_seeded(key, strlen(key));
-	return hash ? hash : 1;
+	return hashtable_hash(texts, ARRAY_LEN(texts));
 }
 
-static struct seen_object *find(const struct seen_table *self, uint64_t hash)
+struct seen_object *seen_get(const struct hashtable *self, const char *namespace_name, const char *name)
 {
-	size_t i = hash & (self->capacity - 1);
+	struct hashtable_node *node = hashtable_find(self, hash_of(namespace_name, name));
 
-	while (self->slots[i].hash && self->slots[i].hash != hash)
-		i = (i + 1) & (self->capacity - 1);
-	return &self->slots[i];
-}
-
-static int grow(struct seen_table *self)
-{
-	struct seen_table bigger = {.n = self->n, .capacity = self->capacity ? self->capacity * 2 : 16};
-
-	bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
-	if (!bigger.slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < self->capacity; i++)
-		if (self->slots[i].hash)
-			*find(&bigger, self->slots[i].hash) = self->slots[i];
-	free(self->slots);
-	*self = bigger;
-	return 0;
-}
-
-const struct seen_object *seen_get(const struct seen_table *self, const char *namespace_name, const char *name)
-{
-	const struct seen_object *found = self->capacity ? find(self, hash_of(namespace_name, name)) : NULL;
-
-	return found && found->hash && *found->version ? found : NULL;
+	return node ? SEEN_OF(node) : NULL;
 }
 
 static bool may_have(const struct kube_object *object, const char *member)
@@ -111,33 +91,45 @@ static char *keep_metadata(const struct kube_object *object, int *ret_r)
 	return text;
 }
 
-int seen_put(struct seen_table *self, const struct kube_object *object, bool is_bad, struct err *err)
+static struct seen_object *seen_add(struct hashtable *self, const struct kube_object *object)
 {
+	struct seen_object *seen = calloc(1, sizeof(*seen));
+
+	if (!seen || !hashtable_add(self, &seen->node, hash_of(object->namespace, object->name)))
+		return seen;
+	free(seen);
+	return NULL;
+}
+
+int seen_put(struct hashtable *self, const struct kube_object *object, bool is_bad, struct err *err)
+{
+	struct seen_object *seen = seen_get(self, object->namespace, object->name);
 	size_t n = strlen(object->resource_version);
-	struct seen_object seen = {.hash = hash_of(object->namespace, object->name), .is_bad = is_bad}, *slot;
+	char *metadata;
 	int r;
 
-	if (!n || n >= sizeof(seen.version))
+	if (!n || n >= sizeof(seen->version))
 		return err_set(err, -EINVAL, "metadata.resourceVersion: \"%.60s\" is none", object->resource_version);
-	if ((self->n + 1) * 4 > self->capacity * 3 && grow(self))
-		return err_set(err, -ENOMEM, "out of memory");
-	memcpy(seen.version, object->resource_version, n);
-	seen.metadata = keep_metadata(object, &r);
-	if (r)
-		return err_set(err, r, "out of memory");
-	slot = find(self, seen.hash);
-	self->n += !slot->hash;
-	free(slot->metadata);
-	*slot = seen;
+	metadata = keep_metadata(object, &r);
+	if (!r && !seen)
+		seen = seen_add(self, object);
+	if (r || !seen) {
+		free(metadata);
+		return err_set(err, r ? r : -ENOMEM, "out of memory");
+	}
+	free(seen->metadata);
+	seen->metadata = metadata;
+	seen->is_bad = is_bad;
+	memcpy(seen->version, object->resource_version, n + 1);
 	return 0;
 }
 
-void seen_forget(struct seen_table *self, const char *namespace_name, const char *name)
+void seen_forget(struct hashtable *self, const char *namespace_name, const char *name)
 {
-	struct seen_object *slot = self->capacity ? find(self, hash_of(namespace_name, name)) : NULL;
+	struct seen_object *seen = seen_get(self, namespace_name, name);
 
-	if (!slot || !slot->hash)
+	if (!seen)
 		return;
-	free(slot->metadata);
-	*slot = (struct seen_object){.hash = slot->hash};
+	hashtable_remove(self, &seen->node);
+	seen_free(seen);
 }

@@ -102,7 +102,7 @@ static char *text_of(const struct kube_job *job, const struct seen_object *seen,
 
 /* ---- the chain ---- */
 
-static struct seen_table *seen_of(const struct kube_job *job)
+static struct hashtable *seen_of(const struct kube_job *job)
 {
 	return &job->flow->store->seen[steps[job->step].kind];
 }
@@ -123,10 +123,10 @@ static void conflict(struct kube_job *job, const struct err *why)
 
 static void pass_over(const struct kube_job *job, const struct err *why)
 {
-	struct err told = *why;
+	struct err report = *why;
 
-	name_error(job, &told);
-	store_tell_bad(&job->flow->store->base, &told);
+	name_error(job, &report);
+	store_report_bad(&job->flow->store->base, &report);
 }
 
 static int write_step(struct kube_job *job, enum step step, struct err *err)
@@ -185,17 +185,12 @@ static int start(struct kube_job *job, struct err *err)
 {
 	const struct writing *self = job->flow->context;
 	const struct unit *unit = unit_of(job);
-	int r;
 
 	if (store_names_has(&self->gone, "", namespace_of(unit)))
 		return 0;
 	if (unit->shape)
-		r = write_step(job, STEP_SHAPE, err);
-	else
-		r = unit->history ? write_step(job, STEP_HISTORY, err) : write_profile(job, err);
-	if (r)
-		name_error(job, err);
-	return r;
+		return write_step(job, STEP_SHAPE, err);
+	return unit->history ? write_step(job, STEP_HISTORY, err) : write_profile(job, err);
 }
 
 static int next_step(struct kube_job *job, struct err *err)
@@ -215,8 +210,9 @@ static int written(struct kube_job *job, struct err *err)
 	return r ? r : next_step(job, err);
 }
 
-/* The namespace is gone, or on its way: what was learned of it there has no place, and needs none. A namespace that is
- * going is told by a 403 with these words (k8s.io/apiserver, plugin/namespace/lifecycle). */
+/* The namespace is deleted or being deleted, so its profiles and histories cannot be stored. The API server refuses
+ * objects of a namespace that is being deleted with a 403 and these words (k8s.io/apiserver,
+ * plugin/namespace/lifecycle). */
 static bool is_namespace_gone(const struct kube_job *job, const struct kube_result *result)
 {
 	if (job->step == STEP_SHAPE)
@@ -225,21 +221,21 @@ static bool is_namespace_gone(const struct kube_job *job, const struct kube_resu
 	       (result->code == KUBE_FORBIDDEN && strstr(result->err.msg, "because it is being terminated"));
 }
 
-#define TOLD_MAX 1024 /* then they may be told of once more */
+#define REPORTED_MAX 1024 /* beyond it, a namespace may be reported a second time */
 
-/* Told once for all that is in it: Prometheus knows of its pods for a while, and cycle after cycle finds them. */
-static int tell_gone(struct kube_store *store, const struct store_name *name, const struct kube_result *result)
+/* Reports a namespace once: Prometheus has series of its pods for a while, so every cycle finds them. */
+static int report_gone(struct kube_store *store, const struct store_name *name, const struct kube_result *result)
 {
-	struct err told = result->err;
+	struct err report = result->err;
 
-	if (store_names_has(&store->told_gone, "", name->name))
+	if (store_names_has(&store->reported_gone, "", name->name))
 		return 0;
-	snprintf(told.where, sizeof(told.where), "namespace %s", name->name);
-	err_wrap(&told, "it is gone, and what was learned of it with it");
-	store_tell_bad(&store->base, &told);
-	if (store->told_gone.map.n >= TOLD_MAX)
-		store_names_release(&store->told_gone);
-	return store_names_put_all(&store->told_gone, name, 1);
+	snprintf(report.where, sizeof(report.where), "namespace %s", name->name);
+	err_wrap(&report, "it is deleted, and its profiles and histories with it");
+	store_report_bad(&store->base, &report);
+	if (store->reported_gone.map.n >= REPORTED_MAX)
+		store_names_release(&store->reported_gone);
+	return store_names_put_all(&store->reported_gone, name, 1);
 }
 
 static int pass_over_namespace(struct kube_job *job, const struct kube_result *result, struct err *err)
@@ -249,7 +245,7 @@ static int pass_over_namespace(struct kube_job *job, const struct kube_result *r
 
 	if (store_names_has(&self->gone, "", name.name))
 		return 0;
-	return tell_gone(job->flow->store, &name, result) || store_names_put_all(&self->gone, &name, 1)
+	return report_gone(job->flow->store, &name, result) || store_names_put_all(&self->gone, &name, 1)
 		       ? err_set(err, -ENOMEM, "out of memory")
 		       : 0;
 }
@@ -263,37 +259,32 @@ static bool is_conflict(const struct kube_result *result)
 
 static int answered(struct kube_job *job, const struct kube_result *result, struct err *err)
 {
-	int r = 0;
-
 	if (!result->code)
-		r = written(job, err);
-	else if (is_namespace_gone(job, result))
-		r = pass_over_namespace(job, result, err);
-	else if (is_conflict(result))
-		conflict(job, &result->err);
-	else {
-		*err = result->err;
-		r = err->code = store_kube_errno(result->code);
-		if (result->code == KUBE_NOT_FOUND)
-			err_wrap(err, "the installed custom resource definitions are not those of this release");
+		return written(job, err);
+	if (is_namespace_gone(job, result))
+		return pass_over_namespace(job, result, err);
+	if (is_conflict(result)) {
+		conflict(job, err);
+		return 0;
 	}
-	if (r)
-		name_error(job, err);
-	return r;
+	if (result->code == KUBE_NOT_FOUND)
+		err_wrap(err, "the installed custom resource definitions are not those of this release");
+	return err->code;
 }
 
 /* ---- units ---- */
 
-static int add_histories(struct writing *self, struct strmap *index, struct store_names *keys)
+static int add_histories(struct writing *self, struct strmap *index, struct arena *keys)
 {
 	const struct store_change *change = self->change;
 
 	for (size_t i = 0; i < change->n_histories; i++) {
-		struct store_name name = {change->histories[i]->namespace_name, change->histories[i]->name};
+		struct history *history = change->histories[i];
+		struct unit *unit = &self->units[self->n_units++];
+		const char *key = arena_printf(keys, "%s/%s", history->namespace_name, history->name);
 
-		self->units[self->n_units++] = (struct unit){.history = change->histories[i]};
-		if (store_names_put_all(keys, &name, 1) ||
-		    strmap_put(index, keys->keys.items[keys->keys.n - 1], &self->units[self->n_units - 1]))
+		*unit = (struct unit){.history = history};
+		if (!key || strmap_put(index, key, unit))
 			return -ENOMEM;
 	}
 	return 0;
@@ -302,7 +293,7 @@ static int add_histories(struct writing *self, struct strmap *index, struct stor
 static int make_units(struct writing *self)
 {
 	const struct store_change *change = self->change;
-	CLEANUP(store_names_release) struct store_names keys = {.map = STRMAP_INIT};
+	CLEANUP(arena_release) struct arena keys = ARENA_INIT(LIMIT_STORE_BYTES);
 	CLEANUP(strmap_release) struct strmap index = STRMAP_INIT;
 
 	self->units = calloc(change->n_shapes + change->n_histories + change->n_profiles + 1, sizeof(*self->units));
@@ -327,9 +318,12 @@ static int make_units(struct writing *self)
 
 int store_kube_commit(struct store *base, const struct store_change *change, struct err *err)
 {
-	struct writing writing = {.change = change, .gone = {.map = STRMAP_INIT}};
-	struct kube_flow flow = {
-		.store = store_kube_of(base), .context = &writing, .start = start, .answered = answered};
+	struct writing writing = {.change = change, .gone = STORE_NAMES_INIT};
+	struct kube_flow flow = {.store = store_kube_of(base),
+				 .context = &writing,
+				 .start = start,
+				 .answered = answered,
+				 .name = name_error};
 	int r = make_units(&writing);
 
 	if (r)
@@ -338,11 +332,9 @@ int store_kube_commit(struct store *base, const struct store_change *change, str
 	if (!r)
 		r = kube_flow_run(&flow, err);
 	if (!r && writing.n_conflicts) {
+		r = writing.conflict.code = -EAGAIN;
 		if (err)
 			*err = writing.conflict;
-		if (err)
-			err->code = -EAGAIN;
-		r = -EAGAIN;
 	}
 	free(writing.units);
 	store_names_release(&writing.gone);

@@ -27,5 +27,3 @@ struct yaml_scalar {
 struct yaml_scalar yaml_scalar_resolve(const char *text, size_t n);
 /** The shortest text that reads back as this finite number, as JSON writes it. */
 const char *yaml_scalar_render_float(double value, char buf[40]);
-/** Length of the UTF-8 character at p and its code point; 0 when the bytes are no UTF-8. `n` is at least 1. */
-size_t yaml_utf8_decode(const unsigned char *p, size_t n, uint32_t *ret);

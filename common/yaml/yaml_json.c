@@ -46,23 +46,7 @@ static int scalar_to_json(const struct yaml_node *node, struct json_object **ret
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int sequence_to_json(const struct yaml_node *node, struct json_object *array, struct err *err)
-{
-	for (size_t i = 0; i < node->n; i++) {
-		struct json_object *item = NULL;
-		int r = to_json(&node->items[i], &item, err);
-
-		if (r)
-			return r;
-		if (json_object_array_add(array, item)) {
-			json_object_put(item);
-			return err_set(err, -ENOMEM, "out of memory");
-		}
-	}
-	return 0;
-}
-
-static int mapping_to_json(const struct yaml_node *node, struct json_object *object, struct err *err)
+static int children_to_json(const struct yaml_node *node, struct json_object *object, struct err *err)
 {
 	for (size_t i = 0; i < node->n; i++) {
 		struct json_object *value = NULL;
@@ -70,7 +54,8 @@ static int mapping_to_json(const struct yaml_node *node, struct json_object *obj
 
 		if (r)
 			return r;
-		if (json_object_object_add(object, node->keys[i].text, value)) {
+		if (node->keys ? json_object_object_add(object, node->keys[i].text, value)
+			       : json_object_array_add(object, value)) {
 			json_object_put(value);
 			return err_set(err, -ENOMEM, "out of memory");
 		}
@@ -82,7 +67,6 @@ static int mapping_to_json(const struct yaml_node *node, struct json_object *obj
 static int to_json(const struct yaml_node *node, struct json_object **ret, struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *object = NULL;
-	bool is_map = node->type == YAML_TREE_MAPPING;
 	int r;
 
 	*ret = NULL;
@@ -90,10 +74,10 @@ static int to_json(const struct yaml_node *node, struct json_object **ret, struc
 		return 0;
 	if (node->type == YAML_TREE_SCALAR)
 		return scalar_to_json(node, ret, err);
-	object = is_map ? json_object_new_object() : json_object_new_array();
+	object = node->type == YAML_TREE_MAPPING ? json_object_new_object() : json_object_new_array();
 	if (!object)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = is_map ? mapping_to_json(node, object, err) : sequence_to_json(node, object, err);
+	r = children_to_json(node, object, err);
 	if (!r)
 		*ret = TAKE_PTR(object);
 	return r;

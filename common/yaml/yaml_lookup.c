@@ -3,33 +3,29 @@
 
 #include "base/str.h"
 
-static const struct yaml_node *get_n(const struct yaml_node *node, const char *key, size_t n)
+#include <stdlib.h>
+
+const struct yaml_node *yaml_tree_get(const struct yaml_node *node, const char *key)
 {
-	if (!node || node->type != YAML_TREE_MAPPING)
-		return NULL;
-	for (size_t i = 0; i < node->n; i++)
-		if (node->keys[i].n_text == n && memcmp(node->keys[i].text, key, n) == 0)
+	for (size_t i = 0; node && node->type == YAML_TREE_MAPPING && i < node->n; i++)
+		if (streq(node->keys[i].text, key))
 			return &node->items[i];
 	return NULL;
 }
 
-const struct yaml_node *yaml_tree_get(const struct yaml_node *node, const char *key)
+const char *yaml_tree_text(const struct yaml_node *node, const char *key)
 {
-	return get_n(node, key, strlen(key));
+	const struct yaml_node *value = yaml_tree_get(node, key);
+
+	return value && value->type == YAML_TREE_SCALAR ? value->text : "";
 }
 
 static const struct yaml_node *get_index(const struct yaml_node *node, const char *digits, size_t n)
 {
-	size_t index = 0;
+	char *end;
+	size_t index = strtoul(digits, &end, 10);
 
-	if (!n || n > 9)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (digits[i] < '0' || digits[i] > '9')
-			return NULL;
-		index = index * 10 + (size_t)(digits[i] - '0');
-	}
-	return index < node->n ? &node->items[index] : NULL;
+	return end == digits + n && *digits >= '0' && *digits <= '9' && index < node->n ? &node->items[index] : NULL;
 }
 
 /* A key with escapes compared piece by piece: ~1 is '/', ~0 is '~'. */

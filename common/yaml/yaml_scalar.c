@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,65 +14,29 @@
 #define NUMBER_CHARS 512 /* longer plain scalars are no numbers that anybody means */
 
 static const struct {
-	const char *text;
+	const char *texts; /* separated by | */
 	enum yaml_scalar_type type;
 	bool value;
 } words[] = {
-	{"", YAML_SCALAR_NULL, false},
-	{"~", YAML_SCALAR_NULL, false},
-	{"null", YAML_SCALAR_NULL, false},
-	{"Null", YAML_SCALAR_NULL, false},
-	{"NULL", YAML_SCALAR_NULL, false},
-	{"true", YAML_SCALAR_BOOL, true},
-	{"True", YAML_SCALAR_BOOL, true},
-	{"TRUE", YAML_SCALAR_BOOL, true},
-	{"false", YAML_SCALAR_BOOL, false},
-	{"False", YAML_SCALAR_BOOL, false},
-	{"FALSE", YAML_SCALAR_BOOL, false},
-	{"y", YAML_SCALAR_BOOL, true},
-	{"Y", YAML_SCALAR_BOOL, true},
-	{"yes", YAML_SCALAR_BOOL, true},
-	{"Yes", YAML_SCALAR_BOOL, true},
-	{"YES", YAML_SCALAR_BOOL, true},
-	{"on", YAML_SCALAR_BOOL, true},
-	{"On", YAML_SCALAR_BOOL, true},
-	{"ON", YAML_SCALAR_BOOL, true},
-	{"n", YAML_SCALAR_BOOL, false},
-	{"N", YAML_SCALAR_BOOL, false},
-	{"no", YAML_SCALAR_BOOL, false},
-	{"No", YAML_SCALAR_BOOL, false},
-	{"NO", YAML_SCALAR_BOOL, false},
-	{"off", YAML_SCALAR_BOOL, false},
-	{"Off", YAML_SCALAR_BOOL, false},
-	{"OFF", YAML_SCALAR_BOOL, false},
-	{".nan", YAML_SCALAR_NOT_FINITE, false},
-	{".NaN", YAML_SCALAR_NOT_FINITE, false},
-	{".NAN", YAML_SCALAR_NOT_FINITE, false},
-	{".inf", YAML_SCALAR_NOT_FINITE, false},
-	{".Inf", YAML_SCALAR_NOT_FINITE, false},
-	{".INF", YAML_SCALAR_NOT_FINITE, false},
-	{"+.inf", YAML_SCALAR_NOT_FINITE, false},
-	{"+.Inf", YAML_SCALAR_NOT_FINITE, false},
-	{"+.INF", YAML_SCALAR_NOT_FINITE, false},
-	{"-.inf", YAML_SCALAR_NOT_FINITE, false},
-	{"-.Inf", YAML_SCALAR_NOT_FINITE, false},
-	{"-.INF", YAML_SCALAR_NOT_FINITE, false},
+	{"~|null|Null|NULL", YAML_SCALAR_NULL, false},
+	{"true|True|TRUE|y|Y|yes|Yes|YES|on|On|ON", YAML_SCALAR_BOOL, true},
+	{"false|False|FALSE|n|N|no|No|NO|off|Off|OFF", YAML_SCALAR_BOOL, false},
+	{".nan|.NaN|.NAN|.inf|.Inf|.INF|+.inf|+.Inf|+.INF|-.inf|-.Inf|-.INF", YAML_SCALAR_NOT_FINITE, false},
 };
+
+static bool is_one_of(const char *texts, const char *text, size_t n)
+{
+	for (size_t length; *texts; texts += length + (texts[length] == '|')) {
+		length = strcspn(texts, "|");
+		if (length == n && memcmp(texts, text, n) == 0)
+			return true;
+	}
+	return false;
+}
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-static int digit_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
 }
 
 /* The base that the prefix says; *text is moved behind it. A lone 0 stays decimal. */
@@ -97,22 +62,24 @@ static int take_base(const char **text)
 
 static bool resolve_int(const char *text, struct yaml_scalar *ret)
 {
+	static const char digits[] = "0123456789abcdefABCDEF";
 	bool is_negative = *text == '-';
-	uint64_t value = 0;
+	uint64_t value;
 	int base;
 
 	if (*text == '-' || *text == '+')
 		text++;
 	base = take_base(&text);
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		int digit = digit_value(*text);
+	for (const char *p = text; *p; p++) {
+		const char *digit = strchr(digits, *p);
 
-		if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value))
+		if (!digit || digit - digits >= (base == 16 ? (long)strlen(digits) : base))
 			return false;
 	}
+	errno = 0;
+	value = strtoull(text, NULL, base);
+	if (!*text || errno)
+		return false;
 	if (is_negative && value > (uint64_t)INT64_MAX + 1)
 		return false;
 	if (is_negative)
@@ -171,10 +138,12 @@ struct yaml_scalar yaml_scalar_resolve(const char *text, size_t n)
 	char number[NUMBER_CHARS + 1];
 	size_t n_number = 0;
 
+	if (!n)
+		return (struct yaml_scalar){.type = YAML_SCALAR_NULL};
 	for (size_t i = 0; n <= 5 && i < ARRAY_LEN(words); i++)
-		if (strlen(words[i].text) == n && memcmp(words[i].text, text, n) == 0)
+		if (is_one_of(words[i].texts, text, n))
 			return (struct yaml_scalar){.type = words[i].type, .bool_value = words[i].value};
-	if (!n || n > NUMBER_CHARS || !(is_digit(text[0]) || strchr("+-.", text[0])))
+	if (n > NUMBER_CHARS || !(is_digit(text[0]) || strchr("+-.", text[0])))
 		return string;
 	for (size_t i = 0; i < n; i++)
 		if (text[i] != '_' || text[0] == '.')
@@ -198,23 +167,4 @@ const char *yaml_scalar_render_float(double value, char buf[40])
 	if (exponent && exponent[2] == '0')
 		memmove(exponent + 2, exponent + 3, strlen(exponent + 3) + 1);
 	return buf;
-}
-
-size_t yaml_utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t length = p[0] < 0x80 ? 1 : p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : p[0] >= 0xC0 ? 2 : 0;
-	uint32_t code = length == 1 ? p[0] : p[0] & (0xFFu >> (length + 1));
-
-	if (!length || length > n || p[0] >= 0xF8)
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((p[i] & 0xC0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3F);
-	}
-	*ret = code;
-	if (code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
-		return 0;
-	return length;
 }

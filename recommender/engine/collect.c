@@ -13,37 +13,15 @@ enum { HALVE_UNTIL_MS = 10 * 60 * 1000 };
 
 void collect_release(struct collect *self)
 {
-	for (size_t i = 0; i < self->runs.n; i++) {
-		free(self->runs.items[i].namespace_name);
-		free(self->runs.items[i].container);
-		run_summary_release(&self->runs.items[i].summary);
-	}
+	for (size_t i = 0; i < self->runs.n; i++)
+		found_run_release(&self->runs.items[i]);
 	vec_release(&self->runs);
 	evidence_batch_release(&self->watched);
+	pod_table_release(&self->table);
 	collector_state_release(&self->state);
 }
 
-static int keep_summary(struct collect *self, struct run_summary *summary)
-{
-	struct found_run found = {strdup(summary->namespace_name), strdup(summary->container), *summary};
-	int r;
-
-	found.summary.namespace_name = found.namespace_name;
-	found.summary.container = found.container;
-	r = found.namespace_name && found.container ? vec_push(&self->runs, found) : -ENOMEM;
-	if (r) {
-		free(found.namespace_name);
-		free(found.container);
-		return r;
-	}
-	summary->usage = (struct sketch)SKETCH_INIT; /* moved, and so are */
-	summary->decisions.items = NULL;
-	summary->decisions.n = summary->decisions.capacity = 0;
-	return 0;
-}
-
-/* Summaries of the time up to `now_ms`. Of a closed day only runs that are over are kept: the others come again. */
-static int fold_table(struct collect *self, struct pod_table *table, int64_t now_ms, bool is_closed, struct err *err)
+int collect_fold(struct collect *self, struct pod_table *table, int64_t now_ms, bool is_closed, struct err *err)
 {
 	const struct fold_options options = {.now_ms = now_ms,
 					     .history_from_ms = self->state.history_from_ms,
@@ -51,24 +29,21 @@ static int fold_table(struct collect *self, struct pod_table *table, int64_t now
 	struct fold fold = {.is_open = NULL};
 	int r = fold_runs(table, &options, &fold, err);
 
-	for (size_t i = 0; i < fold.summaries.n && !r; i++)
-		if (!is_closed || fold.summaries.items[i].is_final)
-			r = keep_summary(self, &fold.summaries.items[i]);
+	for (size_t i = 0; i < fold.runs.n && !r; i++)
+		if (!is_closed || fold.runs.items[i].is_final) {
+			r = vec_push(&self->runs, fold.runs.items[i]);
+			if (!r)
+				fold.runs.items[i] = (struct found_run){0}; /* moved */
+		}
 	if (!r && is_closed)
 		r = pod_table_filter(table, fold.is_open);
 	fold_release(&fold);
 	return r == -ENOMEM ? err_set(err, r, "no memory left for runs") : r;
 }
 
-int collect_fold(struct collect *self, struct pod_table *table, int64_t now_ms, struct err *err)
-{
-	return fold_table(self, table, now_ms, false, err);
-}
-
-/* What is being read: a window for some namespaces, and where it goes. */
+/* A read in progress: where its results go. */
 struct reading {
 	struct collect *collect;
-	struct pod_table *table;
 	bool is_partial;
 };
 
@@ -99,6 +74,16 @@ static int read_halves(struct reading *self, const struct evidence_window *windo
 	return r ? r : read_part(self, &late, namespaces, n, err);
 }
 
+/* Logs the first pod of which containers were left out. */
+static void log_overfull(struct collect *self, const struct pod *pod)
+{
+	if (!pod || self->has_overfull)
+		return;
+	self->has_overfull = true;
+	log_event(LOG_WARN, "a pod has too many containers; those beyond the limit are left out", "namespace",
+		  pod->namespace_name, "pod", pod->name, "limit", log_i64(LIMIT_POD_CONTAINERS), NULL);
+}
+
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err)
 {
@@ -112,10 +97,11 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 		err_set(err, r, "no memory left for watched pods");
 	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
 	if (!r) {
-		r = pod_table_merge(self->table, &batch, err);
+		r = pod_table_merge(&collect->table, &batch, err);
 		self->is_partial |= batch.is_partial;
 		if (batch.is_partial && !collect->warning[0])
 			snprintf(collect->warning, sizeof(collect->warning), "%s", batch.warning);
+		log_overfull(collect, batch.pods.overfull);
 		collect->done.n_series += batch.n_series;
 		collect->done.n_samples += batch.n_samples;
 	}
@@ -140,42 +126,64 @@ static void report_progress(struct collect *self, int64_t day_ms, int64_t begun_
 	self->done.day = NULL;
 }
 
-static int decode_state(struct collect *self, const struct strbuf *text, struct err *err)
+static int no_memory(struct err *err)
 {
-	collector_state_release(&self->state);
-	return collector_state_decode(strbuf_text(text), text->len, &self->state, err);
+	return err_set(err, -ENOMEM, "no memory left for the pods of open runs");
 }
 
-/* One closed day. On failure the state is as it was before. */
-static int read_day(struct collect *self, int64_t start_ms, struct err *err)
+/* Sets the table to the pods at the watermark. @return 0; -EINVAL; -ENOMEM. */
+static int load_table(struct collect *self)
 {
-	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
-	struct evidence_window window = {.start_ms = start_ms,
-					 .end_ms = start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS};
-	struct reading reading = {.collect = self, .table = &self->state.table};
-	int r;
+	pod_table_release(&self->table);
+	self->table.is_step_fixed = self->step_ms > 0;
+	if (self->state.table.len) {
+		int r = pod_table_decode(self->state.table.text, self->state.table.len, &self->table);
 
-	if (collector_state_encode(&self->state, &before))
-		return err_set(err, before.status, "the state of open runs is larger than %zu MiB",
-			       LIMIT_COLLECTOR_BYTES / MIB);
-	r = read_part(&reading, &window, NULL, 0, err);
-	self->is_partial |= reading.is_partial;
-	if (!r && reading.is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
-		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
-	if (!r)
-		r = fold_table(self, &self->state.table, window.end_ms, true, err);
-	if (r) {
-		struct err ignored = ERR_INIT;
-
-		/* It was encoded a moment ago: only memory can be missing, and then r is -ENOMEM in the end. */
-		return decode_state(self, &before, &ignored) ? -ENOMEM : r;
+		if (r)
+			return r;
 	}
-	self->state.watermark_ms = window.end_ms;
+	if (self->step_ms)
+		self->table.step_ms = self->step_ms;
+	return 0;
+}
+
+/* Makes the table, which has all of the time up to `end_ms`, a part of the state. */
+static int save_table(struct collect *self, int64_t end_ms, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf bytes = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
+	int r = pod_table_encode(&self->table, &bytes);
+
+	if (r == -E2BIG)
+		return err_set(err, r, "the pods of open runs take more than %zu MiB", LIMIT_COLLECTOR_BYTES / MIB);
+	if (r)
+		return no_memory(err);
+	strbuf_release(&self->state.table);
+	self->state.table = bytes;
+	bytes = (struct strbuf)STRBUF_INIT(0);
+	self->state.watermark_ms = self->state.open_from_ms = end_ms;
+	for (size_t i = 0; i < self->table.pods.n; i++)
+		self->state.open_from_ms = MIN(self->state.open_from_ms, pod_begin_ms(self->table.pods.items[i]));
 	self->has_changed_state = true;
 	return 0;
 }
 
-/* The pods that are watched, as they are at `end_ms`. @return 0, also when they are not known; -ENOMEM. */
+/* Reads one closed day. On failure the state is as before, and the table may have a part of the day. */
+static int read_day(struct collect *self, int64_t start_ms, struct err *err)
+{
+	struct evidence_window window = {.start_ms = start_ms,
+					 .end_ms = start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS};
+	struct reading reading = {.collect = self};
+	int r = read_part(&reading, &window, NULL, 0, err);
+
+	self->is_partial |= reading.is_partial;
+	if (!r && reading.is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
+		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
+	if (!r)
+		r = collect_fold(self, &self->table, window.end_ms, true, err);
+	return r ? r : save_table(self, window.end_ms, err);
+}
+
+/* Gets the watched pods as of `end_ms`. @return 0, also when they are not known; -ENOMEM. */
 static int watch_pods(struct collect *self, int64_t end_ms, struct evidence_batch *ret, struct err *err)
 {
 	const struct evidence_window window = {.start_ms = self->state.watermark_ms, .end_ms = end_ms, .is_open = true};
@@ -187,53 +195,48 @@ static int watch_pods(struct collect *self, int64_t end_ms, struct evidence_batc
 	return r < 0 ? err_set(err, -ENOMEM, "no memory left for watched pods") : 0;
 }
 
-/* Reading may have taken minutes, and quick cycles have told of what happened since: what pods are now comes last. */
-static int merge_watched(struct collect *self, struct pod_table *table, struct err *err)
+/* Reading may have taken minutes, and quick cycles may have reported newer changes. The current state of pods is merged
+ * last. */
+static int merge_watched(struct collect *self, struct err *err)
 {
 	struct evidence_batch batch;
 	int r = watch_pods(self, self->now_ms, &batch, err);
 
 	self->has_told_all = self->has_told_pods && !batch.is_partial;
-	batch.is_partial = false; /* runs that are not told yet, not figures */
-	r = r ? r : pod_table_merge(table, &batch, err);
+	batch.is_partial = false; /* concerns runs that are left out, not the figures read */
+	r = r ? r : pod_table_merge(&self->table, &batch, err);
 	evidence_batch_release(&batch);
 	return r;
 }
 
 static int read_open(struct collect *self, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf before = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
 	struct evidence_window window = {.start_ms = self->state.watermark_ms, .end_ms = self->now_ms, .is_open = true};
-	struct reading reading = {.collect = self, .table = &self->state.table};
-	struct err ignored = ERR_INIT;
+	struct reading reading = {.collect = self};
 	int r;
 
 	if (window.end_ms <= window.start_ms)
 		return 0;
-	if (collector_state_encode(&self->state, &before))
-		return err_set(err, before.status, "the state of open runs is larger than %zu MiB",
-			       LIMIT_COLLECTOR_BYTES / MIB);
 	r = read_part(&reading, &window, NULL, 0, err);
 	self->is_partial |= reading.is_partial;
 	if (!r)
-		r = merge_watched(self, &self->state.table, err);
-	if (!r)
-		r = fold_table(self, &self->state.table, window.end_ms, false, err);
-	return decode_state(self, &before, &ignored) ? -ENOMEM : r;
+		r = merge_watched(self, err);
+	return r ? r : collect_fold(self, &self->table, window.end_ms, false, err);
 }
 
-/* Reading ended early. Runs that are under way at the watermark are told as such: a history lists only so many runs,
- * and one that begins before all that fell out of the list would not be believed later. */
+/* Reading ended early. Runs that are in progress at the watermark are added anyway: a history lists only a limited
+ * number of runs, and rejects a run that began before all runs that dropped out of the list. */
 static int keep_open_runs(struct collect *self, int status, struct err *err)
 {
 	struct err ignored = ERR_INIT;
 
-	return fold_table(self, &self->state.table, self->state.watermark_ms, false, &ignored) == -ENOMEM
-		       ? err_set(err, -ENOMEM, "no memory left for runs")
+	return load_table(self) || collect_fold(self, &self->table, self->state.watermark_ms, false, &ignored)
+		       ? no_memory(err)
 		       : status;
 }
 
-/* It was set by a clock that was ahead, which closed days that were not over: they would never be read. */
+/* Whether the watermark is in the future: the clock was ahead and closed days that were not over. They would never be
+ * read. */
 static bool is_ahead(const struct collect *self)
 {
 	if (self->state.watermark_ms <= self->now_ms + TIME_MINUTE_MS)
@@ -242,21 +245,40 @@ static bool is_ahead(const struct collect *self)
 	return true;
 }
 
-static void begin(struct collect *self)
+/* The state has no pods of open runs, although there were some, or their form is not known: it was written by another
+ * version, or they did not fit. The days are read again in which these runs were open. */
+static void read_open_days_again(struct collect *self)
 {
-	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
+	int64_t from_ms = MIN(self->state.open_from_ms, self->state.watermark_ms);
+	char text[TIME_TEXT_BYTES];
 
 	from_ms -= from_ms % TIME_DAY_MS;
-	/* Also when the collector stood still for longer than it looks back. */
-	if (!self->state.watermark_ms || self->state.watermark_ms < from_ms || is_ahead(self)) {
-		pod_table_release(&self->state.table);
-		self->state.table = (struct pod_table)POD_TABLE_INIT;
-		self->state.watermark_ms = self->state.history_from_ms = from_ms;
+	strbuf_clear(&self->state.table);
+	self->state.watermark_ms = self->state.open_from_ms = from_ms;
+	log_event(LOG_INFO, "the collector's state does not contain the open runs; their days are read again", "from",
+		  time_render(from_ms, text), NULL);
+}
+
+static int begin(struct collect *self, struct err *err)
+{
+	struct collector_state *state = &self->state;
+	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
+	int r = load_table(self);
+
+	if (r == -EINVAL || (!r && !state->table.len && state->open_from_ms < state->watermark_ms)) {
+		read_open_days_again(self);
+		r = load_table(self);
 	}
-	if (self->step_ms) {
-		self->state.table.step_ms = self->step_ms;
-		self->state.table.is_step_fixed = true;
+	if (r)
+		return no_memory(err);
+	from_ms -= from_ms % TIME_DAY_MS;
+	/* Starts over, also if the collector did not run for longer than the history that it reads. */
+	if (!state->watermark_ms || state->watermark_ms < from_ms || is_ahead(self)) {
+		strbuf_clear(&state->table);
+		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
+		r = load_table(self);
 	}
+	return r ? no_memory(err) : 0;
 }
 
 int collect_run(struct collect *self, struct err *err)
@@ -264,7 +286,9 @@ int collect_run(struct collect *self, struct err *err)
 	int64_t begun_ms = time_monotonic_ms(), closed_ms = self->now_ms - COLLECT_SETTLE_MS;
 	int r = 0;
 
-	begin(self);
+	r = begin(self, err);
+	if (r)
+		return r;
 	r = watch_pods(self, self->now_ms, &self->watched, err);
 	self->has_told_pods = false;
 	closed_ms -= closed_ms % TIME_DAY_MS;

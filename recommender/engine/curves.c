@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 enum {
-	SAMPLES_PER_STEP = 2, /* of fewer, late scrapes would leave steps empty */
+	SAMPLES_PER_STEP = 2, /* with fewer samples, late scrapes would leave steps empty */
 	BATCH = 32,
-	ASKED_MAX = 65536, /* then they are forgotten: what is asked again is bounded as ever */
+	ASKED_MAX = 65536, /* beyond this number all are dropped; LIMIT_CYCLE_CURVES still bounds the queries */
 	KEY_BYTES = LIMIT_NAMESPACE_BYTES + LIMIT_KEY_BYTES + 2 * LIMIT_NAME_BYTES,
 };
 
@@ -20,7 +20,7 @@ void curves_release(struct curves *self)
 	arena_release(&self->arena);
 }
 
-/* 0: too short. */
+/* The number of steps of a curve; 0: the run was too short. */
 static int steps_of(const struct run_widest *widest)
 {
 	int64_t length_ms = widest->end_ms - widest->start_ms;
@@ -31,24 +31,24 @@ static int steps_of(const struct run_widest *widest)
 
 bool curves_can_be_of(const struct found_run *found)
 {
-	return *found->summary.widest.pod && steps_of(&found->summary.widest) > 0;
+	return *found->widest.pod && steps_of(&found->widest) > 0;
 }
 
-/* The newest first; of the same run the one that was found last. */
+/* Newest runs first; of the same run, the finding that came last first. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found_run *x = *(struct found_run *const *)a, *y = *(struct found_run *const *)b;
-	int64_t p = x->summary.run.start_ms, q = y->summary.run.start_ms;
+	int64_t p = x->run.start_ms, q = y->run.start_ms;
 
 	return p != q ? (p < q) - (p > q) : (x < y) - (x > y);
 }
 
-/* What is being chosen. */
+/* The runs that are chosen for this cycle. */
 struct choice {
 	struct found_run *items[LIMIT_CYCLE_CURVES];
 	size_t n;
-	struct strmap taken;  /* as `asked` */
-	struct strmap counts; /* by workload: how many */
+	struct strmap taken;  /* keys as in `asked` */
+	struct strmap counts; /* by workload: number of runs chosen */
 	struct arena arena;
 };
 
@@ -61,18 +61,18 @@ static int remember(struct strmap *map, struct arena *arena, const char *text, u
 
 static void key_of_run(const struct found_run *found, char ret[KEY_BYTES])
 {
-	snprintf(ret, KEY_BYTES, "%s %s %s", found->summary.run.uid, found->summary.identity.role, found->container);
+	snprintf(ret, KEY_BYTES, "%s %s %s", found->run.uid, found->identity.role, found->container);
 }
 
 static void key_of_workload(const struct found_run *found, char ret[KEY_BYTES])
 {
-	const struct identity *identity = &found->summary.identity;
+	const struct identity *identity = &found->identity;
 
 	snprintf(ret, KEY_BYTES, "%s %s %s %s", found->namespace_name,
-		 identity->n_keys ? identity->keys[0].text : found->summary.run.name, identity->role, found->container);
+		 identity->n_keys ? identity->keys[0].text : found->run.name, identity->role, found->container);
 }
 
-/* Take it, if it was not asked for and its workload has not as many. 0 or -ENOMEM. */
+/* Chooses a run, unless it was asked for before or `of_workload` runs of its workload are chosen. 0 or -ENOMEM. */
 static int consider(const struct curves *self, struct choice *choice, struct found_run *found, uintptr_t of_workload)
 {
 	char run[KEY_BYTES], workload[KEY_BYTES];
@@ -101,7 +101,7 @@ static int choose(const struct curves *self, struct choice *choice, struct found
 	return r;
 }
 
-/* The last value before, at the start the first one after. */
+/* Fills a gap with the value before it, and a gap at the start with the first value. */
 static void fill_gaps(int64_t *points, int n)
 {
 	int known = 0;
@@ -135,7 +135,7 @@ void curve_settle(const struct evidence_curve *curve, struct run *run)
 
 static void begin(struct evidence_curve *curve, const struct found_run *found)
 {
-	const struct run_widest *widest = &found->summary.widest;
+	const struct run_widest *widest = &found->widest;
 
 	*curve = (struct evidence_curve){.namespace_name = found->namespace_name,
 					 .pod = widest->pod,
@@ -147,7 +147,7 @@ static void begin(struct evidence_curve *curve, const struct found_run *found)
 		curve->max_bytes[i] = curve->mean_bytes[i] = -1;
 }
 
-/* @return what the reader does; what it has told before something went wrong counts. */
+/* @return as the reader. Answers that arrived before an error are used. */
 static int read_batch(struct curves *self, struct evidence_reader *reader, struct found_run *const *items, size_t n)
 {
 	struct evidence_curve curves[BATCH];
@@ -159,7 +159,7 @@ static int read_batch(struct curves *self, struct evidence_reader *reader, struc
 		begin(&curves[i], items[i]);
 	r = reader->curves(reader, curves, n, &ignored);
 	for (size_t i = 0; i < n && r != -ENOMEM; i++) {
-		curve_settle(&curves[i], &items[i]->summary.run);
+		curve_settle(&curves[i], &items[i]->run);
 		key_of_run(items[i], key);
 		if ((!r || r == EVIDENCE_TOO_HEAVY) && remember(&self->asked, &self->arena, key, 1))
 			return -ENOMEM;
@@ -167,7 +167,8 @@ static int read_batch(struct curves *self, struct evidence_reader *reader, struc
 	return r;
 }
 
-/* @return how many came; -ENOMEM. A source that is gone, or a time that is over, leaves the others for next time. */
+/* @return the number of curves that arrived; -ENOMEM. If the source fails or runs out of time, the next cycle asks for
+ * the rest. */
 static int read_choice(struct curves *self, struct evidence_reader *reader, const struct choice *choice,
 		       void (*between)(void *context), void *between_context)
 {
@@ -179,7 +180,7 @@ static int read_choice(struct curves *self, struct evidence_reader *reader, cons
 			between(between_context);
 	}
 	for (size_t i = 0; i < choice->n; i++)
-		n += choice->items[i]->summary.run.n_curve > 0;
+		n += choice->items[i]->run.n_curve > 0;
 	return r == -ENOMEM ? r : n;
 }
 

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* curves: how the use of whole runs went: what tells a leak from a plateau. The newest LIMIT_HISTORY_CURVES of a
- * workload are asked for, and LIMIT_CYCLE_CURVES in a cycle; of every workload two before any has more. What a source
- * cannot tell (any more) is no curve and no trouble, and is not asked for again. */
+/* curves: reads how the memory use of whole runs developed, which distinguishes a leak from a plateau. At most
+ * LIMIT_HISTORY_CURVES runs of a workload are asked for, the newest ones, and at most LIMIT_CYCLE_CURVES a cycle; every
+ * workload gets two before any gets more. A curve that the source does not have is not an error and is not asked for
+ * again. One thread. */
 #include "engine/collect.h"
 
 struct curves {
-	struct strmap asked; /* "uid role container" */
-	struct arena arena;  /* of its keys */
+	struct strmap asked; /* keys "uid role container" of runs that were asked for */
+	struct arena arena;  /* memory of the keys */
 };
 
 void curves_release(struct curves *self);
-/** Was it seen for long enough for a curve? */
+/** Whether the run was observed for long enough for a curve. */
 bool curves_can_be_of(const struct found_run *found);
-/** Ask for the curves of these runs, all of which can have one, and put them there. `wanted` is sorted. `between` (may
- * be NULL) is called between two readings. @return how many came; -ENOMEM. */
+/** Reads curves of these runs into them. curves_can_be_of must be true for each. `wanted` is sorted in place. `between`
+ * (may be NULL) is called between two queries. A source that fails or runs out of time leaves the remaining runs for
+ * the next cycle.
+ * @return the number of curves that arrived; -ENOMEM. */
 int curves_read(struct curves *self, struct evidence_reader *reader, struct found_run **wanted, size_t n,
 		void (*between)(void *context), void *between_context) ATTR_NODISCARD;
-/** Make a run's curve of an answer; none where more than a quarter of its steps are not known. */
+/** Converts an answer to the curve of a run, and judges its shape. The run gets no curve if more than a quarter of the
+ * steps are missing; other gaps are filled from their neighbours. */
 void curve_settle(const struct evidence_curve *curve, struct run *run);

@@ -22,12 +22,12 @@ void engine_release(struct engine *self)
 	learn_names_release(&self->names);
 	curves_release(&self->curves);
 	caps_release(&self->caps);
-	vec_release(&self->untold_harms);
-	vec_release(&self->untold);
+	vec_release(&self->notices);
+	strbuf_release(&self->kept_table);
 	self->has_new_caps = false;
 }
 
-/* What nothing works without. */
+/* Whether Prometheus has all metrics that memtamer cannot work without. */
 static bool has_what_it_needs(const struct engine *self, const char **ret_missing)
 {
 	const struct evidence_reader *reader = self->reader;
@@ -74,7 +74,7 @@ static int find_shapes(struct engine *self, const struct learn *learn, int64_t n
 	return MIN(r, 0);
 }
 
-/* What cannot be deleted today can be tomorrow: it makes the cycle partial, no more. */
+/* A failed deletion only makes the cycle partial; the next cycle tries again. */
 static void remove_dead(struct engine *self, const struct learn *learn, struct engine_result *ret)
 {
 	const struct config *config = self->config;
@@ -101,27 +101,23 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	struct learn learn = {.config = self->config,
 			      .store = self->store,
 			      .now_ms = collect->now_ms,
-			      .is_sizing_all = !self->has_sized_all,
-			      .is_sizing_found = self->has_failed,
-			      .is_settling = !self->has_settled && collect->has_told_all,
+			      .settle_before_ms = !self->has_settled && collect->has_told_all ? collect->now_ms : 0,
+			      .caps = &self->caps,
 			      .names = &self->names};
 	struct shapes shapes = {.items = VEC_INIT};
-	int r = learn_runs(&learn, collect->runs.items, collect->runs.n, err);
+	int r = self->has_sized_all && !learn.settle_before_ms
+			? learn_runs(&learn, collect->runs.items, collect->runs.n, err)
+			: learn_all(&learn, collect->runs.items, collect->runs.n, err);
 
 	if (!r && find_shapes(self, &learn, collect->now_ms, &shapes, ret))
 		r = err_set(err, -ENOMEM, "no memory left");
+	if (!r)
+		r = engine_commit(self, &learn, &shapes, ret, err);
 	if (!r) {
-		r = learn_commit(&learn, shapes.items.items, shapes.items.n, err);
-		self->has_failed = r != 0;
-		if (engine_keep_untold(self, &learn))
-			r = err_set(err, -ENOMEM, "no memory left");
-	}
-	if (!r) {
-		self->has_settled |= learn.is_settling;
+		self->has_settled |= learn.settle_before_ms != 0;
 		self->has_sized_all = true;
 		ret->n_workloads = learn.n_workloads;
-		ret->n_profiles_changed = learn.n_profiles_changed;
-		if (engine_follow(self, &learn, false, ret))
+		if (engine_check_caps(self, &learn, ret))
 			r = err_set(err, -ENOMEM, "no memory left");
 	}
 	if (!r && engine_want_curves(&learn, collect, wanted))
@@ -135,14 +131,15 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	return r;
 }
 
-/* Roles and containers of one run have its uid; a run that was read in a closed day and again counts once. */
+/* The number of distinct uids. Roles and containers of one run share its uid, and a run may be found both in a closed
+ * day and in the open time. */
 static size_t count_runs(const struct collect *collect)
 {
 	struct strmap uids = STRMAP_INIT;
 	size_t n;
 
 	for (size_t i = 0; i < collect->runs.n; i++)
-		if (strmap_put(&uids, collect->runs.items[i].summary.run.uid, NULL))
+		if (strmap_put(&uids, collect->runs.items[i].run.uid, NULL))
 			break;
 	n = uids.n;
 	strmap_release(&uids);
@@ -158,7 +155,7 @@ static void count(const struct collect *collect, struct engine_result *ret)
 	ret->days_total = collect->done.days_total;
 }
 
-/* Reading ended early: what was read whole is still good. */
+/* Reading ended early. Windows that were read completely are used. */
 static int end_of_reading(int status, struct collect *collect, struct engine_result *ret, const struct err *why)
 {
 	if (collect->is_partial)
@@ -171,11 +168,11 @@ static int end_of_reading(int status, struct collect *collect, struct engine_res
 	return status < 0 && status != -EPROTO ? status : 0;
 }
 
-/* What nodes there are does not come from Prometheus, and is worth keeping even when that says nothing. */
+/* Writes node shapes. They do not come from Prometheus, so they are written even if Prometheus does not answer. */
 static int commit_shapes(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
 	int64_t now_ms = collect->now_ms;
-	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms};
+	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms, .caps = &self->caps};
 	struct shapes shapes = {.items = VEC_INIT};
 	int r;
 
@@ -186,8 +183,8 @@ static int commit_shapes(struct engine *self, struct collect *collect, struct en
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = learn_commit(&learn, shapes.items.items, shapes.items.n, err);
-	/* No runs were learned: what is still to be told need not be in the store. */
-	if (!r && engine_check_caps(self, &learn, false, ret))
+	/* No runs were learned, so pending notices may still be missing in the store and are not reported here. */
+	if (!r && engine_check_caps(self, &learn, ret))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r && self->has_new_caps)
 		r = engine_save_state(self, &collect->state, err);
@@ -196,12 +193,12 @@ static int commit_shapes(struct engine *self, struct collect *collect, struct en
 	return r;
 }
 
-/* Prometheus could not be asked: what it said is said, whatever becomes of the shapes. */
+/* Prometheus could not be asked. The status of reading is returned, whether writing shapes succeeds or not. */
 static int end_unreachable(struct engine *self, int status, struct collect *collect, struct engine_result *ret)
 {
 	struct err ignored = ERR_INIT;
 
-	if (status == EVIDENCE_UNREACHABLE)
+	if (status == EVIDENCE_UNREACHABLE || status == EVIDENCE_MIXED)
 		(void)!commit_shapes(self, collect, ret, &ignored);
 	return status;
 }
@@ -231,8 +228,8 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	if (r)
 		return end_unreachable(self, r, collect, ret);
 	r = learn_and_commit(self, collect, &wanted, ret, err);
-	/* Before the state says that these days are done: after a crash their runs are found again, and so are curves.
-	 */
+	/* Curves are read before the state is saved: after a crash the runs are found again, and so are their
+	 * curves. */
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
 	vec_release(&wanted.runs);
@@ -259,10 +256,10 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 	int64_t begun_ms = time_monotonic_ms();
 	int r;
 
-	*ret = (struct engine_result){.n_capped = SIZE_MAX};
+	*ret = (struct engine_result){.n_runs = 0};
 	self->reader->n_queries = 0;
 	r = cycle(self, &collect, ret, err);
-	/* Without Prometheus, what is not there any more is not found either. */
+	/* Without pods in the last fold, runs whose pods are gone were not found either. */
 	if ((r == 0 || r == EVIDENCE_UNREACHABLE) && !collect.has_told_pods)
 		engine_settle(self, now_ms);
 	ret->n_queries = self->reader->n_queries;

@@ -12,7 +12,7 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 		struct found_run *found = &collect->runs.items[i];
 		const struct learned *item = curves_can_be_of(found) ? learn_find(learn, found) : NULL;
 
-		if (item && item->history && learn_history_wants_curve(item->history, &found->summary.run))
+		if (item && item->history && learn_history_wants_curve(item->history, &found->run))
 			r = vec_push(&ret->runs, found);
 	}
 	return r;
@@ -21,19 +21,11 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 static int learn_them(struct engine *self, int64_t now_ms, const struct found_run *runs, size_t n,
 		      struct engine_result *ret, struct err *err)
 {
-	struct learn learn = {.config = self->config,
-			      .store = self->store,
-			      .now_ms = now_ms,
-			      .is_of_curves = true,
-			      .names = &self->names,
-			      .is_quick = self->config->store.kind == STORE_KUBE};
-	int r = learn_runs(&learn, runs, n, err);
+	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms, .names = &self->names};
+	int r = learn_curves(&learn, runs, n, err);
 
-	if (!r) {
-		r = learn_commit(&learn, NULL, 0, err);
-		self->has_failed |= r != 0;
-		ret->n_profiles_changed += learn.n_profiles_changed;
-	}
+	if (!r)
+		r = engine_commit(self, &learn, NULL, ret, err);
 	learn_release(&learn);
 	return r;
 }
@@ -51,12 +43,12 @@ int engine_learn_curves(struct engine *self, const struct collect *collect, stru
 		return came ? err_set(err, came, "no memory left for curves of runs") : 0;
 	runs = calloc((size_t)came, sizeof(*runs));
 	for (size_t i = 0; runs && i < wanted->runs.n; i++)
-		if (wanted->runs.items[i]->summary.run.n_curve)
+		if (wanted->runs.items[i]->run.n_curve)
 			runs[n++] = *wanted->runs.items[i];
 	r = runs ? learn_them(self, collect->now_ms, runs, n, ret, err)
 		 : err_set(err, -ENOMEM, "no memory left for curves of runs");
 	free(runs);
 	if (r)
-		curves_release(&self->curves); /* what is not in the store is asked for again */
+		curves_release(&self->curves); /* curves that are not in the store must be asked for again */
 	return r;
 }

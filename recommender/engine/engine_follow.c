@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_follow: what follows when runs have been learned from. */
+/* engine_follow: what the engine does after a change is in the store: harm, notices, caps, state. */
 #include "engine/engine_internal.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+enum { KEPT_NOTICES = 1024 }; /* kept between cycles while commits fail */
 
 void engine_note(struct engine_result *ret, enum engine_partial what, const char *why)
 {
@@ -15,7 +19,7 @@ void engine_note(struct engine_result *ret, enum engine_partial what, const char
 		snprintf(ret->why, sizeof(ret->why), "%s", why);
 }
 
-/* Ours are newer when they could not be saved. */
+/* The engine's caps are newer if they could not be saved. */
 static void take_caps(struct engine *self, struct collector_state *state)
 {
 	if (self->has_new_caps) {
@@ -23,7 +27,7 @@ static void take_caps(struct engine *self, struct collector_state *state)
 		return;
 	}
 	vec_release(&self->caps.items);
-	self->caps.items = state->caps.items; /* who is due is not in the state */
+	self->caps.items = state->caps.items; /* due namespaces are not in the state */
 	state->caps = (struct namespace_caps){.items = VEC_INIT};
 }
 
@@ -35,76 +39,120 @@ int engine_load_state(struct engine *self, struct collector_state *ret, struct e
 	if (r < 0)
 		return r;
 	r = collector_state_decode(strbuf_text(&text), text.len, ret, err);
-	if (r)
+	if (r) {
 		err_wrap(err, "collector state %s (remove it to read all history again)",
 			 store_state_place(self->store));
-	else
-		take_caps(self, ret);
-	return r;
+		return r;
+	}
+	take_caps(self, ret);
+	if (!ret->table.len && self->kept_table.len && self->kept_at_ms == ret->watermark_ms)
+		r = strbuf_add(&ret->table, self->kept_table.text, self->kept_table.len);
+	return r ? err_set(err, r, "no memory left") : 0;
+}
+
+static int save(struct engine *self, const struct collector_state *state, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
+
+	if (collector_state_encode(state, &text))
+		return err_set(err, text.status, "the collector's state is larger than %zu MiB",
+			       LIMIT_COLLECTOR_BYTES / MIB);
+	return store_state_save(self->store, strbuf_text(&text), text.len, err);
+}
+
+/* Keeps the pods that the store has no room for, for the cycles until the next restart. */
+static int keep_table(struct engine *self, const struct collector_state *state)
+{
+	strbuf_release(&self->kept_table);
+	self->kept_table = (struct strbuf)STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
+	self->kept_at_ms = state->watermark_ms;
+	return strbuf_add(&self->kept_table, strbuf_text(&state->table), state->table.len);
 }
 
 int engine_save_state(struct engine *self, const struct collector_state *state, struct err *err)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_COLLECTOR_BYTES);
 	struct collector_state whole = *state;
 	int r;
 
 	whole.caps = self->caps;
-	if (collector_state_encode(&whole, &text))
-		return err_set(err, text.status, "the state of open runs is larger than %zu MiB",
-			       LIMIT_COLLECTOR_BYTES / MIB);
-	r = store_state_save(self->store, strbuf_text(&text), text.len, err);
+	r = save(self, &whole, err);
+	if (r == -E2BIG) {
+		whole.table = (struct strbuf)STRBUF_INIT(0);
+		log_event(LOG_WARN,
+			  "the collector's state has no room for all open runs; after a restart their days "
+			  "are read again",
+			  "error", err ? err->msg : "", NULL);
+		r = keep_table(self, state);
+		r = r ? err_set(err, r, "no memory left") : save(self, &whole, err);
+	}
 	self->has_new_caps &= r != 0;
 	return r;
 }
 
-/* Between two whole cycles: only harm is worth reading the state for. */
-static int check_caps_now(struct engine *self, struct learn *learn, size_t *ret_capped, struct err *err)
+/* Reports all notices and empties the list. */
+static void report(const struct engine *self, struct notices *notices)
 {
-	struct collector_state state = COLLECTOR_STATE_INIT;
-	int r;
-
-	r = engine_load_state(self, &state, err);
-	if (r) {
-		collector_state_release(&state);
-		return r;
-	}
-	r = caps_check(&self->caps, learn, &self->has_new_caps, ret_capped, err);
-	if (self->has_new_caps) {
-		int saved = engine_save_state(self, &state, r ? &(struct err)ERR_INIT : err);
-
-		r = r ? r : saved;
-	}
-	collector_state_release(&state);
-	return r;
+	for (size_t i = 0; i < notices->n && self->notice; i++)
+		self->notice(self->notice_context, &notices->items[i]);
+	notices->n = 0;
 }
 
-static void tell(const struct engine *self, const struct notice *notices, size_t n)
-{
-	for (size_t i = 0; i < n && self->notice; i++)
-		self->notice(self->notice_context, &notices[i]);
-}
-
-int engine_check_caps(struct engine *self, struct learn *learn, bool is_quick, struct engine_result *ret)
+int engine_check_caps(struct engine *self, struct learn *learn, struct engine_result *ret)
 {
 	struct err err = ERR_INIT;
-	int r = is_quick ? check_caps_now(self, learn, &ret->n_capped, &err)
-			 : caps_check(&self->caps, learn, &self->has_new_caps, &ret->n_capped, &err);
+	int r = caps_check(&self->caps, learn, &self->has_new_caps, &ret->capped, &err);
 
-	tell(self, learn->notices.items, learn->notices.n);
+	report(self, &learn->notices);
 	if (r)
 		engine_note(ret, ENGINE_PARTIAL_CAP, err.msg);
 	return r == -ENOMEM ? r : 0;
 }
 
-int engine_follow(struct engine *self, struct learn *learn, bool is_quick, struct engine_result *ret)
+/* A later notice of the same subject replaces the earlier one among the first `n`. The subject stays new, as the
+ * earlier notice was not reported. */
+static int keep_notice(struct notices *kept, size_t n, const struct notice *notice)
 {
-	/* Checking reads all histories: what could not be checked before waits for a whole cycle. */
-	bool is_checked = !is_quick || self->untold_harms.n || learn->harmed.items.n;
+	struct notice *same = notices_find(kept, n, notice);
+	bool is_update = notice->is_update && (!same || same->is_update);
 
-	for (size_t i = 0; i < self->untold_harms.n; i++)
-		ret->harms[self->untold_harms.items[i].harm]++;
-	tell(self, self->untold.items, self->untold.n);
-	self->untold_harms.n = self->untold.n = 0;
-	return is_checked ? engine_check_caps(self, learn, is_quick, ret) : 0;
+	if (!same)
+		return vec_push(kept, *notice);
+	*same = *notice;
+	same->is_update = is_update;
+	return 0;
+}
+
+/* A history is written before its profile. If the commit fails in between, the store has the harm and no later cycle
+ * finds it as new. If the history was not written, the next cycle finds the same harm again. Therefore notices are
+ * kept, and duplicates count once. */
+static int keep_notices(struct engine *self, struct learn *learn)
+{
+	struct notices *kept = &self->notices;
+	size_t n = MIN(kept->n, (size_t)KEPT_NOTICES);
+	int r = 0;
+
+	if (n < kept->n)
+		memmove(kept->items, kept->items + kept->n - n, n * sizeof(*kept->items));
+	kept->n = n;
+	for (size_t i = 0; i < learn->notices.n && !r; i++)
+		r = keep_notice(kept, n, &learn->notices.items[i]);
+	learn->notices.n = 0;
+	return r;
+}
+
+int engine_commit(struct engine *self, struct learn *learn, const struct shapes *shapes, struct engine_result *ret,
+		  struct err *err)
+{
+	int r = learn_commit(learn, shapes ? shapes->items.items : NULL, shapes ? shapes->items.n : 0, err);
+
+	if (keep_notices(self, learn))
+		r = err_set(err, -ENOMEM, "no memory left");
+	if (r)
+		return r;
+	ret->n_profiles_changed += learn->n_profiles_changed;
+	for (size_t i = 0; i < self->notices.n; i++)
+		if (self->notices.items[i].kind == NOTICE_HARM)
+			ret->harms[self->notices.items[i].harm]++;
+	report(self, &self->notices);
+	return 0;
 }

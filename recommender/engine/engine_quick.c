@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine_quick: what pods came to, without waiting for Prometheus: an OOM kill is in the profile when the retry is
- * created. Only runs of which something is new are folded, and only their objects are read and written. */
+/* engine_quick: learns from watched pods without waiting for Prometheus, so that an OOM kill is in the profile when the
+ * retry is created. Only runs that changed are folded, and only their objects are read and written. */
 #include "engine/engine.h"
 
 #include "base/timefmt.h"
@@ -20,28 +20,21 @@ static int learn_news(struct engine *self, const struct collect *found, bool is_
 	struct learn learn = {.config = self->config,
 			      .store = self->store,
 			      .now_ms = found->now_ms,
-			      .is_sizing_found = self->has_failed,
-			      .is_settling = is_settling,
-			      .names = &self->names,
-			      .is_quick = self->config->store.kind == STORE_KUBE};
-	int r = learn_runs(&learn, found->runs.items, found->runs.n, err);
+			      .settle_before_ms = is_settling ? found->now_ms : 0,
+			      .caps = &self->caps,
+			      .names = &self->names};
+	int r = is_settling ? learn_all(&learn, found->runs.items, found->runs.n, err)
+			    : learn_quick(&learn, found->runs.items, found->runs.n, err);
 
-	if (!r) {
-		r = learn_commit(&learn, NULL, 0, err);
-		self->has_failed = r != 0;
-		if (engine_keep_untold(self, &learn))
-			r = no_memory(err);
-	}
-	if (!r && engine_follow(self, &learn, true, ret))
-		r = no_memory(err);
+	if (!r)
+		r = engine_commit(self, &learn, NULL, ret, err);
 	ret->n_runs = found->runs.n;
 	ret->n_workloads = learn.n_workloads;
-	ret->n_profiles_changed = learn.n_profiles_changed;
 	learn_release(&learn);
 	return r;
 }
 
-/* Sightings are as whole as they are: there is nothing to be read, and nothing to be kept of them. */
+/* Folds sightings in a table of their own: nothing is read from Prometheus and nothing is kept. */
 static int fold_news(struct collect *found, struct evidence_batch *batch, struct err *err)
 {
 	struct pod_table table = POD_TABLE_INIT;
@@ -49,7 +42,7 @@ static int fold_news(struct collect *found, struct evidence_batch *batch, struct
 
 	batch->is_partial = false;
 	r = pod_table_merge(&table, batch, err);
-	r = r ? r : collect_fold(found, &table, found->now_ms, err);
+	r = r ? r : collect_fold(found, &table, found->now_ms, false, err);
 	pod_table_release(&table);
 	return r;
 }
@@ -77,6 +70,7 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 	if (r)
 		return r;
 	self->has_settled |= is_settling;
+	self->has_sized_all |= is_settling;
 	self->pods_done(self->pods_context, found->now_ms);
 	return !is_any;
 }
@@ -87,7 +81,7 @@ int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret,
 	int64_t begun_ms = time_monotonic_ms();
 	int r;
 
-	*ret = (struct engine_result){.n_capped = SIZE_MAX};
+	*ret = (struct engine_result){.n_runs = 0};
 	r = quick(self, &found, false, ret, err);
 	ret->duration_ms = time_monotonic_ms() - begun_ms;
 	collect_release(&found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile changes with each new run (it counts them), so one that is older than what is kept tells of no run since.
- * But a run may last long, and the store may hold a history that is newer: that is asked before anything goes. */
+/* Each new run changes its profile, so a profile that was not updated for `keep_ms` had no new run. But a run may last
+ * longer, and the history may be newer than the profile, so the history is read before anything is deleted. */
 #include "engine/keep.h"
 
 #include "base/timefmt.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Found runs become one item for each workload; an item gets what the store knows of it, then its runs, then a size.
- * Only histories that are touched are kept in memory; profiles are small and all are. */
+/* learn: makes one item for each workload of found runs, adds to it what the store has, then its runs, then computes
+ * its size. Only the histories of items are kept in memory; profiles are small and all of them are. */
 #include "engine/learn.h"
 
 #include "base/timefmt.h"
@@ -18,30 +18,29 @@ void learn_release(struct learn *self)
 	}
 	for (size_t i = 0; i < self->profiles.n; i++)
 		profile_free(self->profiles.items[i]);
-	for (size_t i = 0; i < self->texts.n; i++)
-		free(self->texts.items[i]);
 	vec_release(&self->items);
 	vec_release(&self->profiles);
 	vec_release(&self->shapes);
-	vec_release(&self->texts);
-	vec_release(&self->harms);
+	arena_release(&self->arena);
 	vec_release(&self->notices);
-	vec_release(&self->harmed.items);
-	strmap_release(&self->profile_index);
-	strmap_release(&self->name_index);
+	vec_release(&self->namings);
+	snapshot_builder_free(self->naming_builder);
+	snapshot_unref(self->naming);
+	learn_names_release(&self->old_names);
+	strmap_release(&self->objects);
 	strmap_release(&self->key_index);
 	free(self->runs);
 	self->runs = NULL;
 }
 
-/* First pass: one item, without a history yet, for each workload that runs were found of. */
+/* First pass: one item for each workload of the found runs, without a history yet. */
 static int gather(struct learn *self, const struct found_run *runs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct learned *known = learn_find(self, &runs[i]);
 		size_t item = known ? (size_t)(known - self->items.items) : self->items.n;
 
-		if (!runs[i].summary.identity.n_keys)
+		if (!runs[i].identity.n_keys)
 			continue;
 		if ((!known && vec_push(&self->items, ((struct learned){.history = NULL}))) ||
 		    learn_index_keys(self, &runs[i], item))
@@ -53,9 +52,9 @@ static int gather(struct learn *self, const struct found_run *runs, size_t n)
 static int compare_starts(const void *a, const void *b)
 {
 	const struct found_run *const *x = a, *const *y = b;
-	int64_t left = (*x)->summary.run.start_ms, right = (*y)->summary.run.start_ms;
+	int64_t left = (*x)->run.start_ms, right = (*y)->run.start_ms;
 
-	/* The same run found twice: the later finding is the better one, so order must be kept. */
+	/* If a run was found twice, the later finding is better, so the order is kept. */
 	return left != right ? (left < right ? -1 : 1) : (*x < *y ? -1 : 1);
 }
 
@@ -73,7 +72,7 @@ static int sort_runs(struct learn *self, const struct found_run *runs, size_t n)
 
 static int new_history(const struct learned *item, const struct found_run *run, struct history **ret, struct err *err)
 {
-	const struct identity *identity = &run->summary.identity;
+	const struct identity *identity = &run->identity;
 	struct history *history = history_new(item->namespace_name, item->name);
 
 	if (!history)
@@ -92,42 +91,46 @@ static int new_history(const struct learned *item, const struct found_run *run, 
 	return 0;
 }
 
-static int add_run(struct learn *self, struct learned *item, const struct found_run *run, struct err *err)
+static int add_run(struct learn *self, struct learned *item, const struct found_run *found, struct err *err)
 {
 	struct learned_news news = {0};
 	int r = 0;
 
-	if (self->is_of_curves)
-		return item->history
-			       ? learn_history_curve(item->history, &run->summary.run, &item->has_changed_history, err)
-			       : 0;
 	if (!item->history) {
-		r = new_history(item, run, &item->history, err);
+		r = new_history(item, found, &item->history, err);
 		item->is_new = true;
 	}
 	item->n_runs++;
 	if (!r)
-		r = learn_history_run(self->config, item->history, &run->summary, &item->has_changed_history, &news,
-				      err);
-	if (!r && (learn_decisions(self, item->history, &run->summary, &item->has_changed_history) ||
-		   learn_harm_tell(self, run, run->summary.run.uid, &news)))
+		r = learn_history_run(self->config, item->history, found, &item->has_changed_history, &news, err);
+	if (!r && (learn_decisions(self, item->history, found, &item->has_changed_history) ||
+		   learn_harm_note(self, found, &news)))
 		r = learn_no_memory(err);
 	return r;
 }
 
+static int add_curve(struct learn *self, struct learned *item, const struct found_run *found, struct err *err)
+{
+	(void)self;
+	return item->history ? learn_history_curve(item->history, &found->run, &item->has_changed_history, err) : 0;
+}
+
+/* Also if the history did not change: an earlier commit may have written it without its profile. */
 static int size_item(struct learn *self, struct learned *item, struct err *err)
 {
-	bool is_forced = self->is_sizing_all || self->is_sizing_found || item->is_stale;
+	int r;
 
 	if (!item->history || item->profile)
 		return 0;
+	item->has_changed_history |= learn_history_settle(item->history, self->settle_before_ms);
 	item->before = learn_profile_of(self, item->namespace_name, item->name);
-	if (!item->has_changed_history && !is_forced && item->before)
-		return 0;
-	return learn_profile(self->config, item->history, item->before, self->now_ms, &item->profile, err);
+	r = learn_profile(self->config, item->history, item->before, self->now_ms, self, &item->profile, err);
+	if (!r && !item->profile && item->is_copied && item->before)
+		item->profile = profile_ref(item->before);
+	return r;
 }
 
-/* Items as they are known become items as they shall be: all, or the stale ones. */
+/* Adds the runs to the items and computes their sizes: of all items, or only of stale ones. */
 static int compute(struct learn *self, bool only_stale, struct err *err)
 {
 	int r = 0;
@@ -136,12 +139,8 @@ static int compute(struct learn *self, bool only_stale, struct err *err)
 		struct learned *item = learn_find(self, self->runs[i]);
 
 		if (item && (!only_stale || item->is_stale))
-			r = add_run(self, item, self->runs[i], err);
+			r = self->add(self, item, self->runs[i], err);
 	}
-	for (size_t i = 0; i < self->items.n && self->is_settling && !r; i++)
-		if (self->items.items[i].history && (!only_stale || self->items.items[i].is_stale))
-			self->items.items[i].has_changed_history |= learn_history_settle(self->items.items[i].history,
-											 self->now_ms);
 	for (size_t i = 0; i < self->items.n && !r; i++)
 		if (!only_stale || self->items.items[i].is_stale)
 			r = size_item(self, &self->items.items[i], err);
@@ -152,14 +151,45 @@ static int compute(struct learn *self, bool only_stale, struct err *err)
 	return r;
 }
 
-int learn_runs(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
+static int learn(struct learn *self, enum learn_reading reading, learn_add_fn *add, const struct found_run *runs,
+		 size_t n, struct err *err)
 {
 	int r = sort_runs(self, runs, n);
 
+	self->reading = reading;
+	self->add = add;
+	self->arena = (struct arena)ARENA_INIT(LIMIT_STORE_BYTES);
 	if (r || gather(self, runs, n))
 		return learn_no_memory(err);
 	r = learn_known(self, err);
-	return r ? r : compute(self, false, err);
+	r = r ? r : compute(self, false, err);
+	return !r && learn_has_all_profiles(self) && learn_report_all(self) ? learn_no_memory(err) : r;
+}
+
+int learn_runs(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
+{
+	return learn(self, LEARN_READ_PROFILES, add_run, runs, n, err);
+}
+
+int learn_all(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
+{
+	return learn(self, LEARN_READ_ALL, add_run, runs, n, err);
+}
+
+/* A file is read as a whole anyway. */
+static enum learn_reading least_reading(const struct learn *self)
+{
+	return self->config->store.kind == STORE_KUBE ? LEARN_READ_FOUND : LEARN_READ_PROFILES;
+}
+
+int learn_quick(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
+{
+	return learn(self, least_reading(self), add_run, runs, n, err);
+}
+
+int learn_curves(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
+{
+	return learn(self, least_reading(self), add_curve, runs, n, err);
 }
 
 /* ---- writing ---- */
@@ -184,7 +214,7 @@ static int commit(struct learn *self, struct store_change *change, const struct 
 			continue;
 		if (item->profile)
 			profiles[change->n_profiles++] = item->profile;
-		if (item->has_changed_history || item->profile)
+		if (item->history && (item->has_changed_history || item->profile))
 			histories[change->n_histories++] = item->history;
 	}
 	change->profiles = profiles;
@@ -222,5 +252,5 @@ int learn_commit(struct learn *self, const struct node_shape *shapes, size_t n_s
 	}
 	if (!r && self->names && learn_remember(self))
 		r = learn_no_memory(err);
-	return r;
+	return r ? r : learn_remove_moved(self, err);
 }

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The audit in a history: what was set, in the order of time. Pods are seen again and again, and with every restart
- * anew; an entry is known by its owner, its run and its values, and its count of pods only grows. */
+/* learn_decisions: keeps the audit in a history, what was set, in order of time. Pods are reported many times, and all
+ * of them after every restart. An entry is identified by its owner, its run and its values; its count of pods only
+ * grows. */
 #include "engine/learn.h"
 
 #include "base/timefmt.h"
 
 #include <errno.h>
 
-/* An encoded history keeps at least so many: what is older than all of them has fallen out before. */
+/* The encoder keeps at least this many entries: if there are as many, an older decision was in the list before and was
+ * dropped. */
 enum { KEPT_DECISIONS = LIMIT_HISTORY_DECISIONS / 8 };
 
 #define SLACK_MS (5 * TIME_MINUTE_MS)
 
-/* Events are there for an hour; of what was set before that none is made. */
+/* Kubernetes keeps Events for an hour; older decisions get no Event. */
 #define NOTICE_MS TIME_HOUR_MS
 
-/* From when on pods of that run were made, with room for clocks that differ; of all that was ever seen of it. */
+/* The earliest time at which a pod of the run may have been created, from all findings, with tolerance for clock
+ * differences. */
 static int64_t made_since_ms(const struct history *history, const struct run *found)
 {
 	const struct run *known = learn_history_find(history, found);
@@ -24,15 +27,15 @@ static int64_t made_since_ms(const struct history *history, const struct run *fo
 	return start_ms - MAX(found->pending_ms, known ? known->pending_ms : 0) - SLACK_MS;
 }
 
-/* An owner that is deleted and made anew, as every night, has the same name, and often the same values: it is another
- * one when the entry is older than all pods of this run. */
+/* An owner that is deleted and created again, for example every night, has the same name and often the same values. It
+ * is a different owner if the entry is older than all pods of this run. */
 static bool is_entry_of(const struct history_decision *known, const struct history_decision *found, int64_t since_ms)
 {
 	return history_decision_is_same(known, found) &&
 	       (known->time_ms >= since_ms || known->time_ms / TIME_SECOND_MS == found->time_ms / TIME_SECOND_MS);
 }
 
-/* Its place, or the number of those there are. */
+/* The index of the entry, or the number of entries if there is none. */
 static size_t find(const struct history *history, const struct history_decision *decision, int64_t since_ms)
 {
 	size_t at = 0;
@@ -78,7 +81,7 @@ static int tell(struct learn *self, const struct history *history, const struct 
 {
 	struct notice notice;
 
-	/* Who resizes a pod says so itself, at once. */
+	/* Resizes are reported at once by the resizer itself. */
 	if (decision->time_ms < self->now_ms - NOTICE_MS || strstarts(decision->rule, "resize-"))
 		return 0;
 	notice_of_decision(history->namespace_name, history->container, decision, is_update, &notice);
@@ -107,13 +110,13 @@ static int add(struct learn *self, struct history *history, const struct history
 	return tell(self, history, decision, false);
 }
 
-int learn_decisions(struct learn *self, struct history *history, const struct run_summary *summary, bool *ret_changed)
+int learn_decisions(struct learn *self, struct history *history, const struct found_run *found, bool *ret_changed)
 {
-	int64_t since_ms = made_since_ms(history, &summary->run);
+	int64_t since_ms = made_since_ms(history, &found->run);
 	int r = 0;
 
-	for (size_t i = 0; i < summary->decisions.n && !r; i++) {
-		const struct history_decision *decision = &summary->decisions.items[i];
+	for (size_t i = 0; i < found->decisions.n && !r; i++) {
+		const struct history_decision *decision = &found->decisions.items[i];
 		size_t at = find(history, decision, since_ms);
 
 		r = at < history->decisions.n ? update(self, history, at, decision, ret_changed)

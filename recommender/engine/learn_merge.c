@@ -26,8 +26,8 @@ bool learn_is_one_run(const struct run *known, const struct run *found)
 		return false;
 	if (overlap(known, found))
 		return true;
-	/* It was running when it was last seen; or it failed, and this is its next attempt. Of what the fold sees whole
-	 * it is the fold that says so. */
+	/* The run was running when it was last seen, or it failed and this is the next attempt. For runs that only
+	 * Prometheus knows, the fold has joined attempts already. */
 	return (learn_is_watched(known) || learn_is_watched(found)) && known->outcome != OUTCOME_COMPLETED &&
 	       found->start_ms >= end_of(known) && found->start_ms - end_of(known) <= FOLD_RETRY_MS;
 }
@@ -37,18 +37,10 @@ static bool has_use(const struct run *run)
 	return run->samples > 0 || run->peak_bytes > 0;
 }
 
-void learn_keep_activity(struct run *run, const struct run *other)
+/* Only `known` has what the API server reported. */
+static bool is_only_known_watched(const struct run *known, const struct run *found)
 {
-	if (run->activity_permille < 0)
-		run->activity_permille = other->activity_permille;
-}
-
-void learn_keep_curve(struct run *run, const struct run *other)
-{
-	run->shape = other->shape;
-	run->n_curve = other->n_curve;
-	memcpy(run->curve_max, other->curve_max, sizeof(run->curve_max));
-	memcpy(run->curve_mean, other->curve_mean, sizeof(run->curve_mean));
+	return learn_is_watched(known) && !learn_is_watched(found);
 }
 
 static bool is_decisive(enum outcome outcome)
@@ -56,38 +48,7 @@ static bool is_decisive(enum outcome outcome)
 	return outcome != OUTCOME_RUNNING && outcome != OUTCOME_UNKNOWN;
 }
 
-static void keep_use(struct run *run, const struct run *known)
-{
-	run->median_bytes = known->median_bytes;
-	run->p95_bytes = known->p95_bytes;
-	run->min_rank_peak_bytes = known->min_rank_peak_bytes;
-	run->is_cache_bound = known->is_cache_bound;
-	run->is_quantile_exact = known->is_quantile_exact;
-	run->samples = known->samples;
-	if (known->activity_permille >= 0)
-		run->activity_permille = known->activity_permille;
-}
-
-static void keep_peaks(struct run *run, const struct run *known)
-{
-	run->peak_bytes = MAX(run->peak_bytes, known->peak_bytes);
-	run->peak_rss_bytes = MAX(run->peak_rss_bytes, known->peak_rss_bytes);
-	run->peak_active_file_bytes = MAX(run->peak_active_file_bytes, known->peak_active_file_bytes);
-	run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, known->peak_ephemeral_bytes);
-}
-
-static void keep_choice(struct run *run, const struct run *known)
-{
-	run->chosen_by = known->chosen_by;
-	run->mode = known->mode;
-	run->revision = known->revision;
-	run->own_request_bytes = known->own_request_bytes;
-	run->own_limit_bytes = known->own_limit_bytes;
-	run->request_bytes = known->request_bytes;
-	run->limit_bytes = known->limit_bytes;
-}
-
-/* Sources that told of the one or the other. */
+/* The name of the sources of both findings. */
 static const char *both_sources(const struct run *known, const struct run *found)
 {
 	static const char *const pairs[][2] = {{"query", "query+pods"}, {"remote-read", "remote-read+pods"}};
@@ -101,13 +62,13 @@ static const char *both_sources(const struct run *known, const struct run *found
 	return used->source;
 }
 
-/* The known one began earlier, with pods that nobody tells of any more: what is found now are its later attempts. */
+/* `known` began earlier, with pods that are not reported any more: the found run consists of later attempts. */
 static void join_attempts(struct run *run, const struct run *known)
 {
 	int64_t end_ms = end_of(run);
 
 	if (!known->attempts)
-		return; /* it only waited for a node */
+		return; /* the known run has no attempt, it only waited for a node */
 	if (known->start_ms >= run->start_ms) {
 		run->attempts = MAX(run->attempts, known->attempts);
 		return;
@@ -124,16 +85,7 @@ static void join_kills(struct run *run, const struct run *known)
 		run_add_killed_limit(run->killed_limits, &run->n_killed_limits, known->killed_limits[i]);
 }
 
-/* By pods, an end is an end. Prometheus alone, which finds the run later, knows it less well. */
-static void keep_end(struct run *run, const struct run *known)
-{
-	run->outcome = known->outcome;
-	run->duration_ms = known->duration_ms;
-	memcpy(run->killed_limits, known->killed_limits, sizeof(run->killed_limits));
-	run->n_killed_limits = known->n_killed_limits;
-}
-
-/* Who saw more of its pods, or the pods themselves (`is_watched`), knows better what it is. */
+/* Keeps the variant of the finding with more pods; with equally many, that of the watch of pods (`is_watched`). */
 static void keep_world(struct run *run, const struct run *known, bool is_watched)
 {
 	if (*known->variant &&
@@ -142,41 +94,78 @@ static void keep_world(struct run *run, const struct run *known, bool is_watched
 	run->world_size = MAX(run->world_size, known->world_size);
 }
 
-/* Whose figures of use are the better ones? A partial answer must not replace a whole one. */
-static bool has_better_use(const struct run *known, const struct run_summary *found)
+/* Whether the known figures of use are better. A partial answer must not replace a whole one. */
+static bool has_better_use(const struct run *known, const struct found_run *found)
 {
 	if (!has_use(known) || !has_use(&found->run))
 		return has_use(known);
 	return known->is_whole ? !found->is_seen : known->samples > found->run.samples;
 }
 
-struct run learn_merge(const struct run *known, const struct run_summary *found)
+/* Whether the known end is better: pods reported it, and Prometheus, which finds the run later, knows it less
+ * precisely; or the finding describes a time before that end, but arrived late. A later attempt is known to Prometheus
+ * only. */
+static bool has_better_end(const struct run *known, const struct run *found)
 {
-	bool is_known_better = has_better_use(known, found);
-	bool is_less_told = learn_is_watched(known) && !learn_is_watched(&found->run);
+	if (!is_decisive(known->outcome))
+		return false;
+	return (is_only_known_watched(known, found) && found->start_ms <= end_of(known)) ||
+	       (found->outcome == OUTCOME_RUNNING && end_of(found) < end_of(known));
+}
+
+/* Each part of a run comes from the source that knows it better. */
+static struct run merge_sources(const struct run *known, const struct found_run *found)
+{
+	const struct {
+		enum run_part part;
+		bool is_known_better;
+	} precedence[] = {
+		{RUN_PART_USE, has_better_use(known, found)},
+		{RUN_PART_CHOICE, is_only_known_watched(known, &found->run)},
+		{RUN_PART_END, has_better_end(known, &found->run)},
+		{RUN_PART_MAXIMA, true},
+	};
 	struct run run = found->run;
 
-	memcpy(run.uid, known->uid, sizeof(run.uid));
+	for (size_t i = 0; i < ARRAY_LEN(precedence); i++)
+		if (precedence[i].is_known_better)
+			run_take_part(&run, known, precedence[i].part);
 	run.source = both_sources(known, &found->run);
-	if (is_less_told) {
-		keep_choice(&run, known);
-		/* Of a later attempt only Prometheus knows. */
-		if (is_decisive(known->outcome) && found->run.start_ms <= end_of(known))
-			keep_end(&run, known);
-	}
-	/* It was running at a time before its end: that was seen earlier, and is only told late. */
-	if (run.outcome == OUTCOME_RUNNING && is_decisive(known->outcome) && end_of(&found->run) < end_of(known))
-		keep_end(&run, known);
 	join_kills(&run, known);
 	join_attempts(&run, known);
-	run.pending_ms = MAX(run.pending_ms, known->pending_ms);
+	keep_world(&run, known, is_only_known_watched(known, &found->run));
+	/* A run that was observed completely becomes whole when its completion is reported. */
+	run.is_whole = run.outcome == OUTCOME_COMPLETED &&
+		       (has_better_use(known, found) ? known->is_whole : found->is_seen);
+	return run;
+}
+
+/* Whether the known run is better than the found one, if both are from the same source. A partial answer must not
+ * replace a whole one. */
+static bool is_better(const struct run *known, const struct run *found)
+{
+	if (known->is_whole != found->is_whole)
+		return known->is_whole;
+	return known->outcome == found->outcome && known->samples > found->samples;
+}
+
+static void keep_activity(struct run *run, const struct run *other)
+{
+	if (run->activity_permille < 0)
+		run->activity_permille = other->activity_permille;
+}
+
+struct run learn_merge(const struct run *known, const struct found_run *found)
+{
+	bool has_two_sources = learn_is_watched(known) || found->is_watched;
+	struct run run = has_two_sources		 ? merge_sources(known, found)
+			 : is_better(known, &found->run) ? *known
+							 : found->run;
+
+	keep_activity(&run, &found->run);
+	keep_activity(&run, known);
+	run_take_part(&run, known, RUN_PART_CURVE);
+	memcpy(run.uid, known->uid, sizeof(run.uid));
 	run.harm |= known->harm;
-	keep_world(&run, known, is_less_told);
-	if (is_known_better)
-		keep_use(&run, known);
-	learn_keep_activity(&run, known);
-	/* What was seen whole while it ran is whole when it is told that it completed. */
-	run.is_whole = run.outcome == OUTCOME_COMPLETED && (is_known_better ? known->is_whole : found->is_seen);
-	keep_peaks(&run, known);
 	return run;
 }

@@ -2,30 +2,20 @@
 #include "engine/learn_names.h"
 
 #include "base/hash.h"
+#include "base/limits.h"
+#include "base/str.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 64 };
 
 void learn_names_release(struct learn_names *self)
 {
-	for (size_t i = 0; i < self->texts.n; i++)
-		free(self->texts.items[i]);
-	vec_release(&self->texts);
+	arena_release(&self->arena);
 	free(self->slots);
 	*self = (struct learn_names){.slots = NULL};
-}
-
-const char *learn_names_keep(struct learn_names *self, const char *name)
-{
-	char *copy = strdup(name);
-
-	if (copy && vec_push(&self->texts, copy)) {
-		free(copy);
-		return NULL;
-	}
-	return copy;
 }
 
 static uint64_t hash_of(const char *joined)
@@ -60,7 +50,17 @@ static int grow(struct learn_names *self)
 	return 0;
 }
 
-int learn_names_put(struct learn_names *self, const char *joined, const char *borrowed_name)
+/* NULL: out of memory. */
+static const char *copy_name(struct learn_names *self, const char *name)
+{
+	if (self->last && streq(self->last, name))
+		return self->last;
+	if (!self->arena.max_bytes)
+		self->arena = (struct arena)ARENA_INIT(LIMIT_STORE_BYTES);
+	return self->last = arena_strdup(&self->arena, name);
+}
+
+int learn_names_put(struct learn_names *self, const char *joined, const char *name)
 {
 	uint64_t hash = hash_of(joined);
 	struct learn_name *place;
@@ -68,8 +68,13 @@ int learn_names_put(struct learn_names *self, const char *joined, const char *bo
 	if (4 * (self->n + 1) > 3 * self->capacity && grow(self))
 		return -ENOMEM;
 	place = place_of(self, hash);
+	if (place->hash && streq(place->name, name))
+		return 0;
+	name = copy_name(self, name);
+	if (!name)
+		return -ENOMEM;
 	self->n += place->hash == 0;
-	*place = (struct learn_name){hash, borrowed_name};
+	*place = (struct learn_name){hash, name};
 	return 0;
 }
 

@@ -13,16 +13,9 @@ struct draft {
 	struct recommendation variants[PROFILE_RECOMMENDATIONS];
 	const char *aliases[LIMIT_PROFILE_ALIASES];
 	struct size_reasons reasons;
+	struct learn_report report;
 	struct arena arena;
 };
-
-static const struct recommendation *previous_variant(const struct profile *before, const char *variant)
-{
-	for (size_t i = 0; before && i < before->n_variants; i++)
-		if (streq(before->variants[i].variant, variant))
-			return &before->variants[i];
-	return NULL;
-}
 
 static bool has_variant(const struct draft *draft, const char *variant)
 {
@@ -41,7 +34,7 @@ static int whole_runs_of(const struct history *history, const char *variant)
 	return n;
 }
 
-/* Smallest world size of the whole runs; NULL: of all variants. */
+/* The smallest world size of whole runs of a variant; NULL: of all variants. */
 static int32_t min_ranks_of(const struct history *history, const char *variant)
 {
 	int32_t least = 0;
@@ -56,7 +49,7 @@ static int32_t min_ranks_of(const struct history *history, const char *variant)
 	return least;
 }
 
-/* NULL: there are several, or none. */
+/* The variant of all runs. NULL: there are several, or no runs. */
 static const char *only_variant_of(const struct history *history)
 {
 	const struct run *runs = history->runs.items;
@@ -67,9 +60,9 @@ static const char *only_variant_of(const struct history *history)
 	return history->runs.n ? runs[0].variant : NULL;
 }
 
-/* Variants with enough runs of their own, the newest first. The figures of an only one are the workload's. */
+/* Adds variants with enough whole runs of their own, newest first. A single variant has the figures of the workload. */
 static int add_variants(struct draft *draft, const struct config *config, const struct history *history,
-			const struct profile *before, struct err *err)
+			struct err *err)
 {
 	const char *only = only_variant_of(history);
 
@@ -85,8 +78,7 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run's variant is an array */
 		if (!*variant || has_variant(draft, variant) || whole_runs_of(history, variant) < VARIANT_WHOLE_RUNS)
 			continue;
-		r = size_base(history, variant, &config->policy.sizing, draft->profile.spec,
-			      previous_variant(before, variant), &draft->arena,
+		r = size_base(history, variant, &config->policy.sizing, draft->profile.spec, &draft->arena,
 			      &draft->variants[draft->profile.n_variants], &reasons, err);
 		if (r)
 			return r;
@@ -118,35 +110,49 @@ static int fill(struct draft *draft, const struct config *config, const struct h
 	}
 	for (; profile->n_aliases < history->n_aliases; profile->n_aliases++)
 		draft->aliases[profile->n_aliases] = history->aliases[profile->n_aliases];
-	r = size_base(history, NULL, &config->policy.sizing, profile->spec, before ? &before->parent : NULL,
-		      &draft->arena, &profile->parent, &draft->reasons, err);
+	r = size_base(history, NULL, &config->policy.sizing, profile->spec, &draft->arena, &profile->parent,
+		      &draft->reasons, err);
 	profile->parent.min_ranks = min_ranks_of(history, NULL);
 	profile->reasons = draft->reasons.items;
 	profile->n_reasons = (uint8_t)MIN(draft->reasons.n, (size_t)PROFILE_REASONS);
-	return r ? r : add_variants(draft, config, history, before, err);
+	return r ? r : add_variants(draft, config, history, err);
 }
 
-/* Two profiles are the same when they are written the same. */
-static bool is_written_alike(const struct profile *a, const struct profile *b)
+static int encode_learned(const struct profile *profile, struct strbuf *buf)
+{
+	struct profile learned = *profile;
+
+	learned.report = NULL;
+	return profile_encode(&learned, buf);
+}
+
+/* Whether both have learned the same. Parts that are too long for the object are ignored. */
+static bool is_learned_alike(const struct profile *a, const struct profile *b)
 {
 	CLEANUP(strbuf_release) struct strbuf left = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES);
 	CLEANUP(strbuf_release) struct strbuf right = STRBUF_INIT(LIMIT_STORE_ITEM_BYTES);
 
-	return profile_encode(a, &left) == 0 && profile_encode(b, &right) == 0 &&
+	return encode_learned(a, &left) == 0 && encode_learned(b, &right) == 0 &&
 	       streq(strbuf_text(&left), strbuf_text(&right));
 }
 
 int learn_profile(const struct config *config, const struct history *history, const struct profile *before,
-		  int64_t now_ms, struct profile **ret, struct err *err)
+		  int64_t now_ms, const struct learn *reporter, struct profile **ret, struct err *err)
 {
 	struct draft draft = {.arena = ARENA_INIT(PROFILE_ARENA_BYTES)};
+	bool is_alike;
 	int r = fill(&draft, config, history, before, err);
 
 	*ret = NULL;
 	if (!r)
 		profile_change(&draft.profile, draft.variants, before, now_ms);
-	if (!r && !(before && is_written_alike(before, &draft.profile))) {
-		draft.profile.revision++;
+	if (!r && reporter) {
+		learn_report(reporter, &draft.profile, before, &draft.report);
+		draft.profile.report = &draft.report.report;
+	}
+	is_alike = !r && before && is_learned_alike(before, &draft.profile);
+	if (!r && (!is_alike || (reporter && !profile_report_same(before->report, draft.profile.report)))) {
+		draft.profile.revision += !is_alike;
 		*ret = profile_dup(&draft.profile);
 		if (!*ret)
 			r = err_set(err, -ENOMEM, "no memory left for the profile %s", history->name);

@@ -19,6 +19,18 @@ static void copy_text(char *to, size_t size, const char *from)
 	to[n] = '\0';
 }
 
+struct notice *notices_find(const struct notices *self, size_t n, const struct notice *like)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct notice *notice = &self->items[i];
+
+		if (notice->kind == like->kind && streq(notice->subject, like->subject) &&
+		    streq(notice->owner, like->owner) && streq(notice->namespace_name, like->namespace_name))
+			return notice;
+	}
+	return NULL;
+}
+
 static void begin(struct notice *ret, enum notice_kind kind, const char *namespace_name, const char *owner,
 		  const char *reason)
 {
@@ -41,7 +53,7 @@ static void add_value(const char *what, int64_t to, bool tells_from, int64_t fro
 	*comma = ", ";
 }
 
-/* What makes two entries of one owner's name different ones. Times are kept to the second. */
+/* Hashes what distinguishes two entries of the same owner. Times count in whole seconds. */
 static void make_subject(const char *container, const struct history_decision *decision, struct notice *ret)
 {
 	const int64_t values[] = {decision->request_from_bytes,		decision->request_to_bytes,
@@ -88,17 +100,31 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 	static const char *const words[HARM_COUNT_] = {
 		[HARM_OOM] = "OOM-killed at a limit that memtamer had set below its own, or where it had none",
 		[HARM_EVICTED] = "evicted for memory, above a request that memtamer had lowered",
-		[HARM_PENDING] = "no node had room for a request that memtamer had raised",
+		[HARM_PENDING] = "no node had room for a request that memtamer had raised or added",
 		[HARM_QUOTA] = "a quota refused pods while others held more than their own sizes",
 		[HARM_SLOWER] = "took longer, or used its accelerators less, than any run at its own size",
 	};
 
 	begin(ret, NOTICE_HARM, namespace_name, owner, "MemoryHarm");
+	ret->harm = harm;
 	snprintf(ret->subject, sizeof(ret->subject), "%s-%d", run->uid, (int)harm);
 	ret->is_warning = true;
 	snprintf(ret->text, sizeof(ret->text),
 		 "%s: %s; its own values stand from now on, and nothing is lowered for ten runs", harm_names[harm],
 		 figures && *figures ? figures : words[harm]);
+}
+
+void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			   int64_t limit_bytes, struct notice *ret)
+{
+	int64_t to = limit_bytes > INT64_MAX / 2 ? INT64_MAX : limit_bytes * 2;
+
+	begin(ret, NOTICE_KILL, namespace_name, owner, "MemoryNotRaised");
+	ret->is_warning = true;
+	snprintf(
+		ret->text, sizeof(ret->text),
+		"%.63s: OOM-killed at its limit of %s, which cannot be raised: %.200s counted it; submit again with %s",
+		container, HUMAN(limit_bytes), queue, HUMAN(to));
 }
 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* notice: what the engine did, or found, that people should hear of where they look: an Event on the root owner of the
- * pods, or in the namespace. Told once, after it stands in the store; best effort from there on. */
+/* notice: something that the engine did or found and that users should see: an Event on the root owner of the pods or
+ * in the namespace. Each is reported once, after the store has it; delivery is best effort. */
 #include "base/limits.h"
 #include "model/history.h"
 
 enum notice_kind {
 	NOTICE_SET,  /* values were set in pods of an owner */
-	NOTICE_HARM, /* ... and did harm */
-	NOTICE_CAP,  /* the namespace was capped for it; owner "" */
+	NOTICE_HARM, /* values that were set did harm */
+	NOTICE_CAP,  /* the namespace was capped; owner "" */
+	NOTICE_KILL, /* a container was OOM-killed at a size that is not raised */
 };
 
 #define NOTICE_TEXT_BYTES 512
@@ -17,22 +18,40 @@ struct notice {
 	enum notice_kind kind;
 	char namespace_name[LIMIT_NAMESPACE_BYTES + 1];
 	char owner[RUN_NAME_BYTES]; /* "Job/train-7", as in struct history_decision */
-	char pod[RUN_NAME_BYTES];   /* one of its pods; "" not known */
-	char subject[32];	    /* of the same subject only the last one counts while it waits to be told; hex */
-	char reason[24];	    /* "MemorySet", one word in CamelCase */
+	char pod[RUN_NAME_BYTES];   /* one of its pods; "": not known */
+	/* hex; while notices wait, a later one replaces an earlier one of the same subject */
+	char subject[32];
+	char reason[24]; /* one word in CamelCase, such as "MemorySet" */
 	char text[NOTICE_TEXT_BYTES];
+	enum harm harm; /* of NOTICE_HARM */
 	bool is_warning;
-	bool is_update; /* says more of one that may have been told before; by itself it is not worth telling */
+	bool is_update; /* completes an earlier notice; not worth an Event of its own */
 };
 
-/** The words for an entry of a history: `trainer: memory limit 96Gi (was 64Gi): peak+buffer, revision 7, 8 pods`. */
+/** A list of notices; release it with vec_release. */
+struct notices {
+	struct notice *items; /* as in VEC */
+	size_t n, capacity;
+};
+
+/** Finds a notice of the same kind, namespace, owner and subject among the first `n`. NULL: there is none. Cost: linear
+ * in `n`. */
+struct notice *notices_find(const struct notices *self, size_t n, const struct notice *like);
+
+/** Writes the notice of an entry of a history: `trainer: memory limit 96Gi (was 64Gi): peak+buffer, revision 7, 8
+ * pods`. */
 void notice_of_decision(const char *namespace_name, const char *container, const struct history_decision *decision,
 			bool is_update, struct notice *ret);
-/** The words for one kind of harm that one run came to; with figures of this run where they are known, else NULL. */
+/** Writes the notice of one kind of harm in one run. `figures`: measured figures of the run, or NULL. */
 void notice_of_harm(const char *namespace_name, const char *owner, const struct run *run, enum harm harm,
 		    const char *figures, struct notice *ret);
-/** The words for a namespace that is capped. */
+/** Writes the notice of a namespace that was capped. */
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret);
 
-/** Told from the engine's thread; borrowed for the call. */
+/** Writes the notice of a container that was OOM-killed although it cannot be raised: its request equals its limit, and
+ * a queue has counted the request. `queue`: as in struct sighting. */
+void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			   int64_t limit_bytes, struct notice *ret);
+
+/** Called from the engine's thread; the notice is borrowed for the call. */
 typedef void notice_fn(void *context, const struct notice *notice);

@@ -34,8 +34,8 @@ static void append_words(char *name, size_t size, const char *text)
 	name[n] = '\0';
 }
 
-/* A name that Kubernetes takes: what tells shapes apart, in lower case. A product is offered as several resources when
- * it is cut into slices. */
+/* Makes a name that Kubernetes accepts from what distinguishes shapes, in lower case. A product that is cut into slices
+ * is offered as several resources. */
 static void name_shape(struct node_shape *shape)
 {
 	const char *slash = strrchr(shape->resource, '/'), *unit = slash ? slash + 1 : "";
@@ -60,7 +60,7 @@ static void fill(const struct evidence_node *node, struct node_shape *ret)
 	snprintf(ret->instance_type, sizeof(ret->instance_type), "%s", node->instance_type);
 }
 
-/* Of nodes that offer slices, or only some of their devices, each may be cut in its own way. */
+/* Whether the node offers slices, or only some of its devices. Each such node may be cut differently. */
 static bool is_cut(const struct node_shape *shape)
 {
 	return node_shape_all_units(shape) != shape->accelerators;
@@ -99,7 +99,8 @@ static int compare_nodes(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Known shapes keep their name, so that one more node a little smaller makes no new shape. */
+/* Whether the shape must be written. A known shape keeps its name, so that another node that is a little smaller makes
+ * no new shape. */
 static bool is_news(struct node_shape *shape, const struct node_shape *known, size_t n_known, int64_t now_ms)
 {
 	for (size_t i = 0; i < n_known; i++) {
@@ -125,7 +126,7 @@ static bool is_name_taken(const char *name, const struct node_shape *shapes, siz
 	return false;
 }
 
-/* What people declared stands, whatever name we would give to what we see. */
+/* A declared shape keeps its name, even if a shape that was seen would get the same name. */
 static bool is_taken(const struct node_shape *shape, const struct node_shape *known, size_t n_known)
 {
 	for (size_t i = 0; i < n_known; i++)
@@ -134,7 +135,7 @@ static bool is_taken(const struct node_shape *shape, const struct node_shape *kn
 	return false;
 }
 
-/* Rounded to Gi two shapes may read alike. */
+/* Two shapes may have the same name, as memory is rounded to Gi. */
 static void make_name_unique(struct node_shape *shape, const struct shapes *others, const struct node_shape *known,
 			     size_t n_known)
 {

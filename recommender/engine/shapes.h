@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* shapes: nodes -> kinds of nodes. Nodes alike (accelerator, count, model, memory within 2 %) are one shape, with what
- * the smallest of them offers. Nodes that are cut into the same slices are one shape however many of these each has. */
+/* shapes: groups nodes into node shapes. Nodes with the same accelerator, count, model, and memory within 2 % are one
+ * shape, which offers what the smallest of them offers. Nodes that are cut into the same slices are one shape, however
+ * many slices each has. Pure. */
 #include "base/vec.h"
 #include "evidence/evidence.h"
 #include "model/node_shape.h"
@@ -10,12 +11,14 @@ struct shapes {
 	VEC(struct node_shape) items;
 };
 
-/** What nodes are there: one shape for each node and each of its accelerator resources, in a steady order of nodes;
- *  names and times in them are not looked at. Shapes that are new, or differ from, or were last seen a day before what
- *  is known. Release with vec_release(&ret->items). 0 or -ENOMEM. */
+/** Finds the shapes that have to be written: those that are new, that changed, or that were last seen a day ago.
+ * @param seen  one shape for each node and accelerator resource, in a stable order of nodes; their names and times are
+ * not used.
+ * @param known  the shapes in the store.
+ * @param ret  release with vec_release(&ret->items).
+ * @return 0 or -ENOMEM. */
 int shapes_find_news(const struct shapes *seen, const struct node_shape *known, size_t n_known, int64_t now_ms,
 		     struct shapes *ret) ATTR_NODISCARD;
-/** The same of what a reader found. Shapes of these nodes that are new, or differ from, or were last seen a day before
- * what is known. Release with vec_release(&ret->items). 0 or -ENOMEM. */
+/** Does the same as shapes_find_news for the nodes that a reader found. */
 int shapes_of_nodes(const struct evidence_nodes *nodes, const struct node_shape *known, size_t n_known, int64_t now_ms,
 		    struct shapes *ret) ATTR_NODISCARD;

@@ -3,28 +3,31 @@
 
 #include "base/timefmt.h"
 #include "model/profile.h"
+#include "runs/pod_table.h"
 
 #include <errno.h>
+#include <string.h>
 
 void collector_state_release(struct collector_state *self)
 {
-	pod_table_release(&self->table);
+	strbuf_release(&self->table);
 	caps_release(&self->caps);
 	*self = (struct collector_state)COLLECTOR_STATE_INIT;
 }
 
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf)
 {
-	char watermark[TIME_TEXT_BYTES], from[TIME_TEXT_BYTES];
+	char watermark[TIME_TEXT_BYTES], from[TIME_TEXT_BYTES], open_from[TIME_TEXT_BYTES];
 
 	strbuf_addf(buf,
 		    "{\"apiVersion\":\"" PROFILE_API_VERSION
-		    "\",\"kind\":\"CollectorState\",\"watermark\":\"%s\",\"historyFrom\":\"%s\",\"caps\":",
-		    time_render(self->watermark_ms, watermark), time_render(self->history_from_ms, from));
+		    "\",\"kind\":\"CollectorState\",\"watermark\":\"%s\",\"historyFrom\":\"%s\",\"openFrom\":\"%s\","
+		    "\"tableFormat\":%d,\"caps\":",
+		    time_render(self->watermark_ms, watermark), time_render(self->history_from_ms, from),
+		    time_render(self->open_from_ms, open_from), POD_TABLE_FORMAT);
 	caps_encode(&self->caps, buf);
-	strbuf_adds(buf, ",\"table\":");
-	pod_table_encode(&self->table, buf);
-	return strbuf_adds(buf, "}\n");
+	strbuf_adds(buf, "}\n");
+	return strbuf_add(buf, strbuf_text(&self->table), self->table.len);
 }
 
 static int get_time(struct json_object *object, const char *key, int64_t *ret, struct err *err)
@@ -37,17 +40,30 @@ static int get_time(struct json_object *object, const char *key, int64_t *ret, s
 	return r || time_parse(text, strlen(text), ret) ? err_set(err, -EINVAL, "state.%s: no time", key) : 0;
 }
 
-int collector_state_decode(const char *text, size_t n, struct collector_state *ret, struct err *err)
+/* Of the table of version 0.1: when the oldest of its pods was there. */
+static int get_old_start(struct json_object *root, int64_t *ret, struct err *err)
 {
-	CLEANUP(json_putp) struct json_object *root = NULL;
-	struct json_object *table = NULL;
-	const char *kind = "";
-	int r;
+	struct json_object *table = NULL, *pods = NULL;
+	int r = json_get_object(root, "state", "table", &table, err);
 
-	if (n == 0)
-		return 0;
-	r = json_parse(text, n, 8, &root, err);
-	r = r < 0 ? r : json_get_string(root, "state", "kind", &kind, err);
+	r = r ? r : json_get_array(table, "table", "pods", &pods, err);
+	for (size_t i = 0; !r && i < json_object_array_length(pods); i++) {
+		struct json_object *pod = json_object_array_get_idx(pods, i);
+		int64_t start_ms = 0, seen_ms = 0;
+
+		r = json_get_int64(pod, "pods", "start_ms", &start_ms, err);
+		r = r < 0 ? r : json_get_int64(pod, "pods", "seen_from_ms", &seen_ms, err);
+		r = MIN(r, 0);
+		*ret = MIN(*ret, start_ms ? start_ms : seen_ms);
+	}
+	return r > 0 ? err_set(err, -EINVAL, "state.table: missing") : r;
+}
+
+static int decode_head(struct json_object *root, struct collector_state *ret, int64_t *ret_format, struct err *err)
+{
+	const char *kind = "";
+	int r = json_get_string(root, "state", "kind", &kind, err);
+
 	if (r < 0)
 		return r;
 	if (!streq(kind, "CollectorState"))
@@ -55,8 +71,33 @@ int collector_state_decode(const char *text, size_t n, struct collector_state *r
 	r = get_time(root, "watermark", &ret->watermark_ms, err);
 	r = r ? r : get_time(root, "historyFrom", &ret->history_from_ms, err);
 	r = r ? r : caps_decode(root, &ret->caps, err);
-	r = r ? r : json_get_object(root, "state", "table", &table, err);
+	r = r ? r : json_get_int64(root, "state", "tableFormat", ret_format, err);
+	ret->open_from_ms = ret->watermark_ms;
 	if (r)
-		return r < 0 ? r : err_set(err, -EINVAL, "state.table: missing");
-	return pod_table_decode(table, &ret->table, err);
+		return r < 0 ? r : get_old_start(root, &ret->open_from_ms, err);
+	return get_time(root, "openFrom", &ret->open_from_ms, err);
+}
+
+int collector_state_decode(const char *text, size_t n, struct collector_state *ret, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	const char *end = memchr(text, '\n', n);
+	size_t n_head = end ? (size_t)(end - text) + 1 : n;
+	int64_t format = 0;
+	int r;
+
+	if (n == 0)
+		return 0;
+	r = json_parse(text, n_head, 8, &root, err);
+	/* The JSON of version 0.1 has several lines. */
+	if (r == -EINVAL && n_head < n) {
+		n_head = n;
+		r = json_parse(text, n, 8, &root, err);
+	}
+	if (r)
+		return r;
+	r = decode_head(root, ret, &format, err);
+	if (!r && format == POD_TABLE_FORMAT && strbuf_add(&ret->table, text + n_head, n - n_head))
+		r = err_set(err, ret->table.status, "no memory left");
+	return r;
 }

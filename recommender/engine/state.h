@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* state: the collector's state beside the store: how far closed days have been read, and the pods of runs that are not
- * over, and what namespaces were capped for harm. {"apiVersion": .., "kind": "CollectorState", "watermark": RFC 3339,
- * "historyFrom": RFC 3339, "caps": [..], "table": {..}} */
+/* state: the collector's state, stored beside the profiles: the time up to which closed days were read, what these days
+ * say of the pods of open runs, and the namespaces that were capped for harm. It is one line of JSON, followed by the
+ * encoded table of pods:
+ *
+ *   {"apiVersion": .., "kind": "CollectorState", "watermark": RFC 3339, "historyFrom": .., "openFrom": ..,
+ *    "tableFormat": 2, "caps": [..]}
+ *
+ * The table may be left out, and is ignored if its format is not known (version 0.1 wrote JSON): then the days since
+ * `openFrom` have to be read again. Size: below 1 KiB, about 100 bytes for each cap, and for each pod of an open
+ * run what pod_table_encode says. One thread. */
 #include "base/strbuf.h"
 #include "engine/caps.h"
-#include "runs/pod_table.h"
 
 struct collector_state {
-	int64_t watermark_ms;	 /* everything before has been read; 0: nothing yet */
-	int64_t history_from_ms; /* where reading began */
-	struct pod_table table;
-	struct namespace_caps caps; /* as in the text; in between the engine has them */
+	int64_t watermark_ms;	    /* all time before it has been read; 0: nothing yet */
+	int64_t history_from_ms;    /* where reading began */
+	int64_t open_from_ms;	    /* start of the oldest pod in the table, at most watermark_ms */
+	struct strbuf table;	    /* pod_table_encode at watermark_ms; empty: not known, or no pods */
+	struct namespace_caps caps; /* only while encoding and decoding; otherwise the engine has them */
 };
 
 #define COLLECTOR_STATE_INIT                                                                                           \
 	{                                                                                                              \
-		.watermark_ms = 0                                                                                      \
+		.table = STRBUF_INIT(LIMIT_COLLECTOR_BYTES)                                                            \
 	}
 
 void collector_state_release(struct collector_state *self);
-/** Sticky status of buf. */
+/** Writes text and bytes. @return the sticky status of `buf`. */
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf);
-/** "" gives an empty state. @return 0; -EINVAL; -ENOMEM. `ret` is empty before. */
+/** Reads what collector_state_encode, or version 0.1, wrote into `ret`, which must be empty. No bytes give an empty
+ * state. @return 0; -EINVAL; -ENOMEM. */
 int collector_state_decode(const char *text, size_t n, struct collector_state *ret, struct err *err) ATTR_NODISCARD;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "k8s/accelerator.h"
+#include "k8s/keys.h"
 #include "k8s/kinds.h"
 
 #include <ctype.h>
@@ -14,116 +15,46 @@ const int evidence_ladder_permille[EVIDENCE_LADDER] = {50, 250, 500, 750, 950};
 
 void evidence_batch_init(struct evidence_batch *self, const struct evidence_window *window)
 {
-	*self = (struct evidence_batch){.window = *window, .arena = ARENA_INIT(LIMIT_EVIDENCE_BYTES)};
+	*self = (struct evidence_batch){.window = *window, .pods = POD_SET_INIT(LIMIT_EVIDENCE_BYTES)};
 }
 
 void evidence_batch_release(struct evidence_batch *self)
 {
-	for (size_t i = 0; i < self->pods.n; i++) {
-		struct evidence_pod *pod = self->pods.items[i];
-
-		for (size_t k = 0; k < pod->containers.n; k++)
-			vec_release(&pod->containers.items[k].usage);
-		vec_release(&pod->containers);
-		vec_release(&pod->labels);
-	}
-	vec_release(&self->pods);
-	strmap_release(&self->pods_by_id);
+	pod_set_release(&self->pods);
 	strmap_release(&self->pods_by_name);
-	strmap_release(&self->texts);
-	arena_release(&self->arena);
 	*self = (struct evidence_batch){.window = self->window};
 }
 
-const char *evidence_intern(struct evidence_batch *self, const char *text)
+struct pod *evidence_pod_get(const struct evidence_batch *self, const char *namespace_name, const char *name,
+			     const char *uid)
 {
-	char *copy;
+	char key[EVIDENCE_NAME_BYTES * 2 + 2];
 
-	if (!text || !*text)
-		return "";
-	copy = strmap_get(&self->texts, text);
-	if (copy)
-		return copy;
-	copy = arena_strdup(&self->arena, text);
-	return copy && strmap_put(&self->texts, copy, copy) == 0 ? copy : NULL;
+	if (uid && *uid)
+		return pod_set_find(&self->pods, namespace_name, name, uid);
+	snprintf(key, sizeof(key), "%s/%s", namespace_name, name);
+	return strmap_get(&self->pods_by_name, key);
 }
 
-/* Keys are told apart by a byte that no name holds. */
-static char *key_of(struct arena *arena, const char *namespace_name, const char *name, const char *uid)
+struct pod *evidence_pod_put(struct evidence_batch *self, const char *namespace_name, const char *name, const char *uid)
 {
-	return uid ? arena_printf(arena, "%s/%s/%s", namespace_name, name, uid)
-		   : arena_printf(arena, "%s/%s", namespace_name, name);
-}
+	struct pod *pod = evidence_pod_get(self, namespace_name, name, uid), *namesake;
+	const char *by_name;
 
-struct evidence_pod *evidence_pod_get(const struct evidence_batch *self, const char *namespace_name, const char *name,
-				      const char *uid)
-{
-	char key[EVIDENCE_NAME_BYTES * 3 + 3];
-	bool has_uid = uid && *uid;
-
-	/* No allocation: a failed one must not look like an absent pod. */
-	snprintf(key, sizeof(key), has_uid ? "%s/%s/%s" : "%s/%s", namespace_name, name, uid);
-	return strmap_get(has_uid ? &self->pods_by_id : &self->pods_by_name, key);
-}
-
-static struct evidence_pod *pod_new(struct evidence_batch *self, const char *namespace_name, const char *name,
-				    const char *uid)
-{
-	struct evidence_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
-	char *id = key_of(&self->arena, namespace_name, name, uid);
-	char *by_name = key_of(&self->arena, namespace_name, name, NULL);
-
-	if (!pod || !id || !by_name)
-		return NULL;
-	*pod = (struct evidence_pod){.namespace_name = evidence_intern(self, namespace_name),
-				     .name = evidence_intern(self, name),
-				     .uid = evidence_intern(self, uid),
-				     .owner_kind = "",
-				     .owner_name = "",
-				     .owner_uid = "",
-				     .root_kind = "",
-				     .root_name = "",
-				     .activity_sum = -1,
-				     .decision = ""};
-	if (strmap_has(&self->pods_by_name, by_name)) {
-		pod->is_name_shared = true;
-		((struct evidence_pod *)strmap_get(&self->pods_by_name, by_name))->is_name_shared = true;
-	}
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
-	if (!pod->namespace_name || !pod->name || !pod->uid || vec_push(&self->pods, pod))
-		return NULL;
-	if (strmap_put(&self->pods_by_id, id, pod) || strmap_put(&self->pods_by_name, by_name, pod))
-		return NULL;
-	return pod;
-}
-
-struct evidence_pod *evidence_pod_put(struct evidence_batch *self, const char *namespace_name, const char *name,
-				      const char *uid)
-{
-	struct evidence_pod *pod;
-
-	uid = uid ? uid : "";
-	pod = evidence_pod_get(self, namespace_name, name, uid);
-	if (pod && streq(pod->uid, *uid ? uid : pod->uid))
+	if (pod)
 		return pod;
-	return pod_new(self, namespace_name, name, uid);
-}
-
-struct evidence_container *evidence_container_put(struct evidence_batch *self, struct evidence_pod *pod,
-						  const char *name)
-{
-	struct evidence_container container = {.image = ""};
-
-	for (size_t i = 0; i < pod->containers.n; i++)
-		if (streq(pod->containers.items[i].name, name))
-			return &pod->containers.items[i];
-	container.name = evidence_intern(self, name);
-	if (!container.name || pod->containers.n == LIMIT_POD_CONTAINERS || vec_push(&pod->containers, container))
+	by_name = arena_printf(&self->pods.arena, "%s/%s", namespace_name, name);
+	pod = by_name ? pod_set_add(&self->pods, namespace_name, name, uid) : NULL;
+	if (!pod)
 		return NULL;
-	return &pod->containers.items[pod->containers.n - 1];
+	pod->activity_sum = -1;
+	namesake = strmap_get(&self->pods_by_name, by_name);
+	if (namesake)
+		pod->is_name_shared = namesake->is_name_shared = true;
+	return strmap_put(&self->pods_by_name, by_name, pod) ? NULL : pod;
 }
 
-struct evidence_usage *evidence_usage_put(struct evidence_batch *self, struct evidence_container *container,
+struct evidence_usage *evidence_usage_put(struct evidence_batch *self, struct pod_container *container,
 					  const char *cgroup)
 {
 	struct evidence_usage usage = {0};
@@ -131,7 +62,7 @@ struct evidence_usage *evidence_usage_put(struct evidence_batch *self, struct ev
 	for (size_t i = 0; i < container->usage.n; i++)
 		if (streq(container->usage.items[i].cgroup, cgroup))
 			return &container->usage.items[i];
-	usage.cgroup = evidence_intern(self, cgroup);
+	usage.cgroup = pod_set_text(&self->pods, cgroup);
 	if (!usage.cgroup || vec_push(&container->usage, usage))
 		return NULL;
 	return &container->usage.items[container->usage.n - 1];
@@ -161,21 +92,21 @@ bool evidence_cgroup_uid(const char *cgroup, char ret[40])
 	return false;
 }
 
-void evidence_pod_classify(struct evidence_pod *pod)
+void evidence_pod_classify(struct pod *pod)
 {
 	const char *kinds[] = {pod->root_kind, pod->owner_kind};
 	bool has_accelerator = false;
 
-	/* Who watches pods has asked the function of admission, which sees more than metrics tell. */
+	/* The watch of pods has called the webhook's function, which sees more than metrics contain. */
 	if (pod->is_watched)
 		return;
 	pod->is_training = false;
 	for (size_t i = 0; i < pod->labels.n; i++)
-		if (streq(pod->labels.items[i].key, "memtamer.io/training")) {
+		if (streq(pod->labels.items[i].key, KEY_TRAINING)) {
 			pod->is_training = streq(pod->labels.items[i].value, "true");
 			return;
 		}
-	/* Whatever is not known to be a bare pod may be a server. */
+	/* A pod with an unknown owner may be a server. */
 	if (!pod->is_owner_known)
 		return;
 	for (size_t i = 0; i < pod->containers.n; i++)
@@ -195,7 +126,7 @@ void evidence_usage_add_hour(struct evidence_usage *self, int64_t start_ms, int6
 {
 	struct evidence_hours *hours = &self->hours;
 
-	if (samples <= 0)
+	if (samples <= 0 || samples > end_ms - start_ms)
 		return;
 	self->samples += samples;
 	if (end_ms - start_ms == TIME_HOUR_MS)
@@ -211,15 +142,15 @@ void evidence_usage_add_hour(struct evidence_usage *self, int64_t start_ms, int6
 	}
 }
 
-/* Samples that reach over an hour's border are dense on both sides of it, so counting back from the border finds the
- * first one, and counting on the last one. */
+/* Samples on both sides of an hour's border are dense there. So the first sample is found by counting back from the
+ * border, and the last one by counting forward. */
 void evidence_usage_settle(struct evidence_usage *self)
 {
 	const struct evidence_hours *hours = &self->hours;
 	int64_t step_ms;
 
-	/* Only an hour between two others is sure to be full: a short run over an hour's border would else count for as
-	 * long as if its few samples had filled an hour. */
+	/* Only an hour between two others is certainly full. Otherwise the few samples of a short run across an hour's
+	 * border would be taken for a full hour, and the run would appear much longer. */
 	if (hours->last_ms - hours->first_ms < 2 * TIME_HOUR_MS)
 		self->hour_samples = 0;
 	self->first_ms = hours->first_ms;
@@ -268,13 +199,14 @@ int64_t evidence_accelerators_milli(const char *sanitised, int64_t count)
 	if (count <= 0 || !accelerator_is_metric_resource(sanitised))
 		return 0;
 	if (!evidence_resource_name(sanitised, name, sizeof(name)) || !accelerator_of_container(&container, &ask))
-		return 1000 * count; /* an accelerator whose share is not known */
+		return 1000 * count; /* an accelerator with an unknown share */
 	return ask.milli > 0 ? ask.milli : 1000 * count;
 }
 
 void evidence_nodes_release(struct evidence_nodes *self)
 {
 	vec_release(&self->items);
+	strmap_release(&self->by_name);
 	arena_release(&self->arena);
 	*self = (struct evidence_nodes){.arena = ARENA_INIT(LIMIT_EVIDENCE_BYTES)};
 }

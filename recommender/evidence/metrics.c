@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "evidence/metrics_internal.h"
 
-const char *const metric_pod_labels[] = {
-	"memtamer.io/workload",
-	"memtamer.io/training",
-	"jobset.sigs.k8s.io/jobset-name",
-	"jobset.sigs.k8s.io/replicatedjob-name",
-	"training.kubeflow.org/job-name",
-	"training.kubeflow.org/replica-type",
-	"training.kubeflow.org/replica-index",
-	"training.kubeflow.org/job-role",
-	"batch.kubernetes.io/job-name",
-	"batch.kubernetes.io/job-completion-index",
-	"ray.io/cluster",
-	"ray.io/group",
-	"ray.io/node-type",
-	"ray.io/originated-from-cr-name",
-	"volcano.sh/job-name",
-	"volcano.sh/task-spec",
-	"volcano.sh/task-index",
-	"workflows.argoproj.io/workflow",
-	"katib.kubeflow.org/experiment",
-	"katib.kubeflow.org/trial",
-	"torchx.pytorch.org/app-name",
-	"torchx.pytorch.org/role-name",
-	"workflow-name",
-	"task-name",
-	"kueue.x-k8s.io/pod-group-name",
-	NULL,
-};
-
 #define KSM(last_or_max, metric, labels_, matchers)                                                                    \
 	"max by ($N,$P,uid" labels_ ")(" last_or_max "_over_time(" metric "{$P!=\"\"" matchers "$M}[$W]))"
 #define CADVISOR(function, metric) "max by ($N,$P,$C,id)(" function metric "{$C!=\"\",$C!=\"POD\",$P!=\"\"$M}[$W]))"
-/* Each device once, whoever scrapes it and whether its row is told for a process too; then all of a pod. Sums and
- * counts add up over devices and windows. */
+/* Each device counts once, even if several targets export it or it has a series for each process; then devices of a pod
+ * are combined. Sums and counts are added over devices and windows. */
 #define DCGM(function, metric)                                                                                         \
 	"sum by ($N,$P,pod_uid)(max by ($N,$P,pod_uid,UUID,gpu,GPU_I_ID)(" function "_over_time(" metric               \
 	"{$P!=\"\"$M}[$W])))"

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* metrics: the table of questions to Prometheus. A row is one metric: the expression that asks for one window, what is
- * done with each series of the answer, and what is lost where the metric is missing.
+/* metrics: the table of queries to Prometheus. A row is one metric: the expression that reads one window, the function
+ * that takes each series of the answer, and what is lost without the metric.
  *
- * In an expression $N, $P and $C stand for the labels of namespace, pod and container as the source spells them, $M for
- * further matchers (begins with a comma), $W for the window. Rules that each row keeps: raw range vectors, never
- * subqueries (they skip samples); grouped with max (scrapes of the same thing twice count once); no joins. */
+ * In an expression $N, $P and $C are the source's labels for namespace, pod and container, $M are further matchers
+ * (beginning with a comma), $W is the window. Rules for each row: raw range vectors, never subqueries (they skip
+ * samples); grouped with max (so that duplicate scrapes count once); no joins. */
 #include "evidence/evidence.h"
 
 enum metric_family { FAMILY_KSM, FAMILY_CADVISOR, FAMILY_EPHEMERAL, FAMILY_DCGM, FAMILY_COUNT_ };
 
-/** How a family spells its labels. */
+/** The names of a family's labels. */
 struct metric_labels {
 	const char *namespace_label, *pod_label, *container_label;
 };
 
-/** Phase 1 tells which pods there are and which of them train, phase 2 asks about those. */
+/** When a row is asked. The first phase finds the pods and which of them train; the second reads facts about them. */
 enum metric_phase {
 	PHASE_PODS,
 	PHASE_FACTS,
-	PHASE_HOURS, /* range query, one point an hour, and what is left over as an instant query */
-	PHASE_OPEN,  /* only for the open window */
+	PHASE_HOURS, /* a range query with one point an hour, and an instant query for the rest of the window */
+	PHASE_OPEN,  /* only for a window that ends now */
 	PHASE_NODES,
 	PHASE_DETECT_ONLY,
 };
 
-/** What the series' callbacks write to. */
+/** What the take functions write to; pointers that a phase does not use are NULL. */
 struct metric_sink {
 	struct evidence_batch *batch;
 	struct evidence_nodes *nodes;
-	struct usage *usage; /* of query_usage.h */
+	struct usage *usage; /* see query_usage.h */
 	struct evidence_curve *curve;
 	struct strmap *job_owners; /* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;
-	int argument;	 /* of the row */
-	int64_t time_ms; /* of the sample */
-	int64_t hour_ms; /* PHASE_HOURS: how long the counted time is that ends at time_ms */
+	int argument;	 /* the row's argument */
+	int64_t time_ms; /* time of the sample */
+	int64_t hour_ms; /* PHASE_HOURS: length of the counted time that ends at time_ms */
 };
 
 struct metric_owner {
@@ -51,18 +51,19 @@ struct metric_row {
 	const char *expression;
 	metric_take_fn *take;
 	int argument;
-	const char *without; /* NULL: nothing works without it; "": no loss worth a line */
+	const char *without; /* NULL: required; "": no loss worth reporting */
 };
 
-/* Of the kubelet's cAdvisor, which several tables ask. */
+/* Metrics of the kubelet's cAdvisor that several tables use. */
 #define CADVISOR_WORKING_SET "container_memory_working_set_bytes"
 #define CADVISOR_RSS	     "container_memory_rss"
 #define CADVISOR_ACTIVE_FILE "container_memory_total_active_file_bytes"
 
 extern const struct metric_row metric_rows[];
 extern const size_t metric_row_count;
-/** Another metric that tells the same better, so that this row is asked only where that one is missing. NULL: none. */
+/** Another metric with better information about the same; `row` is asked only where that metric is missing. NULL:
+ *  none. */
 const char *metric_better(const struct metric_row *row);
 
-/** Pod labels that identity reads, so that kube_pod_labels' names can be turned back. NULL-terminated. */
+/** The pod labels that identity reads, to convert the label names of kube_pod_labels back. NULL-terminated. */
 extern const char *const metric_pod_labels[];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* metrics_internal: what metrics.c (the table) takes of metrics_take.c (pods) and metrics_take_nodes.c: what is done
- * with each series of an answer. */
+/* metrics_internal: shared by metrics.c (the table), metrics_take.c (functions that take series about pods) and
+ * metrics_take_nodes.c (about nodes). */
 #include "base/limits.h"
 #include "evidence/metrics.h"
 
@@ -13,7 +13,7 @@ enum size_target { TARGET_LIMIT, TARGET_REQUEST };
 enum time_target { TARGET_START, TARGET_COMPLETION };
 enum end_target { TARGET_LAST_END, TARGET_EARLIER_END };
 enum peak_target { TARGET_WORKING_SET, TARGET_RSS, TARGET_ACTIVE_FILE };
-/* Thousandths in one unit of the metric; or its samples are counted. */
+/* Permille in one unit of the metric; TARGET_SAMPLES: the samples are counted. */
 enum activity_target { TARGET_SAMPLES = 0, TARGET_PERCENT = 10, TARGET_RATIO = 1000 };
 
 static inline int no_memory(struct err *err)
@@ -21,7 +21,7 @@ static inline int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "a window of pods does not fit into %zu MiB", LIMIT_EVIDENCE_BYTES / MIB);
 }
 
-/* "" when absent, and for kube-state-metrics' older way to say "none". */
+/* The value of a label; "" when it is absent, or kube-state-metrics' older "<none>". */
 static inline const char *label(struct json_object *labels, const char *name)
 {
 	struct json_object *value = json_member(labels, name);
@@ -30,10 +30,11 @@ static inline const char *label(struct json_object *labels, const char *name)
 	return streq(text, "<none>") ? "" : text;
 }
 
-/* Whole, not negative, not absurd; else 0, which means "not measured". */
+/* Converts to an integer if it is positive and below 2^53, where a double is exact and a thousandfold fits into 64
+ * bits; otherwise 0, which means "not measured". */
 static inline int64_t whole(double value)
 {
-	return isfinite(value) && value > 0 && value < 9e18 ? (int64_t)value : 0;
+	return value > 0 && value < 9007199254740992.0 ? (int64_t)value : 0;
 }
 
 metric_take_fn metric_take_owner;

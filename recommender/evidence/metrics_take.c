@@ -18,13 +18,8 @@ static bool has_names(const struct metric_sink *sink, struct json_object *labels
 	       is_name(label(labels, sink->labels->pod_label)) && strlen(label(labels, "uid")) <= EVIDENCE_NAME_BYTES;
 }
 
-static bool has_container(const struct metric_sink *sink, struct json_object *labels)
-{
-	return is_name(label(labels, sink->labels->container_label));
-}
-
-/* The pod of a row of kube-state-metrics in phase 1: added when new; NULL when it has no name. */
-static int pod_put(struct metric_sink *sink, struct json_object *labels, struct evidence_pod **ret, struct err *err)
+/* Finds or adds the pod of a kube-state-metrics series, in the first phase. NULL: the series has no valid name. */
+static int pod_put(struct metric_sink *sink, struct json_object *labels, struct pod **ret, struct err *err)
 {
 	*ret = NULL;
 	if (!has_names(sink, labels))
@@ -34,10 +29,10 @@ static int pod_put(struct metric_sink *sink, struct json_object *labels, struct 
 	return *ret ? 0 : no_memory(err);
 }
 
-/* In phase 2: NULL when it is none of those that train. */
-static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object *labels)
+/* Finds the pod of a series in the second phase. NULL: it is not a training pod. */
+static struct pod *pod_get(struct metric_sink *sink, struct json_object *labels)
 {
-	struct evidence_pod *pod;
+	struct pod *pod;
 
 	if (!has_names(sink, labels))
 		return NULL;
@@ -46,23 +41,30 @@ static struct evidence_pod *pod_get(struct metric_sink *sink, struct json_object
 	return pod && pod->is_training ? pod : NULL;
 }
 
-/* A container of such a pod: added when new. */
-static int container_get(struct metric_sink *sink, struct json_object *labels, struct evidence_container **ret,
-			 struct err *err)
+/* Finds or adds the container of a series. NULL: `pod` is NULL, or the series has no valid name of a container. */
+static int container_put(struct metric_sink *sink, struct json_object *labels, struct pod *pod,
+			 struct pod_container **ret, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
+	const char *name = label(labels, sink->labels->container_label);
 
 	*ret = NULL;
-	if (!pod || !has_container(sink, labels))
+	if (!pod || !is_name(name))
 		return 0;
-	*ret = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
+	*ret = pod_container_put(&sink->batch->pods, pod, name);
 	return *ret ? 0 : no_memory(err);
 }
 
-/* A text of the batch's; on failure it stays as it was, never NULL. */
+/* The same for the second phase, in which the pod must be known. */
+static int container_get(struct metric_sink *sink, struct json_object *labels, struct pod_container **ret,
+			 struct err *err)
+{
+	return container_put(sink, labels, pod_get(sink, labels), ret, err);
+}
+
+/* Sets a string of the batch; on failure it keeps its old value, never NULL. */
 static int set_text(struct metric_sink *sink, const char **text, const char *value)
 {
-	const char *copy = evidence_intern(sink->batch, value);
+	const char *copy = pod_set_text(&sink->batch->pods, value);
 
 	if (!copy)
 		return -ENOMEM;
@@ -72,7 +74,7 @@ static int set_text(struct metric_sink *sink, const char **text, const char *val
 
 int metric_take_owner(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod;
+	struct pod *pod;
 	int r = pod_put(sink, labels, &pod, err);
 
 	(void)value;
@@ -96,13 +98,13 @@ int metric_take_job_owner(struct metric_sink *sink, struct json_object *labels, 
 	(void)value;
 	if (!*label(labels, "owner_kind"))
 		return 0;
-	owner = arena_alloc(&batch->arena, sizeof(*owner));
-	key = arena_printf(&batch->arena, "%s/%s", label(labels, sink->labels->namespace_label),
+	owner = arena_alloc(&batch->pods.arena, sizeof(*owner));
+	key = arena_printf(&batch->pods.arena, "%s/%s", label(labels, sink->labels->namespace_label),
 			   label(labels, "job_name"));
 	if (!owner || !key)
 		return no_memory(err);
-	owner->kind = evidence_intern(batch, label(labels, "owner_kind"));
-	owner->name = evidence_intern(batch, label(labels, "owner_name"));
+	owner->kind = pod_set_text(&batch->pods, label(labels, "owner_kind"));
+	owner->name = pod_set_text(&batch->pods, label(labels, "owner_name"));
 	if (!owner->kind || !owner->name || strmap_put(sink->job_owners, key, owner))
 		return no_memory(err);
 	return 0;
@@ -110,20 +112,18 @@ int metric_take_job_owner(struct metric_sink *sink, struct json_object *labels, 
 
 int metric_take_size(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	const char *resource = label(labels, "resource"), *name = label(labels, sink->labels->container_label);
-	struct evidence_container *container;
-	struct evidence_pod *pod;
+	const char *resource = label(labels, "resource");
+	struct pod_container *container;
+	struct pod *pod;
 	bool is_limit = sink->argument == TARGET_LIMIT;
 	int r;
 
-	if (!has_container(sink, labels))
+	if (!is_name(label(labels, sink->labels->container_label)))
 		return 0;
 	r = pod_put(sink, labels, &pod, err);
-	if (r || !pod)
+	r = r ? r : container_put(sink, labels, pod, &container, err);
+	if (r || !container)
 		return r;
-	container = evidence_container_put(sink->batch, pod, name);
-	if (!container)
-		return pod->containers.n == LIMIT_POD_CONTAINERS ? 0 : no_memory(err);
 	if (streq(resource, "memory"))
 		*(is_limit ? &container->limit_bytes : &container->request_bytes) = whole(value);
 	else if (streq(resource, "ephemeral_storage"))
@@ -145,7 +145,7 @@ static bool is_metric_label(const char *metric_label, const char *true_name)
 	return *metric_label == '\0';
 }
 
-static int add_label(struct metric_sink *sink, struct evidence_pod *pod, const char *metric_label, const char *text)
+static int add_label(struct metric_sink *sink, struct pod *pod, const char *metric_label, const char *text)
 {
 	struct k8s_label found = {.value = text};
 
@@ -154,17 +154,17 @@ static int add_label(struct metric_sink *sink, struct evidence_pod *pod, const c
 			found.key = metric_pod_labels[i];
 	if (!found.key || !text || !*text)
 		return 0;
-	found.value = evidence_intern(sink->batch, text);
+	found.value = pod_set_text(&sink->batch->pods, text);
 	return found.value ? vec_push(&pod->labels, found) : -ENOMEM;
 }
 
 int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod;
+	struct pod *pod;
 	int r = pod_put(sink, labels, &pod, err);
 
 	(void)value;
-	/* the API server itself tells all of them, this one only those that it is configured to tell */
+	/* the API server knows all labels; kube-state-metrics reports only those that it is configured for */
 	if (r || !pod || pod->is_watched)
 		return r;
 	pod->labels.n = 0;
@@ -178,25 +178,25 @@ int metric_take_pod_labels(struct metric_sink *sink, struct json_object *labels,
 
 int metric_take_image(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_container *container;
+	struct pod_container *container;
 	const char *image;
 	int r = container_get(sink, labels, &container, err);
 
 	(void)value;
 	if (r || !container)
 		return r;
-	/* What the runtime calls the image may be another tag of it, or its digest alone; newer versions tell what the
-	 * pod says, too (github.com/kubernetes/kube-state-metrics/pull/1583). */
+	/* The runtime's name of the image may be another tag of it, or its digest; newer versions also report the name
+	 * in the pod's spec (github.com/kubernetes/kube-state-metrics/pull/1583). */
 	image = label(labels, "image_spec");
 	return set_text(sink, &container->image, *image ? image : label(labels, "image")) ? no_memory(err) : 0;
 }
 
 int metric_take_time(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
+	struct pod *pod = pod_get(sink, labels);
 
 	(void)err;
-	/* what the API server itself tells of its end is right; this one counts from the first container that ended */
+	/* the end that the API server reports is correct; this metric counts from the first container that ended */
 	if (pod && pod->is_watched && sink->argument == TARGET_COMPLETION)
 		return 0;
 	if (pod && isfinite(value) && value > 0 && value < 1e11)
@@ -207,7 +207,7 @@ int metric_take_time(struct metric_sink *sink, struct json_object *labels, doubl
 int metric_take_pod_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	const char *reason = label(labels, "reason"), *phase = label(labels, "phase");
-	struct evidence_pod *pod = pod_get(sink, labels);
+	struct pod *pod = pod_get(sink, labels);
 
 	(void)err;
 	if (!pod || !(value > 0))
@@ -226,7 +226,7 @@ int metric_take_pod_end(struct metric_sink *sink, struct json_object *labels, do
 int metric_take_container_end(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	const char *reason = label(labels, "reason");
-	struct evidence_container *container;
+	struct pod_container *container;
 	bool is_last = sink->argument == TARGET_LAST_END;
 	int r;
 
@@ -246,7 +246,7 @@ int metric_take_container_end(struct metric_sink *sink, struct json_object *labe
 
 int metric_take_restarts(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_container *container;
+	struct pod_container *container;
 	int r = container_get(sink, labels, &container, err);
 
 	if (r || !container)
@@ -257,7 +257,7 @@ int metric_take_restarts(struct metric_sink *sink, struct json_object *labels, d
 
 int metric_take_alive(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
+	struct pod *pod = pod_get(sink, labels);
 
 	(void)err;
 	if (pod && value > 0)
@@ -265,45 +265,46 @@ int metric_take_alive(struct metric_sink *sink, struct json_object *labels, doub
 	return 0;
 }
 
-/* The pod that an exporter means who knows pods by name, and perhaps their uids: NULL when it is none of those that
- * train. */
-static struct evidence_pod *pod_of(struct metric_sink *sink, struct json_object *labels, const char *uid)
+/* Finds the pod of an exporter that knows pods by name, and perhaps their uids. NULL: it is not a training pod. */
+static struct pod *pod_of(struct metric_sink *sink, struct json_object *labels, const char *uid)
 {
 	const char *namespace_name = label(labels, sink->labels->namespace_label);
 	const char *name = label(labels, sink->labels->pod_label);
-	struct evidence_pod *pod;
+	struct pod *pod;
 
 	if (!has_names(sink, labels))
 		return NULL;
 	pod = evidence_pod_get(sink->batch, namespace_name, name, uid);
 	if (!pod)
 		pod = evidence_pod_get(sink->batch, namespace_name, name, NULL);
-	/* A uid that kube-state-metrics does not know, though it knows others of this name. */
+	/* The last condition is for a uid that kube-state-metrics does not know, although it knows another pod of this
+	 * name. */
 	if (!pod || !pod->is_training || (*uid && *pod->uid && !streq(uid, pod->uid)))
 		return NULL;
 	return pod;
 }
 
-static bool is_doubtful(const struct evidence_pod *pod, const char *uid)
+static bool is_doubtful(const struct pod *pod, const char *uid)
 {
 	return pod->is_name_shared && (!*uid || !*pod->uid);
 }
 
-/* What a series of cAdvisor belongs to: by the uid in its cgroup's path, else by name. */
+/* Finds what a cAdvisor series belongs to: by the uid in its cgroup's path, else by name. */
 static int usage_of(struct metric_sink *sink, struct json_object *labels, struct evidence_usage **ret, struct err *err)
 {
 	const char *cgroup = label(labels, "id");
-	struct evidence_container *container;
-	struct evidence_pod *pod;
+	struct pod_container *container;
+	struct pod *pod;
 	char uid[40] = "";
+	int r;
 
 	*ret = NULL;
 	evidence_cgroup_uid(cgroup, uid);
 	pod = pod_of(sink, labels, uid);
-	if (!pod || !has_container(sink, labels))
-		return 0;
-	container = evidence_container_put(sink->batch, pod, label(labels, sink->labels->container_label));
-	*ret = container ? evidence_usage_put(sink->batch, container, cgroup) : NULL;
+	r = container_put(sink, labels, pod, &container, err);
+	if (r || !container)
+		return r;
+	*ret = evidence_usage_put(sink->batch, container, cgroup);
 	if (!*ret)
 		return no_memory(err);
 	(*ret)->is_doubtful |= is_doubtful(pod, uid);
@@ -349,7 +350,7 @@ int metric_take_hours(struct metric_sink *sink, struct json_object *labels, doub
 
 int metric_take_ephemeral(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
-	struct evidence_pod *pod = pod_get(sink, labels);
+	struct pod *pod = pod_get(sink, labels);
 
 	(void)err;
 	if (pod)
@@ -357,14 +358,14 @@ int metric_take_ephemeral(struct metric_sink *sink, struct json_object *labels, 
 	return 0;
 }
 
-/* Exporters name the pod that holds a device, and newer ones its uid. Not a number: that of no sample is known. */
+/* Exporters report the name of the pod that uses a device; newer ones also report its uid. NaN: there is no sample. */
 int metric_take_activity(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	const char *uid = label(labels, "pod_uid");
-	struct evidence_pod *pod = pod_of(sink, labels, uid);
+	struct pod *pod = pod_of(sink, labels, uid);
 
 	(void)err;
-	if (!pod || is_doubtful(pod, uid) || !isfinite(value) || value < 0 || value > 1e12)
+	if (!pod || is_doubtful(pod, uid) || !isfinite(value) || value < 0 || value > 1e9)
 		return 0;
 	if (sink->argument == TARGET_SAMPLES)
 		pod->activity_samples += whole(value);

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* prom_stream: Prometheus' answers to instant and range queries, parsed while they arrive. The state is one small
- * struct: memory does not grow with the number of series or samples. Blocks may be cut anywhere.
+/* prom_stream: Prometheus' answers to instant and range queries, parsed while they arrive. Memory: one series and what
+ * stands around the series; it does not grow with their number. Blocks may be cut anywhere.
  *
- * Strict JSON; unknown members are skipped (infos, stats, histograms); a member that we read and that comes twice, and
- * values before their labels, are refused. Labels of one series are handed to json-c as one object of at most
- * LIMIT_PROM_LABELSET_BYTES. Threads: a stream belongs to one thread. */
+ * Unknown members are skipped (infos, stats, histograms); a member that we read and that comes twice, and values before
+ * their labels, are refused. Labels of one series are handed to json-c as one object of at most
+ * LIMIT_PROM_LABELSET_BYTES. Cost: linear in the bytes. Threads: a stream belongs to one thread. */
 #include "base/err.h"
 #include "base/json.h"
-#include "base/limits.h"
-#include "base/strbuf.h"
-
-#include <stdint.h>
+#include "base/json_split.h"
 
 /** What is done with what arrives. A callback that returns non-zero stops the stream with that value. */
 struct prom_handler {
@@ -25,8 +22,6 @@ struct prom_handler {
 
 enum prom_status { PROM_STATUS_ABSENT, PROM_STATUS_SUCCESS, PROM_STATUS_ERROR };
 
-#define PROM_STREAM_DEPTH 32
-
 struct prom_stream {
 	/* What was found; valid after prom_stream_finish. */
 	enum prom_status status;
@@ -37,19 +32,13 @@ struct prom_stream {
 
 	/* Private. */
 	struct prom_handler handler;
-	int failed; /* sticky */
-	int state, field, escape;
-	unsigned int depth;
-	unsigned char places[PROM_STREAM_DEPTH];
-	unsigned int seen;	  /* members read once */
-	unsigned int labels_from; /* depth at which labels are being captured; 0: none */
-	int pair_items;
-	int64_t time_ms;
-	struct strbuf token, labels;
+	struct json_split split;
+	int failed;		     /* sticky */
+	int stopped;		     /* what a callback returned */
 	struct json_object *current; /* labels of the series that began last */
-	size_t n_bytes;
 };
 
+/** The stream must stay where it is. */
 void prom_stream_init(struct prom_stream *self, const struct prom_handler *handler);
 void prom_stream_release(struct prom_stream *self);
 /** Parse the next block. @return 0; -EPROTO what arrives is no such answer; -E2BIG over a cap; -ENOMEM; what a callback
@@ -57,8 +46,3 @@ void prom_stream_release(struct prom_stream *self);
 int prom_stream_feed(struct prom_stream *self, const char *bytes, size_t n, struct err *err) ATTR_NODISCARD;
 /** No more will come. @return 0 when the answer was whole (status may be PROM_STATUS_ERROR); -EPROTO when not. */
 int prom_stream_finish(struct prom_stream *self, struct err *err) ATTR_NODISCARD;
-
-/** A sample's text as Prometheus writes it ("1.5e+09", "NaN", "+Inf"). 0 or -EINVAL. */
-int prom_value_parse(const char *text, size_t n, double *ret) ATTR_NODISCARD;
-/** Seconds since 1970 with a fraction as milliseconds, rounded. 0 or -EINVAL. */
-int prom_time_parse(const char *text, size_t n, int64_t *ret_ms) ATTR_NODISCARD;

@@ -12,7 +12,8 @@ static struct query_reader *of(struct evidence_reader *base)
 	return (struct query_reader *)base;
 }
 
-/* Append a row's queries for a window: one, or for hours a range query and one for what is left of an hour. */
+/* Appends a row's queries for a window: one, or for hours a range query and an instant query for the rest of an
+ * hour. */
 static size_t add_row(const struct metric_row *row, const struct evidence_window *window,
 		      const struct metric_sink *sink, struct query *ret)
 {
@@ -38,7 +39,7 @@ static size_t add_row(const struct metric_row *row, const struct evidence_window
 
 static int ask_phases(struct query_reader *self, unsigned int phases, const struct evidence_window *window,
 		      const struct metric_sink *sink, const char *const *namespaces, size_t n_namespaces,
-		      struct query_result *ret)
+		      struct query_result *ret, struct err *err)
 {
 	struct query queries[64];
 	size_t n = 0;
@@ -46,7 +47,7 @@ static int ask_phases(struct query_reader *self, unsigned int phases, const stru
 	for (size_t i = 0; i < metric_row_count; i++)
 		if (phases & 1u << metric_rows[i].phase && self->is_present[i])
 			n += add_row(&metric_rows[i], window, sink, &queries[n]);
-	return query_ask(self, queries, n, namespaces, n_namespaces, ret);
+	return query_ask(self, queries, n, namespaces, n_namespaces, ret, err);
 }
 
 static void link_jobs(struct evidence_batch *batch, const struct strmap *job_owners)
@@ -54,7 +55,7 @@ static void link_jobs(struct evidence_batch *batch, const struct strmap *job_own
 	char key[2 * LIMIT_NAME_BYTES];
 
 	for (size_t i = 0; i < batch->pods.n; i++) {
-		struct evidence_pod *pod = batch->pods.items[i];
+		struct pod *pod = batch->pods.items[i];
 		const struct metric_owner *owner;
 
 		if (!streq(pod->owner_kind, "Job"))
@@ -77,23 +78,15 @@ static void note(struct evidence_batch *batch, const struct query_result *result
 	snprintf(batch->warning, sizeof(batch->warning), "%s", result->warning);
 }
 
-static bool has_metric(const struct query_reader *self, const char *metric)
-{
-	for (size_t i = 0; i < metric_row_count; i++)
-		if (self->is_present[i] && streq(metric_rows[i].metric, metric))
-			return true;
-	return false;
-}
-
 static void settle(const struct query_reader *self, struct evidence_batch *batch)
 {
-	bool knows_phases = has_metric(self, "kube_pod_status_phase");
+	bool knows_phases = query_has_metric(self, "kube_pod_status_phase");
 
 	for (size_t i = 0; i < batch->pods.n; i++) {
-		struct evidence_pod *pod = batch->pods.items[i];
+		struct pod *pod = batch->pods.items[i];
 
-		/* kube-state-metrics tells of a completion time as soon as one container has ended, be it restarted
-		 * soon (createPodCompletionTimeFamilyGenerator in internal/store/pod.go). */
+		/* kube-state-metrics reports a completion time as soon as one container has ended, even if it is
+		 * restarted (createPodCompletionTimeFamilyGenerator in internal/store/pod.go). */
 		if (knows_phases && !pod->is_watched && !(pod->ends & (END_SUCCEEDED | END_FAILED)))
 			pod->completion_ms = 0;
 		for (size_t k = 0; k < pod->containers.n; k++)
@@ -116,7 +109,7 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	unsigned int phases = 1u << PHASE_FACTS | 1u << PHASE_HOURS;
 	struct query_result result;
 	bool is_any = false;
-	int r = ask_phases(self, 1u << PHASE_PODS, &batch->window, &sink, namespaces, n_namespaces, &result);
+	int r = ask_phases(self, 1u << PHASE_PODS, &batch->window, &sink, namespaces, n_namespaces, &result, err);
 
 	note(batch, &result);
 	if (!r) {
@@ -129,13 +122,11 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	if (!r && is_any) {
 		if (batch->window.is_open)
 			phases |= 1u << PHASE_OPEN;
-		r = ask_phases(self, phases, &batch->window, &sink, namespaces, n_namespaces, &result);
+		r = ask_phases(self, phases, &batch->window, &sink, namespaces, n_namespaces, &result, err);
 		note(batch, &result);
 		settle(self, batch);
 	}
 	strmap_release(&job_owners);
-	if (r && err)
-		*err = result.err;
 	return r;
 }
 
@@ -144,13 +135,9 @@ static int read_nodes(struct evidence_reader *base, const struct evidence_window
 {
 	struct metric_sink sink = {.nodes = ret};
 	struct query_result result;
-	int r;
 
 	evidence_nodes_release(ret);
-	r = ask_phases(of(base), 1u << PHASE_NODES, window, &sink, NULL, 0, &result);
-	if (r && err)
-		*err = result.err;
-	return r;
+	return ask_phases(of(base), 1u << PHASE_NODES, window, &sink, NULL, 0, &result, err);
 }
 
 static void reader_free(struct evidence_reader *base)
@@ -169,21 +156,6 @@ void query_reader_freep(struct evidence_reader **reader)
 	if (*reader)
 		(*reader)->free(*reader);
 	*reader = NULL;
-}
-
-int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
-		      const char *const *namespaces, size_t n_namespaces, struct err *err)
-{
-	struct query_reader *self = of(base);
-	struct query_result result;
-	int r;
-
-	if (!self->labels[FAMILY_CADVISOR].namespace_label)
-		self->labels[FAMILY_CADVISOR] = (struct metric_labels){"namespace", "pod", "container"};
-	r = query_ask(self, queries, n, namespaces, n_namespaces, &result);
-	if (r && err)
-		*err = result.err;
-	return r;
 }
 
 static int client_new(const struct prometheus_config *config, struct http_client **ret, struct err *err)

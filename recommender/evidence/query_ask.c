@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: each query owns a stream parser that is fed as its answer arrives. All run to their end; the worst decides
- * what became of the set. Engines that are busy (429, 502, 503 without a word on the query) are asked again twice. */
+/* Transfers: each query has a stream parser that is fed as its answer arrives. All queries run to their end; the worst
+ * result is the result of the set. A busy engine (429, 502, 503 or 504 without an explanation) is asked again, at most
+ * twice. */
 #include "evidence/query_internal.h"
 
 #include "base/timefmt.h"
@@ -18,8 +19,7 @@ struct task {
 	const struct query *query;
 	struct metric_sink sink;
 	struct prom_stream stream;
-	struct json_object *labels; /* of the series that is arriving */
-	struct strbuf path_body;
+	struct json_object *labels; /* labels of the current series */
 	struct err err;
 	int status;
 	bool is_done, wants_retry;
@@ -50,7 +50,7 @@ static int on_body(void *context, const char *bytes, size_t n)
 	return prom_stream_feed(&task->stream, bytes, n, &task->err);
 }
 
-/* 422: the engine began and gave up; 503: its time was over. Both say so in the body. */
+/* 422: the engine gave up during the query; 503: the query took too long. The body says so. */
 int query_condition(const struct http_result *result)
 {
 	switch (result->outcome) {
@@ -82,7 +82,7 @@ static bool is_worth_a_retry(const struct http_result *result)
 	       (result->status == 429 || result->status == 502 || result->status == 503 || result->status == 504);
 }
 
-/* Counts and sums are added up as they come, so that half an answer and the whole one make too much. */
+/* Counts and sums are added while samples arrive, so a retry after half an answer would add them twice. */
 static bool is_half_added(const struct task *task)
 {
 	const struct metric_row *row = task->query->row;
@@ -90,7 +90,7 @@ static bool is_half_added(const struct task *task)
 	return task->stream.n_samples > 0 && (row->phase == PHASE_HOURS || row->family == FAMILY_DCGM);
 }
 
-/* What Prometheus itself says about a refusal is better than its HTTP status. */
+/* Prometheus' own explanation of a refusal is better than the HTTP status. */
 static void explain_refusal(struct task *task, const struct http_result *result)
 {
 	struct prom_stream stream;
@@ -132,8 +132,8 @@ static void add_time(struct strbuf *form, const char *name, int64_t time_ms)
 	http_form_add(form, name, text);
 }
 
-/* Times are the last millisecond of what is asked for: an engine whose ranges begin open and one whose ranges begin
- * closed then see the same samples. */
+/* Times are the last millisecond of the wanted range, so that engines with left-open and with closed ranges see the
+ * same samples. */
 static int task_form(struct task *task, const char *const *namespaces, size_t n_namespaces, struct strbuf *form,
 		     struct err *err)
 {
@@ -178,7 +178,7 @@ static int task_submit(struct task *task, const char *const *namespaces, size_t 
 	return http_client_submit(task->reader->client, &request, err);
 }
 
-/* Notes of PromQL itself ("metric might not be a counter") are no loss of data. */
+/* Informational notes of PromQL ("metric might not be a counter") do not mean a loss of data. */
 static void note_warnings(const struct prom_stream *stream, struct query_result *ret)
 {
 	const char *line = strbuf_text(&stream->warnings);
@@ -194,7 +194,7 @@ static void note_warnings(const struct prom_stream *stream, struct query_result 
 	}
 }
 
-/* The later in this list, the worse. */
+/* The rank of a status; a higher rank is worse. */
 static int severity(int status)
 {
 	if (status == 0)
@@ -228,7 +228,8 @@ static int run(struct query_reader *self, struct err *err)
 	return r == 1 ? EVIDENCE_STOPPED : r;
 }
 
-/* One try of all tasks that are not through. @return how many want another one. */
+/* Runs all unfinished tasks once, and sleeps if some need a retry; `ret_again` is their number. @return 0;
+ * EVIDENCE_STOPPED; -errno. */
 static int try_all(struct query_reader *self, struct task *tasks, size_t n, const char *const *namespaces,
 		   size_t n_namespaces, size_t *ret_again, struct err *err)
 {
@@ -250,7 +251,7 @@ static int try_all(struct query_reader *self, struct task *tasks, size_t n, cons
 }
 
 int query_ask(struct query_reader *self, const struct query *queries, size_t n, const char *const *namespaces,
-	      size_t n_namespaces, struct query_result *ret)
+	      size_t n_namespaces, struct query_result *ret, struct err *err)
 {
 	struct task *tasks = calloc(n ? n : 1, sizeof(*tasks));
 	size_t again = 1;
@@ -258,7 +259,7 @@ int query_ask(struct query_reader *self, const struct query *queries, size_t n, 
 
 	*ret = (struct query_result){0};
 	if (!tasks)
-		return ret->status = err_set(&ret->err, -ENOMEM, "no memory left for %zu queries", n);
+		return ret->status = err_set(err, -ENOMEM, "no memory left for %zu queries", n);
 	for (size_t i = 0; i < n; i++) {
 		tasks[i] = (struct task){.reader = self, .query = &queries[i], .sink = queries[i].sink};
 		tasks[i].sink.labels = &self->labels[queries[i].row->family];
@@ -274,5 +275,18 @@ int query_ask(struct query_reader *self, const struct query *queries, size_t n, 
 	for (size_t i = 0; i < n; i++)
 		prom_stream_release(&tasks[i].stream);
 	free(tasks);
+	if (ret->status && err)
+		*err = ret->err;
 	return ret->status;
+}
+
+int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
+		      const char *const *namespaces, size_t n_namespaces, struct err *err)
+{
+	struct query_reader *self = (struct query_reader *)base;
+	struct query_result result;
+
+	if (!self->labels[FAMILY_CADVISOR].namespace_label)
+		self->labels[FAMILY_CADVISOR] = (struct metric_labels){"namespace", "pod", "container"};
+	return query_ask(self, queries, n, namespaces, n_namespaces, &result, err);
 }

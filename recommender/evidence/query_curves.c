@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query_curves: how the use of a container went from its start to its end: two range queries for each, whose points
- * stand for equal, adjoining steps. */
+/* query_curves: the memory of a container from its start to its end, with two range queries for each container. Points
+ * are at equal, adjoining steps. */
 #include "base/limits.h"
 #include "evidence/query_internal.h"
 
@@ -18,8 +18,8 @@ enum target { TARGET_MAX, TARGET_MEAN };
 
 static metric_take_fn take_point;
 
-/* The mean of a difference is the difference of the means. What is surely need is in both: rss has no shm, which is
- * bounded by its own size, and the rest of the working set has slab that the kernel may drop. */
+/* The mean of a difference is the difference of the means. Memory that is certainly needed is in both terms: rss lacks
+ * shm, which is bounded by its own size, and the working set without cache contains slab that the kernel may free. */
 #define UNCACHED MEAN(WORKING_SET) "-" MEAN(ACTIVE_FILE)
 #define NEED	 "(" UNCACHED "<=" MEAN(RSS) ") or " MEAN(RSS) " or " UNCACHED
 static const struct metric_row rows[] = {
@@ -33,7 +33,7 @@ static int64_t width_of(const struct evidence_curve *curve)
 	return (curve->end_ms - curve->start_ms) / curve->n;
 }
 
-/* A point stands at the last millisecond of its step; engines that align ranges move it to earlier in the step. */
+/* A point is at the last millisecond of its step; engines that align ranges move it to an earlier time in the step. */
 static int take_point(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_curve *curve = sink->curve;

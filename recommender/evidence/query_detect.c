@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is there: metrics by the index alone (names and labels, no samples), so that a look at two weeks costs nothing
- * and sees what ended long ago; a count() over an instant would see only what is scraped right now. */
+/* Finds which metrics exist, by the index only (names and labels, no samples). Reading two weeks is cheap that way and
+ * finds metrics that ended long ago; a count() at one instant would find only what is scraped now. */
 #include "evidence/query_internal.h"
 
 #include "base/timefmt.h"
@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-/* Spellings, best first: where scrapes keep their own labels (honor_labels: false), `pod` is the exporter's own. */
+/* Names of the labels, best first. Where scrapes keep their own labels (honor_labels: false), `pod` is the exporter's
+ * own pod. */
 static const struct {
 	enum metric_family family;
 	struct metric_labels labels;
@@ -35,7 +37,11 @@ static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL\"}",
 };
 
-/** {"status": "success", "data": ["...", ...]}: small enough for a tree. */
+/* Labels that distinguish clusters: set as external labels, or by an agent for all clusters that it serves. */
+static const char *const cluster_labels[] = {"cluster", "cluster_name", "k8s_cluster", "k8s_cluster_name",
+					     "cluster_id"};
+
+/** The answer {"status": "success", "data": ["...", ...]} is small enough to be parsed as a tree. */
 static int get_names(struct query_reader *self, const char *path, const char *match, int64_t from_ms, int64_t to_ms,
 		     struct json_object **ret_root, struct json_object **ret_names, struct err *err)
 {
@@ -79,7 +85,7 @@ static bool has_name(struct json_object *names, const char *name)
 	return false;
 }
 
-/* One line for the two metrics that tell the same: of the better one where it is there. */
+/* Makes one finding for two metrics with the same information: for the better one if it exists. */
 static struct evidence_finding finding_of(const struct metric_row *row, struct json_object *names)
 {
 	const char *better = metric_better(row);
@@ -131,6 +137,20 @@ static bool has_family(const struct query_reader *self, enum metric_family famil
 	return false;
 }
 
+bool query_has_metric(const struct query_reader *self, const char *metric)
+{
+	for (size_t i = 0; i < metric_row_count; i++)
+		if (self->is_present[i] && streq(metric_rows[i].metric, metric))
+			return true;
+	return false;
+}
+
+/* Without kube-state-metrics, pods are found by watching them. */
+static enum metric_family family_of_pods(const struct query_reader *self)
+{
+	return query_has_metric(self, family_metrics[FAMILY_KSM]) ? FAMILY_KSM : FAMILY_CADVISOR;
+}
+
 static int find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
 			 struct err *err)
 {
@@ -143,42 +163,36 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 		r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r || !names)
 		return r;
-	for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
-		self->labels[family] = spellings[i].labels;
+	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && family == family_of_pods(self); i++)
+		self->cluster_labels |= (unsigned int)has_name(names, cluster_labels[i]) << i;
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
 		if (spellings[i].family == family && has_name(names, spellings[i].labels.namespace_label) &&
-		    has_name(names, spellings[i].labels.pod_label))
+		    has_name(names, spellings[i].labels.pod_label)) {
+			self->labels[family] = spellings[i].labels;
 			return 0;
-	}
-	self->labels[family] = (struct metric_labels){"namespace", "pod", "container"};
+		}
 	return 0;
+}
+
+/* Whether a NULL-terminated list (NULL: empty) contains a name. */
+static bool is_listed(const char *const *names, const char *name)
+{
+	while (names && *names && !streq(*names, name))
+		names++;
+	return names && *names;
 }
 
 static bool is_wanted(const struct query_reader *self, const char *name)
 {
 	const char *const *only = self->config.namespaces;
-	const char *const *excluded = self->config.excluded_namespaces;
-	bool is_listed = !only || !*only;
 
-	for (; only && *only; only++)
-		is_listed |= streq(*only, name);
-	for (; excluded && *excluded; excluded++)
-		if (streq(*excluded, name))
-			return false;
-	return is_listed && !streq(name, "kube-system");
-}
-
-static bool has_metric(const struct query_reader *self, const char *metric)
-{
-	for (size_t i = 0; i < metric_row_count; i++)
-		if (self->is_present[i] && streq(metric_rows[i].metric, metric))
-			return true;
-	return false;
+	return (!only || !*only || is_listed(only, name)) && !is_listed(self->config.excluded_namespaces, name) &&
+	       !streq(name, "kube-system");
 }
 
 static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
 {
-	/* Without kube-state-metrics pods are known by watching them. */
-	enum metric_family family = has_metric(self, family_metrics[FAMILY_KSM]) ? FAMILY_KSM : FAMILY_CADVISOR;
+	enum metric_family family = family_of_pods(self);
 	CLEANUP(json_putp) struct json_object *root = NULL;
 	struct json_object *names = NULL;
 	char path[160];
@@ -204,14 +218,80 @@ static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t t
 	return 0;
 }
 
+static bool is_matched(const char *matchers, const char *label)
+{
+	size_t n = strlen(label);
+
+	for (const char *at = strstr(matchers, label); at; at = strstr(at + 1, label))
+		if ((at == matchers || strchr(" ,{", at[-1])) && strchr(" =!", at[n]))
+			return true;
+	return false;
+}
+
+/* Whether the configured matchers select one or several clusters, so that somebody has decided it. */
+static bool has_chosen_cluster(const struct query_reader *self)
+{
+	const char *extra = self->config.prometheus->extra_matchers;
+
+	for (size_t i = 0; extra && i < ARRAY_LEN(cluster_labels); i++)
+		if (is_matched(extra, cluster_labels[i]))
+			return true;
+	return false;
+}
+
+static int name_clusters(const char *label, struct json_object *values, struct err *err)
+{
+	size_t n = json_object_array_length(values), n_shown = MIN(n, 3);
+	char shown[120] = "";
+
+	for (size_t i = 0; i < n_shown; i++) {
+		size_t at = strlen(shown);
+
+		snprintf(shown + at, sizeof(shown) - at, "%s%.30s", i ? ", " : "",
+			 json_object_get_string(json_object_array_get_idx(values, i)));
+	}
+	return err_set(
+		err, EVIDENCE_MIXED,
+		"Prometheus holds %zu clusters (label %s: %s%s), and their workloads would be mixed; name this one: "
+		"prometheus: {extraMatchers: '%s=\"%.30s\"'}",
+		n, label, shown, n > n_shown ? ", ..." : "", label,
+		json_object_get_string(json_object_array_get_idx(values, 0)));
+}
+
+/* Several clusters may have namespaces and Jobs of the same names; their runs would be mixed, with sizes for the larger
+ * ones. */
+static int refuse_clusters(struct query_reader *self, const char *label, int64_t from_ms, int64_t to_ms,
+			   struct err *err)
+{
+	const char *extra = self->config.prometheus->extra_matchers, *metric = family_metrics[family_of_pods(self)];
+	CLEANUP(strbuf_release) struct strbuf match = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	struct json_object *values = NULL;
+	char path[160];
+	int r;
+
+	strbuf_adds(&match, metric);
+	if (extra && *extra)
+		strbuf_addf(&match, "{%s}", extra);
+	snprintf(path, sizeof(path), "/api/v1/label/%s/values", label);
+	r = get_names(self, path, strbuf_text(&match), from_ms, to_ms, &root, &values, err);
+	return r || json_object_array_length(values) < 2 ? r : name_clusters(label, values, err);
+}
+
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err)
 {
 	struct query_reader *self = (struct query_reader *)base;
 	int r;
 
 	arena_reset(&self->arena);
+	self->cluster_labels = 0;
 	r = find_metrics(self, from_ms, to_ms, err);
 	for (enum metric_family family = 0; family < FAMILY_COUNT_ && !r; family++)
 		r = find_spelling(self, family, from_ms, to_ms, err);
+	if (has_chosen_cluster(self))
+		self->cluster_labels = 0;
+	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && !r; i++)
+		if (self->cluster_labels & 1u << i)
+			r = refuse_clusters(self, cluster_labels[i], from_ms, to_ms, err);
 	return r ? r : find_namespaces(self, from_ms, to_ms, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* query_internal: what query.c (the reader), query_ask.c (transfers), query_text.c (expressions) and query_detect.c
- * share. */
+/* query_internal: shared by query.c (the reader), query_ask.c (transfers), query_text.c (expressions), query_detect.c
+ * (detect) and query_curves.c (curves). */
 #include "evidence/metrics.h"
 #include "evidence/prom_stream.h"
 #include "evidence/query.h"
@@ -13,27 +13,30 @@ struct query_reader {
 	struct http_client *client;
 	int64_t deadline_ms;
 	struct metric_labels labels[FAMILY_COUNT_];
-	bool is_present[64]; /* by metric row */
-	struct arena arena;  /* of what detect found */
+	bool is_present[64]; /* index: row of metric_rows */
+	/* Bits of the labels by which Prometheus servers distinguish clusters, on the metric that namespaces are read
+	 * from. */
+	unsigned int cluster_labels;
+	struct arena arena; /* owns what detect found */
 	VEC(struct evidence_finding) findings;
 	VEC(const char *) namespaces;
 };
 
-/** The only container that is asked for. */
+/** The container that a query is about. */
 struct query_place {
 	const char *namespace_name, *pod, *container;
 };
 
-/** One query to send; text is copied. */
+/** A query; its strings are copied when it is sent. */
 struct query {
 	const struct metric_row *row;
 	const struct query_place *place;   /* NULL: all containers of the namespaces */
-	int64_t start_ms, end_ms, step_ms; /* step 0: an instant query at end_ms */
+	int64_t start_ms, end_ms, step_ms; /* step_ms 0: an instant query at end_ms */
 	int64_t range_ms;		   /* $W */
 	struct metric_sink sink;
 };
 
-/** What became of a set of queries: the worst of them. */
+/** The result of a set of queries: the worst status, and sums. */
 struct query_result {
 	int status; /* 0, -errno or enum evidence_condition */
 	struct err err;
@@ -42,17 +45,18 @@ struct query_result {
 	char warning[160];
 };
 
-/** The expression of its row with the placeholders filled in. */
+/** Appends the expression of a query with the placeholders filled in. @return 0; -errno. */
 int query_expression(const struct query_reader *self, const struct query *query, const char *const *namespaces,
 		     size_t n_namespaces, struct strbuf *ret, struct err *err) ATTR_NODISCARD;
-/** Send all of them, wait for all. */
+/** Sends all queries and waits for all answers. @return ret->status; `err` is a copy of ret->err if it is not 0. */
 int query_ask(struct query_reader *self, const struct query *queries, size_t n, const char *const *namespaces,
-	      size_t n_namespaces, struct query_result *ret) ATTR_NODISCARD;
-/** How a failed transfer is to be understood. */
+	      size_t n_namespaces, struct query_result *ret, struct err *err) ATTR_NODISCARD;
+/** The status for a transfer's result: 0, an enum evidence_condition or -errno. */
 int query_condition(const struct http_result *result);
-/** query_ask with its error alone, also before a first detect, when nothing is known of how the source spells its
- *  labels. */
+/** As query_ask, but returns the error in `err`. Also works before the first detect, with default names of labels. */
 int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
 		      const char *const *namespaces, size_t n_namespaces, struct err *err) ATTR_NODISCARD;
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
+/** Whether the source has this metric, according to the last detect. */
+bool query_has_metric(const struct query_reader *self, const char *metric);
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* A name inside a regular expression inside a PromQL string. */
+/* Escapes a name for a regular expression in a PromQL string. */
 static void add_regex(struct strbuf *text, const char *name)
 {
 	for (; *name; name++) {

@@ -2,6 +2,7 @@
 #include "evidence/query_usage.h"
 
 #include "base/limits.h"
+#include "evidence/metrics_internal.h"
 #include "evidence/query_internal.h"
 
 #include <errno.h>
@@ -18,14 +19,14 @@ enum target { TARGET_USED, TARGET_CACHE, TARGET_SLOPE, TARGET_CACHE_SLOPE };
 
 static metric_take_fn take_row;
 
-/* As in metrics.c; not asked for by detect, as what is missing is just not answered. */
+/* As in metrics.c. detect does not ask for these, because a missing metric is simply not in the answer. */
 static const struct metric_row rows[] = {
 	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, NOW(WORKING_SET), take_row, TARGET_USED, ""},
 	{ACTIVE_FILE, FAMILY_CADVISOR, PHASE_OPEN, NOW(ACTIVE_FILE), take_row, TARGET_CACHE, ""},
 	{WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, SLOPE(WORKING_SET), take_row, TARGET_SLOPE, ""},
 	{ACTIVE_FILE, FAMILY_CADVISOR, PHASE_OPEN, SLOPE(ACTIVE_FILE), take_row, TARGET_CACHE_SLOPE, ""},
 };
-/* Scrapes of the same container twice count once, containers of a pod together. */
+/* Duplicate scrapes of a container count once; the containers of a pod are summed. */
 static const struct metric_row pod_row = {
 	WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, "sum by ($N,$P)(max by ($N,$P,$C)(" WORKING_SET "{" ALL "}))",
 	take_row,    TARGET_USED,     ""};
@@ -52,32 +53,22 @@ double usage_need_slope(const struct usage_row *row)
 	return row->slope - row->active_file_slope;
 }
 
-static const char *label(struct json_object *labels, const char *name)
+static struct usage_row *add_row(struct usage *self, const char *key, struct json_object *labels,
+				 const struct metric_labels *names)
 {
-	struct json_object *value = json_member(labels, name);
+	struct arena *arena = &self->arena;
+	struct usage_row *row = arena_array(arena, 1, sizeof(*row));
+	const char *copy = arena_strdup(arena, key);
 
-	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
-}
-
-static struct usage_row *add_row(struct usage *self, const char *key)
-{
-	struct usage_row *row = arena_array(&self->arena, 1, sizeof(*row));
-	char *copy = arena_strdup(&self->arena, key), *parts = arena_strdup(&self->arena, key);
-	const char **const texts[] = {row ? &row->namespace_name : NULL, row ? &row->pod : NULL,
-				      row ? &row->container : NULL, row ? &row->cgroup : NULL};
-
-	if (!row || !copy || !parts || strmap_put(&self->by_name, copy, row) || vec_push(&self->rows, row))
+	if (!row || !copy)
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		char *slash = i + 1 < ARRAY_LEN(texts) ? strchr(parts, '/') : NULL;
-
-		*texts[i] = parts;
-		if (slash) {
-			*slash = '\0';
-			parts = slash + 1;
-		}
-	}
-	return row;
+	row->namespace_name = arena_strdup(arena, label(labels, names->namespace_label));
+	row->pod = arena_strdup(arena, label(labels, names->pod_label));
+	row->container = arena_strdup(arena, label(labels, names->container_label));
+	row->cgroup = arena_strdup(arena, label(labels, "id"));
+	if (!row->namespace_name || !row->pod || !row->container || !row->cgroup)
+		return NULL;
+	return strmap_put(&self->by_name, copy, row) || vec_push(&self->rows, row) ? NULL : row;
 }
 
 static int take_row(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
@@ -93,7 +84,7 @@ static int take_row(struct metric_sink *sink, struct json_object *labels, double
 		return 0;
 	row = strmap_get(&usage->by_name, key);
 	if (!row)
-		row = add_row(usage, key);
+		row = add_row(usage, key, labels, names);
 	if (!row)
 		return err_set(err, -ENOMEM, "no memory left for what containers use");
 	switch (sink->argument) {
@@ -102,7 +93,6 @@ static int take_row(struct metric_sink *sink, struct json_object *labels, double
 		break;
 	case TARGET_CACHE:
 		row->active_file_bytes = (int64_t)MAX(value, 0);
-		row->has_active_file = true;
 		break;
 	case TARGET_SLOPE:
 		row->slope = value;

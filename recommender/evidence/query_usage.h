@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* query_usage: how much memory containers use at this moment, and where it goes: working set, page cache in it, and the
- * slope of both over the last minutes. Four grouped instant queries; for the pods of a node one more. Threads: the
- * reader's. */
+/* query_usage: how much memory containers use now, and how it changes: working set, page cache in it, and the slope of
+ * both over the last minutes. Four grouped instant queries, or one for query_pod_usage. Threads: the reader's. */
 #include "evidence/evidence.h"
 
 struct usage_row {
-	const char *namespace_name, *pod, *container, *cgroup; /* cgroup "" where it is not told */
-	int64_t working_set_bytes;			       /* 0: gone at this moment */
+	const char *namespace_name, *pod, *container, *cgroup; /* cgroup "": unknown */
+	int64_t working_set_bytes;			       /* 0: not running now */
 	int64_t active_file_bytes;
 	double slope, active_file_slope; /* bytes a second */
-	bool has_slope, has_active_file;
+	bool has_slope;
 };
 
 struct usage {
@@ -21,13 +20,14 @@ struct usage {
 
 void usage_init(struct usage *self);
 void usage_release(struct usage *self);
-/** What counts as need: without page cache, as far as that is known. */
+/** The memory that counts as needed: without active page cache, as far as that is known. */
 int64_t usage_need_bytes(const struct usage_row *row);
 double usage_need_slope(const struct usage_row *row);
 
-/** Containers of these namespaces (at least one). `window_ms`: how far back a slope looks. Appended to an initialised
- *  `ret`. @return 0; an enum evidence_condition; -errno. */
+/** Reads the containers of these namespaces (at least one) and adds them to `ret`, which must be initialised.
+ *  `window_ms`: the time over which slopes are computed. @return 0; an enum evidence_condition; -errno. */
 int query_usage(struct evidence_reader *reader, int64_t now_ms, int64_t window_ms, const char *const *namespaces,
 		size_t n_namespaces, struct usage *ret, struct err *err) ATTR_NODISCARD;
-/** All pods of all namespaces, also of those that are left out: one row each, container and cgroup "". */
+/** Reads the working set of all pods of all namespaces, including excluded ones: one row for each pod, container and
+ *  cgroup "". Otherwise as query_usage. */
 int query_pod_usage(struct evidence_reader *reader, int64_t now_ms, struct usage *ret, struct err *err) ATTR_NODISCARD;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* pod_list: sightings by namespace and name, for a watch that tells of tens of thousands: finding, adding and removing
- * one does not grow with their number. Open addressing with a seeded hash. One thread at a time. */
+/* pod_list: sightings by namespace and name, for watches of tens of thousands of pods. Not thread-safe: the caller
+ * serialises access. Cost: constant time for get, add and take. */
 #include "pods/sighting.h"
 
 struct pod_list {
-	struct sighting **slots; /* owned; NULL: free */
-	size_t n, capacity;	 /* capacity 0 or a power of two */
+	struct hashtable table;
 };
 
+/** Frees the table and all sightings in it. */
 void pod_list_release(struct pod_list *self);
-/** NULL: none. */
+/** Iterates over all sightings: NULL gives the first one, the last one gives NULL. */
+struct sighting *pod_list_next(const struct pod_list *self, const struct sighting *sighting);
+/** The sighting of this namespace and name, borrowed until it is taken. NULL: there is none. */
 struct sighting *pod_list_get(const struct pod_list *self, const char *namespace_name, const char *name);
-/** Add one of a name that is not there. 0; -ENOMEM (not taken). */
+/** Adds a sighting, which the list then owns. The list must not contain its namespace and name.
+ * @return 0; -ENOMEM (the caller still owns the sighting). */
 int pod_list_add(struct pod_list *self, struct sighting *take_sighting) ATTR_NODISCARD;
-/** Put another in the place of one that is there, and give that back. */
-struct sighting *pod_list_replace(struct pod_list *self, struct sighting *take_sighting);
-/** Take one out; NULL: none. */
+/** Removes a sighting and gives it to the caller. NULL: there is none. */
 struct sighting *pod_list_take(struct pod_list *self, const char *namespace_name, const char *name);

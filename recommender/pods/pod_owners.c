@@ -18,15 +18,21 @@ enum { AT_ONCE = 64, HOPS = 4, TRIES = 6 };
 enum owner_state { OWNER_WAITS, OWNER_ASKED, OWNER_FAILED, OWNER_ANSWERED };
 
 struct pod_owner {
+	struct hashtable_node by_uid;
 	struct pod_owners *owners;
 	struct kube_call *call;
 	char *namespace_name;
-	struct sighting_owner self, parent; /* parent "": none, or not known who */
+	struct sighting_owner self, parent; /* parent "": none, or not known */
 	enum owner_state state;
-	bool is_used, is_dropped; /* the answer was taken; it goes now */
+	bool is_used; /* the answer was returned */
 	int tries;
-	int64_t due_ms; /* of who failed: when to ask again; monotonic */
+	int64_t due_ms; /* of OWNER_FAILED: time of the next attempt, monotonic */
 };
+
+static uint64_t hash_of(const char *uid)
+{
+	return hashtable_hash(&uid, 1);
+}
 
 static void entry_free(struct pod_owner *self)
 {
@@ -46,11 +52,12 @@ void pod_owners_release(struct pod_owners *self)
 		entry_free(self->entries.items[i]);
 	}
 	vec_release(&self->entries);
-	strmap_release(&self->by_uid);
+	hashtable_release(&self->by_uid);
 	self->next = self->in_flight = self->n_used = 0;
 }
 
-/* Made by somebody, perhaps. What lives on and makes one submission after the other is the top. */
+/* Whether an object of this kind may have an owner. Long-lived objects that create one submission after the other are
+ * topmost. */
 static bool may_have_owner(const struct sighting_owner *owner)
 {
 	static const char *const tops[] = {"TrainingRuntime",  "ClusterTrainingRuntime",
@@ -65,7 +72,7 @@ static bool may_have_owner(const struct sighting_owner *owner)
 	return kind && *kind->group && kind->class_ != KIND_SERVING && !kind->is_recurring;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static const char *text_in(struct json_object *object, const char *key)
 {
@@ -74,14 +81,15 @@ static const char *text_in(struct json_object *object, const char *key)
 	return json_get_string(object, "", key, &text, NULL) == 0 ? text : "";
 }
 
-/* Its controller, into `ret`. 0 or -ENOMEM. */
+/* Reads the controller of the object into `ret`. If the object has another uid, it was replaced by one of the same
+ * name: `ret` is left empty. 0 or -ENOMEM. */
 static int read_parent(struct json_object *object, const char *uid, struct sighting_owner *ret)
 {
 	struct json_object *metadata = json_member(object, "metadata");
 	struct json_object *owners = json_member(metadata, "ownerReferences");
 
 	if (!streq(text_in(metadata, "uid"), uid) || !json_object_is_type(owners, json_type_array))
-		return 0; /* another one has its name by now */
+		return 0; /* replaced by another object of the same name */
 	for (size_t i = 0; i < json_object_array_length(owners); i++) {
 		struct json_object *owner = json_object_array_get_idx(owners, i);
 
@@ -110,8 +118,8 @@ static void set_timer(struct pod_owners *self, int64_t due_ms)
 	kube_timer_set(self->client, &self->timer, MAX(due_ms - time_monotonic_ms(), 0));
 }
 
-/* Some seconds without an API server must not give a run another name. But in the end whoever gets no answer counts as
- * topmost: better a poorer name than nothing at all. */
+/* A short outage of the API server must not change the name of a run, so failures are retried. After TRIES failures the
+ * object counts as topmost: the pod gets a less precise name, but it is not left out. */
 static void set_failed(struct pod_owner *entry, bool is_final)
 {
 	int64_t pause_ms = entry->owners->pause_ms ? entry->owners->pause_ms : PAUSE_MS;
@@ -160,7 +168,8 @@ static void on_answer(void *context, const struct kube_result *result)
 	ask_more(self);
 }
 
-/* "RayCluster" is served as "rayclusters": so are all kinds that are asked for (a test compares with the roles). */
+/* Lower case and "s": "RayCluster" is served as "rayclusters". This holds for all kinds that are requested; a test
+ * compares them with the RBAC roles. */
 static void make_plural(const char *kind, char *ret, size_t size)
 {
 	size_t n = 0;
@@ -226,7 +235,7 @@ static struct pod_owner *add(struct pod_owners *self, const char *namespace_name
 		entry_free(entry);
 		return NULL;
 	}
-	if (strmap_put(&self->by_uid, entry->self.uid, entry)) {
+	if (hashtable_add(&self->by_uid, &entry->by_uid, hash_of(entry->self.uid))) {
 		self->entries.n--;
 		entry_free(entry);
 		return NULL;
@@ -234,39 +243,28 @@ static struct pod_owner *add(struct pod_owners *self, const char *namespace_name
 	return entry;
 }
 
-/* ---- forgetting ---- */
+/* ---- eviction ---- */
 
-/* Nothing that somebody may still want is left to come. */
+/* No request is open, waiting, or scheduled for a retry. */
 static bool is_idle(const struct pod_owners *self)
 {
 	return !self->in_flight && self->next == self->entries.n && !self->timer.is_set;
 }
 
-/* 0 or -ENOMEM (unchanged). */
-static int index_kept(const struct pod_owners *self, struct strmap *ret)
+/* Evicts from the older half the entries whose answer was returned, or with `is_any` all answered ones. Pods keep the
+ * topmost owner that they have; a later pod of an evicted owner requests it again. */
+static void drop_old(struct pod_owners *self, bool is_any)
 {
-	for (size_t i = 0; i < self->entries.n; i++) {
-		struct pod_owner *entry = self->entries.items[i];
-
-		if (!entry->is_dropped && strmap_put(ret, entry->self.uid, entry)) {
-			strmap_release(ret);
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-static void drop_marked(struct pod_owners *self)
-{
-	size_t n = 0;
+	size_t n = 0, half = self->entries.n / 2;
 
 	for (size_t i = 0; i < self->entries.n; i++) {
 		struct pod_owner *entry = self->entries.items[i];
 
-		if (!entry->is_dropped) {
+		if (i >= half || entry->state != OWNER_ANSWERED || !(entry->is_used || is_any)) {
 			self->entries.items[n++] = entry;
 			continue;
 		}
+		hashtable_remove(&self->by_uid, &entry->by_uid);
 		self->n_used -= entry->is_used;
 		entry_free(entry);
 	}
@@ -274,72 +272,49 @@ static void drop_marked(struct pod_owners *self)
 	self->next = 0;
 }
 
-/* Of the older half those whose answer was taken, or any. A pod whose owner is dropped keeps what it knows of it; if
- * another one of that owner comes, it is asked for once more. 0 or -ENOMEM. */
-static int drop_old(struct pod_owners *self, bool is_any)
-{
-	struct strmap by_uid = STRMAP_INIT;
-
-	for (size_t i = 0; i < self->entries.n; i++) {
-		struct pod_owner *entry = self->entries.items[i];
-
-		entry->is_dropped = i < self->entries.n / 2 && entry->state == OWNER_ANSWERED &&
-				    (entry->is_used || is_any);
-	}
-	if (index_kept(self, &by_uid))
-		return -ENOMEM;
-	drop_marked(self);
-	strmap_release(&self->by_uid);
-	self->by_uid = by_uid;
-	return 0;
-}
-
-/* For a whole chain. Seldom, and then many at once: an eighth of them at least. 0; 1 none before the next answer;
- * -ENOMEM. */
-static int make_room(struct pod_owners *self)
+/* Makes room for the entries of a whole chain. It evicts at least an eighth of the limit at once, so that it runs
+ * rarely. @return false: no room before the next answer. */
+static bool make_room(struct pod_owners *self)
 {
 	size_t limit = self->limit ? self->limit : LIMIT_POD_OWNERS;
+	bool has_used = self->n_used >= self->entries.n / 2 + limit / 8;
 
 	if (self->entries.n + HOPS <= limit)
-		return 0;
-	if (self->n_used >= self->entries.n / 2 + limit / 8)
-		return drop_old(self, false);
-	return is_idle(self) ? drop_old(self, true) : 1;
+		return true;
+	if (!has_used && !is_idle(self))
+		return false;
+	drop_old(self, !has_used);
+	return true;
 }
 
-/* ---- telling ---- */
+/* ---- lookup ---- */
 
-/* The entry of `owner`, which is added where it is not there and `has_room`. NULL: no room, or no memory. */
-static struct pod_owner *entry_of(struct pod_owners *self, const char *namespace_name,
-				  const struct sighting_owner *owner, bool has_room)
+static struct pod_owner *find(const struct pod_owners *self, const char *uid)
 {
-	struct pod_owner *entry = strmap_get(&self->by_uid, owner->uid);
+	struct hashtable_node *node = hashtable_find(&self->by_uid, hash_of(uid));
 
-	return entry || !has_room ? entry : add(self, namespace_name, owner);
-}
-
-static void set_used(struct pod_owners *self, struct pod_owner *entry)
-{
-	self->n_used += !entry->is_used;
-	entry->is_used = true;
+	return node ? HASHTABLE_OBJECT(node, struct pod_owner, by_uid) : NULL;
 }
 
 int pod_owners_root(struct pod_owners *self, const char *namespace_name, const struct sighting_owner *owner,
 		    const struct sighting_owner **ret)
 {
-	int r = make_room(self);
+	bool has_room = make_room(self);
 
-	if (r < 0)
-		return r;
 	for (int hop = 0; hop < HOPS && *owner->uid && may_have_owner(owner); hop++) {
-		struct pod_owner *entry = entry_of(self, namespace_name, owner, r == 0);
+		struct pod_owner *entry = find(self, owner->uid);
 
+		if (!entry && !has_room)
+			return 1;
 		if (!entry)
-			return r ? 1 : -ENOMEM;
+			entry = add(self, namespace_name, owner);
+		if (!entry)
+			return -ENOMEM;
 		ask_more(self);
 		if (entry->state != OWNER_ANSWERED)
 			return 1;
-		set_used(self, entry);
+		self->n_used += !entry->is_used;
+		entry->is_used = true;
 		owner = &entry->self;
 		if (!*entry->parent.kind)
 			break;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* pod_owners: who owns the owner of a pod, and who owns that. A pod names its controller only; a CronJob, a RayJob or
- * an AppWrapper above it is found by asking for each controller once, of the kinds of k8s/kinds.h that may have one. An
- * answer is kept; who cannot be asked (gone, or not allowed) counts as topmost, and so does whoever was asked for in
- * vain for two minutes. When there are too many, those that were known first are dropped. The client's thread. */
-#include "base/strmap.h"
+/* pod_owners: finds the topmost owner of pods. A pod names only its controller. To find a CronJob, a RayJob or an
+ * AppWrapper above the controller, each controller of a kind that may have an owner (k8s/kinds.h) is requested once
+ * from the API server and its answer is cached by uid.
+ *
+ * A controller counts as topmost if it does not exist any more, if it may not be read, or if requests for it have
+ * failed for two minutes. When the cache is full, the oldest entries are evicted.
+ *
+ * Cost: at most 64 requests at a time, at most `limit` entries. Threads: the client's. */
+#include "base/hashtable.h"
 #include "kube/kube_client.h"
 #include "pods/sighting.h"
 
@@ -12,24 +16,26 @@ struct pod_owner;
 
 struct pod_owners {
 	struct kube_client *client;
-	/** Something was answered: ask pod_owners_root again. From inside kube_client_poll. */
+	/** An answer arrived: call pod_owners_root again. Runs inside kube_client_poll. */
 	void (*answered)(void *context);
-	/** A kind may not be read, and the like. */
+	/** A request failed, for example because the kind may not be read. Runs inside kube_client_poll or
+	 * pod_owners_root. */
 	void (*failed)(void *context, const struct err *why);
 	void *context;
-	size_t limit;	  /* of entries; 0: LIMIT_POD_OWNERS */
-	int64_t pause_ms; /* after a failure, twice as long after each further one; 0: 4 s */
+	size_t limit;	  /* maximum number of entries; 0: LIMIT_POD_OWNERS */
+	int64_t pause_ms; /* delay after the first failure, doubled after each further failure; 0: 4 s */
 
-	struct strmap by_uid;
-	VEC(struct pod_owner *) entries; /* by when they were first needed */
-	size_t next, in_flight;		 /* of entries: before `next` nobody is left to ask for */
-	size_t n_used;			 /* answered, and the answer was taken */
-	struct kube_timer timer;	 /* to ask again */
+	struct hashtable by_uid;
+	VEC(struct pod_owner *) entries; /* in the order in which they were added */
+	size_t next, in_flight;		 /* next: entries before it have been requested; in_flight: open requests */
+	size_t n_used;			 /* entries whose answer pod_owners_root has returned */
+	struct kube_timer timer;	 /* retries failed requests */
 };
 
-/** Ends what is under way, and forgets. */
+/** Cancels open requests without calling callbacks, and frees all entries. */
 void pod_owners_release(struct pod_owners *self);
-/** The topmost owner above `owner` (itself, where nobody owns it), borrowed until the next call.
- *  @return 0; 1 not known yet: it is being asked for; -ENOMEM. */
+/** Finds the topmost owner above `owner`, or `owner` itself if it has no owner.
+ * @param ret the topmost owner, borrowed until the next call.
+ * @return 0; 1: not known yet, `answered` is called when it may be; -ENOMEM. */
 int pod_owners_root(struct pod_owners *self, const char *namespace_name, const struct sighting_owner *owner,
 		    const struct sighting_owner **ret);

@@ -4,17 +4,18 @@
 #include "pods/sighting_internal.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ROOTS_MS = 20 };
 
-static void tell_failure(const struct pods *self, const struct err *why)
+static void report_failure(const struct pods *self, const struct err *why)
 {
 	if (self->config.failed)
 		self->config.failed(self->config.context, why);
 }
 
-static void tell_change(const struct pods *self)
+static void report_change(const struct pods *self)
 {
 	if (self->config.changed)
 		self->config.changed(self->config.context);
@@ -37,9 +38,10 @@ static bool is_left_out(const struct pods_config *config, const char *namespace_
 	       (config->namespaces && config->namespaces[0] && !has_name(config->namespaces, namespace_name));
 }
 
-/* ---- what is told; the client's thread ---- */
+/* ---- changes of sightings; the client's thread ---- */
 
-/* What happened between the two, which are of one pod; not what had happened before we looked. With the mutex. */
+/* Counts the ends that happened between two sightings of one pod. Ends from before the first list are not counted. With
+ * the mutex. */
 static void count_ends(struct pods *self, const struct sighting *before, const struct sighting *now)
 {
 	enum outcome outcome = sighting_outcome(now);
@@ -55,7 +57,7 @@ static void count_ends(struct pods *self, const struct sighting *before, const s
 		self->figures.ends[outcome]++;
 }
 
-/* A pod that was there goes to those that are kept a while. With the mutex. */
+/* Moves a pod that was in `live` to `gone`. With the mutex. */
 static void set_gone(struct pods *self, struct sighting *take_sighting, int64_t now_ms)
 {
 	bool was_over = sighting_is_over(take_sighting);
@@ -68,31 +70,30 @@ static void set_gone(struct pods *self, struct sighting *take_sighting, int64_t 
 	}
 	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
 	if (vec_push(&self->gone, take_sighting))
-		sighting_free(take_sighting); /* what is in the store of its run stays */
+		sighting_free(take_sighting); /* the store keeps what it has of the run */
 }
 
-/* With the mutex. 0 or -ENOMEM. */
+/* Puts a sighting into `live`. With the mutex. 0 or -ENOMEM (not taken). */
 static int keep(struct pods *self, struct sighting *take_now, const struct sighting *before, int64_t now_ms)
 {
 	bool is_same = before && streq(before->uid, take_now->uid);
 	struct sighting *earlier;
 
 	take_now->changed_seq = is_same && !sighting_is_news(before, take_now) ? before->changed_seq : ++self->seq;
-	self->figures.told++;
 	count_ends(self, is_same ? before : NULL, take_now);
-	if (!before)
-		return pod_list_add(&self->live, take_now);
-	earlier = pod_list_replace(&self->live, take_now);
+	earlier = pod_list_take(&self->live, take_now->namespace_name, take_now->name);
+	if (pod_list_add(&self->live, take_now))
+		return -ENOMEM; /* not after an earlier one was removed */
 	if (is_same)
 		sighting_free(earlier);
-	else
-		set_gone(self, earlier, now_ms); /* its name was taken by another one before we saw it go */
+	else if (earlier)
+		set_gone(self, earlier, now_ms); /* another pod took its name before its deletion was reported */
 	return 0;
 }
 
-/* ---- owners' owners ---- */
+/* ---- topmost owners ---- */
 
-/* @return whether the topmost owner is known now; without memory it is looked for again with the next answer. */
+/* @return whether the topmost owner is known now. Without memory the next answer tries again. */
 static bool find_root(struct pods *self, struct sighting *sighting)
 {
 	const struct sighting_owner *root = &sighting->owner;
@@ -107,27 +108,31 @@ static bool find_root(struct pods *self, struct sighting *sighting)
 	return true;
 }
 
+/* @return whether its root is known only now, and is something that a profile should know at once. */
+static bool find_root_late(struct pods *self, struct sighting *sighting)
+{
+	if (sighting->is_root_known || !find_root(self, sighting))
+		return false;
+	sighting->changed_seq = ++self->seq;
+	return self->is_synced && sighting_is_urgent(NULL, sighting);
+}
+
 static void find_roots(void *context)
 {
 	struct pods *self = context;
 	bool is_urgent = false;
 
 	pthread_mutex_lock(&self->mutex);
-	for (size_t i = 0; i < self->live.capacity + self->gone.n; i++) {
-		struct sighting *sighting = i < self->live.capacity ? self->live.slots[i]
-								    : self->gone.items[i - self->live.capacity];
-
-		if (!sighting || sighting->is_root_known || !find_root(self, sighting))
-			continue;
-		sighting->changed_seq = ++self->seq;
-		is_urgent |= self->is_synced && sighting_is_urgent(NULL, sighting);
-	}
+	for (struct sighting *one = pod_list_next(&self->live, NULL); one; one = pod_list_next(&self->live, one))
+		is_urgent |= find_root_late(self, one);
+	for (size_t i = 0; i < self->gone.n; i++)
+		is_urgent |= find_root_late(self, self->gone.items[i]);
 	pthread_mutex_unlock(&self->mutex);
 	if (is_urgent)
-		tell_change(self);
+		report_change(self);
 }
 
-/* Answers come in crowds: all pods are looked at once for each. */
+/* Answers arrive in bursts: a timer makes all pods be checked once for a burst. */
 static void owner_answered(void *context)
 {
 	struct pods *self = context;
@@ -138,7 +143,7 @@ static void owner_answered(void *context)
 
 static void owner_failed(void *context, const struct err *why)
 {
-	tell_failure(context, why);
+	report_failure(context, why);
 }
 
 /* ---- pods ---- */
@@ -146,7 +151,6 @@ static void owner_failed(void *context, const struct err *why)
 static void drop(struct pods *self, const struct kube_object *object)
 {
 	pthread_mutex_lock(&self->mutex);
-	self->figures.dropped++;
 	sighting_free(pod_list_take(&self->live, object->namespace, object->name));
 	pthread_mutex_unlock(&self->mutex);
 }
@@ -179,9 +183,9 @@ static void put(void *context, const struct kube_object *object)
 			sighting_free(now);
 	}
 	if (r)
-		tell_failure(self, &err);
+		report_failure(self, &err);
 	else if (is_urgent)
-		tell_change(self);
+		report_change(self);
 }
 
 static void take_away(void *context, const struct kube_object *object)
@@ -191,7 +195,7 @@ static void take_away(void *context, const struct kube_object *object)
 	bool is_urgent;
 
 	if (object->text)
-		put(self, object); /* its last words */
+		put(self, object); /* the last state before the deletion */
 	pthread_mutex_lock(&self->mutex);
 	sighting = pod_list_take(&self->live, object->namespace, object->name);
 	is_urgent = sighting && !sighting_is_over(sighting);
@@ -199,29 +203,24 @@ static void take_away(void *context, const struct kube_object *object)
 		set_gone(self, sighting, kube_client_now_ms(self->client));
 	pthread_mutex_unlock(&self->mutex);
 	if (is_urgent)
-		tell_change(self);
+		report_change(self);
 }
 
 static void synced(void *context)
 {
 	struct pods *self = context;
-	bool was_synced;
 
-	pthread_mutex_lock(&self->mutex);
-	was_synced = self->is_synced;
-	self->is_synced = true;
-	pthread_mutex_unlock(&self->mutex);
-	if (!was_synced)
-		tell_change(self);
+	if (!atomic_exchange(&self->is_synced, true))
+		report_change(self);
 }
 
 static void watch_failed(void *context, const struct err *why, int64_t retry_ms)
 {
 	(void)retry_ms;
-	tell_failure(context, why);
+	report_failure(context, why);
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 int pods_new(const struct pods_config *config, struct pods **ret, struct err *err)
 {
@@ -288,28 +287,18 @@ void pods_free(struct pods *self)
 
 bool pods_is_synced(struct pods *self)
 {
-	bool is_synced;
-
-	pthread_mutex_lock(&self->mutex);
-	is_synced = self->is_synced;
-	pthread_mutex_unlock(&self->mutex);
-	return is_synced;
+	return self->is_synced;
 }
 
-bool pods_has_news(struct pods *self, int64_t since_seq)
+bool pods_has_changes(struct pods *self, int64_t since_seq)
 {
-	bool has_news;
-
-	pthread_mutex_lock(&self->mutex);
-	has_news = self->is_synced && self->seq > since_seq;
-	pthread_mutex_unlock(&self->mutex);
-	return has_news;
+	return self->is_synced && self->seq > since_seq;
 }
 
 bool pods_visit_all(struct pods *self, pods_visit_fn *visit, void *context)
 {
-	for (size_t i = 0; i < self->live.capacity; i++)
-		if (self->live.slots[i] && !visit(context, self->live.slots[i]))
+	for (struct sighting *one = pod_list_next(&self->live, NULL); one; one = pod_list_next(&self->live, one))
+		if (!visit(context, one))
 			return false;
 	for (size_t i = 0; i < self->gone.n; i++)
 		if (!visit(context, self->gone.items[i]))
@@ -329,24 +318,72 @@ void pods_touch(struct pods *self, pods_visit_fn *is_news, void *context)
 	bool is_any = false;
 
 	pthread_mutex_lock(&self->mutex);
-	for (size_t i = 0; i < self->live.capacity && self->is_synced; i++) {
-		struct sighting *sighting = self->live.slots[i];
-
-		if (!sighting || !is_news(context, sighting))
+	for (struct sighting *sighting = self->is_synced ? pod_list_next(&self->live, NULL) : NULL; sighting;
+	     sighting = pod_list_next(&self->live, sighting)) {
+		if (!is_news(context, sighting))
 			continue;
 		sighting->changed_seq = ++self->seq;
 		is_any = true;
 	}
 	pthread_mutex_unlock(&self->mutex);
 	if (is_any)
-		tell_change(self);
+		report_change(self);
+}
+
+/* ---- pods that are not scheduled ---- */
+
+static bool is_worth_asking(const struct sighting *self, int64_t now_ms, int64_t after_ms)
+{
+	return !self->scheduled_ms && !sighting_is_over(self) && !self->deleted_ms && !self->autoscaler_lacks &&
+	       *self->decision && self->created_ms <= now_ms - after_ms && self->events_asked_ms <= now_ms - after_ms;
+}
+
+bool pods_next_waiting(struct pods *self, int64_t now_ms, int64_t after_ms, struct pods_waiting *ret)
+{
+	const struct sighting *found;
+
+	pthread_mutex_lock(&self->mutex);
+	found = self->is_synced ? pod_list_next(&self->live, NULL) : NULL;
+	while (found && !is_worth_asking(found, now_ms, after_ms))
+		found = pod_list_next(&self->live, found);
+	if (found) {
+		snprintf(ret->namespace_name, sizeof(ret->namespace_name), "%s", found->namespace_name);
+		snprintf(ret->name, sizeof(ret->name), "%s", found->name);
+		snprintf(ret->uid, sizeof(ret->uid), "%s", found->uid);
+	}
+	for (struct sighting *one = found ? pod_list_next(&self->live, NULL) : NULL; one;
+	     one = pod_list_next(&self->live, one))
+		if (one->run_hash == found->run_hash)
+			one->events_asked_ms = now_ms;
+	pthread_mutex_unlock(&self->mutex);
+	return found;
+}
+
+void pods_note_lack(struct pods *self, const struct pods_waiting *pod, unsigned int lacks, int64_t since_ms)
+{
+	struct sighting *sighting;
+	bool is_noted;
+
+	pthread_mutex_lock(&self->mutex);
+	sighting = pod_list_get(&self->live, pod->namespace_name, pod->name);
+	is_noted = sighting && streq(sighting->uid, pod->uid) && !sighting->scheduled_ms;
+	if (is_noted) {
+		sighting->autoscaler_lacks |= lacks;
+		sighting->ends |= lacks;
+		if (!sighting->room_since_ms)
+			sighting->room_since_ms = since_ms;
+		sighting->changed_seq = ++self->seq;
+	}
+	pthread_mutex_unlock(&self->mutex);
+	if (is_noted)
+		report_change(self);
 }
 
 void pods_figures(struct pods *self, struct pods_figures *ret)
 {
 	pthread_mutex_lock(&self->mutex);
 	*ret = self->figures;
-	ret->watched = self->live.n;
+	ret->watched = self->live.table.n;
 	ret->gone = self->gone.n;
 	pthread_mutex_unlock(&self->mutex);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pods_batch: sightings as evidence. A run is told whole or not at all: where something is new of one of its pods, all
- * its pods are told, and none as long as the chain of owners of one of them is not known, because half a run would look
- * like a smaller one. */
+/* pods_batch: converts sightings to evidence. A run is reported with all of its pods or not at all, because half a run
+ * would look like a smaller run. If one pod changed, all pods of its run are reported; if the owner chain of one pod is
+ * not known, none is. */
 #include "base/timefmt.h"
 #include "pods/pods_internal.h"
 #include "runs/fold.h"
@@ -13,7 +13,7 @@ enum { GONE_AFTER_MS = FOLD_RETRY_MS + 5 * 60 * 1000, GONE_MAX = 20000 };
 /* ---- sets of runs ---- */
 
 struct run_set {
-	VEC(uint64_t) hashes; /* sorted once it is whole */
+	VEC(uint64_t) hashes; /* sorted by run_set_sort, before run_set_has */
 	int status;
 };
 
@@ -42,16 +42,17 @@ static bool run_set_has(const struct run_set *self, uint64_t hash)
 	       bsearch(&hash, self->hashes.items, self->hashes.n, sizeof(uint64_t), compare_hashes) != NULL;
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 struct telling {
 	int64_t since_seq, now_ms;
-	struct run_set news, unknown; /* runs with news; runs of which an owner is not known yet */
+	/* news: runs with changes; unknown: runs with a pod whose topmost owner is not known */
+	struct run_set news, unknown;
 	struct evidence_batch *batch;
 	int status;
 };
 
-/* Its run was there in the window that is asked for. */
+/* Whether the run may have existed in the batch's window. */
 static bool is_within(const struct telling *self, const struct sighting *sighting)
 {
 	int64_t start_ms = self->batch->window.start_ms;
@@ -70,11 +71,11 @@ static bool gather(void *context, const struct sighting *sighting)
 	return true;
 }
 
-/* One that waits for a node has not begun to run, and tells nothing about a size yet, unless it is memory that it waits
- * for. */
+/* A pod that is not scheduled has not begun to run and is no evidence about a size, unless it waits because of its
+ * size. */
 static bool has_begun(const struct sighting *sighting)
 {
-	return sighting->start_ms || sighting->end_ms || sighting->ends & END_UNSCHEDULABLE_MEMORY;
+	return sighting->start_ms || sighting->end_ms || sighting->ends & END_UNSCHEDULABLE;
 }
 
 static bool tell(void *context, const struct sighting *sighting)
@@ -117,7 +118,7 @@ int pods_batch(struct pods *self, int64_t now_ms, int64_t since_seq, struct evid
 	return r;
 }
 
-/* ---- forgetting ---- */
+/* ---- deletion of old sightings ---- */
 
 static bool gather_alive(void *context, const struct sighting *sighting)
 {
@@ -144,7 +145,7 @@ void pods_written(struct pods *self, int64_t seq, int64_t now_ms)
 	}
 	for (size_t i = 0; i < self->gone.n && !alive.status; i++) {
 		struct sighting *sighting = self->gone.items[i];
-		/* A table that only grows would be worse than a run that forgets its first attempts. */
+		/* The table is bounded: above GONE_MAX a run may lose its first attempts. */
 		bool is_surplus = self->gone.n - i + kept > GONE_MAX && sighting->changed_seq <= seq;
 
 		if (is_surplus || is_done_with(sighting, &alive, seq, now_ms))

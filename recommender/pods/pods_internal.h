@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* pods_internal: the table, as pods.c fills it and pods_batch.c tells it. */
+/* pods_internal: the table that pods.c fills and pods_batch.c reads. */
 #include "kube/reflector.h"
 #include "pods/pod_list.h"
 #include "pods/pod_owners.h"
 #include "pods/pods.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct pods {
 	struct pods_config config;
 
-	/* Of the client's thread. */
+	/* Used by the client's thread only. */
 	struct reflector *reflector;
 	struct kube_client *client;
 	struct arena scratch;
 	struct pod_owners owners;
 	struct kube_timer roots_timer;
 
-	pthread_mutex_t mutex; /* for what follows; what is in the API is changed by the client's thread only */
+	pthread_mutex_t mutex; /* protects all fields below; only the client's thread changes `live` */
 	struct pod_list live;
-	VEC(struct sighting *) gone; /* by when they went */
-	int64_t seq;
-	bool is_synced;
+	VEC(struct sighting *) gone; /* in the order in which the pods went */
+	_Atomic int64_t seq;	     /* read by other threads without the mutex, like is_synced */
+	atomic_bool is_synced;
 	struct pods_figures figures;
 };
 
-/** Each sighting, with the mutex held; false when `visit` ended it. */
+/** Calls `visit` for each sighting, with the mutex held. @return false if `visit` returned false, which ends the
+ * loop. */
 bool pods_visit_all(struct pods *self, pods_visit_fn *visit, void *context);

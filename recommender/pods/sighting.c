@@ -18,6 +18,7 @@ static char *const *texts_of(struct sighting *self, size_t i)
 				&self->resource_version,
 				&self->decision,
 				&self->priority_class,
+				&self->queue,
 				&self->owner.api_version,
 				&self->owner.kind,
 				&self->owner.name,
@@ -138,10 +139,10 @@ bool sighting_is_news(const struct sighting *before, const struct sighting *now)
 
 bool sighting_is_urgent(const struct sighting *before, const struct sighting *now)
 {
-	const unsigned int pod_ends = ~(unsigned int)END_UNSCHEDULABLE_MEMORY;
+	const unsigned int pod_ends = ~(unsigned int)END_UNSCHEDULABLE;
 
 	if (before && !before->is_root_known && now->is_root_known)
-		before = NULL; /* its run was not told until now, and with it nothing of the pod */
+		before = NULL; /* until now nothing of the pod was reported, as its run was incomplete */
 	if (!before ? now->ends & pod_ends || *now->decision
 		    : (now->ends & pod_ends) != (before->ends & pod_ends) || now->is_gone != before->is_gone ||
 			      !streq(before->decision, now->decision))
@@ -212,38 +213,31 @@ void sighting_identify(struct sighting *self)
 
 /* ---- as evidence ---- */
 
-static int tell_names(const struct sighting *self, struct evidence_batch *batch, struct evidence_pod *pod)
+static int tell_names(const struct sighting *self, struct pod *pod)
 {
 	bool has_root = !streq(self->root.uid, self->owner.uid);
+	int r = 0;
 
-	pod->owner_kind = evidence_intern(batch, self->owner.kind);
-	pod->owner_name = evidence_intern(batch, self->owner.name);
-	pod->owner_uid = evidence_intern(batch, self->owner.uid);
-	pod->root_kind = evidence_intern(batch, has_root ? self->root.kind : "");
-	pod->root_name = evidence_intern(batch, has_root ? self->root.name : "");
-	pod->decision = evidence_intern(batch, self->decision);
-	if (!pod->owner_kind || !pod->owner_name || !pod->owner_uid || !pod->root_kind || !pod->root_name ||
-	    !pod->decision)
-		return -ENOMEM;
+	pod->owner_kind = self->owner.kind;
+	pod->owner_name = self->owner.name;
+	pod->owner_uid = self->owner.uid;
+	pod->root_kind = has_root ? self->root.kind : "";
+	pod->root_name = has_root ? self->root.name : "";
+	pod->decision = self->decision;
 	pod->labels.n = 0;
-	for (size_t i = 0; i < self->labels.n; i++) {
-		struct k8s_label label = {self->labels.items[i].key,
-					  evidence_intern(batch, self->labels.items[i].value)};
-
-		if (!label.value || vec_push(&pod->labels, label))
-			return -ENOMEM;
-	}
-	return 0;
+	for (size_t i = 0; i < self->labels.n && !r; i++)
+		r = vec_push(&pod->labels,
+			     ((struct k8s_label){self->labels.items[i].key, self->labels.items[i].value}));
+	return r;
 }
 
-static int tell_container(const struct sighting_container *self, struct evidence_batch *batch, struct evidence_pod *pod)
+static int tell_container(const struct sighting_container *self, struct evidence_batch *batch, struct pod *pod)
 {
-	struct evidence_container *container = evidence_container_put(batch, pod, self->name);
-	const char *image = evidence_intern(batch, self->image);
+	struct pod_container *container = pod_container_put(&batch->pods, pod, self->name);
 
-	if (!container || !image)
+	if (!container)
 		return -ENOMEM;
-	container->image = image;
+	container->image = self->image;
 	container->limit_bytes = self->live_limit_bytes ? self->live_limit_bytes : self->limit_bytes;
 	container->request_bytes = self->request_bytes;
 	container->ephemeral_limit_bytes = self->ephemeral_limit_bytes;
@@ -256,33 +250,33 @@ static int tell_container(const struct sighting_container *self, struct evidence
 	return 0;
 }
 
-static int64_t memory_wait(const struct sighting *self, int64_t now_ms)
+static int64_t room_wait(const struct sighting *self, int64_t now_ms)
 {
 	int64_t end_ms = self->end_ms ? self->end_ms : now_ms;
 
-	return self->memory_waited_ms + (self->memory_since_ms ? MAX(end_ms - self->memory_since_ms, 0) : 0);
+	return self->room_waited_ms + (self->room_since_ms ? MAX(end_ms - self->room_since_ms, 0) : 0);
 }
 
 int sighting_tell(const struct sighting *self, int64_t now_ms, struct evidence_batch *batch)
 {
-	struct evidence_pod *pod = evidence_pod_put(batch, self->namespace_name, self->name, self->uid);
-	int r = pod ? tell_names(self, batch, pod) : -ENOMEM;
+	struct pod *pod = evidence_pod_put(batch, self->namespace_name, self->name, self->uid);
+	int r = pod ? tell_names(self, pod) : -ENOMEM;
 
 	if (r)
 		return r;
 	pod->start_ms = self->start_ms;
 	pod->completion_ms = self->end_ms;
 	pod->pending_ms = MAX((self->start_ms ? self->start_ms : now_ms) - self->created_ms, 0);
-	pod->memory_wait_ms = memory_wait(self, now_ms);
+	pod->room_wait_ms = room_wait(self, now_ms);
 	pod->ends = self->ends;
 	pod->is_owner_known = pod->is_training = pod->is_watched = true;
 	pod->is_alive = !sighting_is_over(self);
-	/* Deleted long ago, and nobody says that it is gone: its node does not answer any more. */
+	/* Deleted long ago and still in the API: its node does not respond any more. */
 	if (pod->is_alive && self->deleted_ms && now_ms - self->deleted_ms > SIGHTING_LOST_MS) {
 		pod->is_alive = false;
 		pod->completion_ms = MAX(self->deleted_ms, self->start_ms);
 	}
 	for (size_t i = 0; i < self->containers.n && !r; i++)
 		r = tell_container(&self->containers.items[i], batch, pod);
-	return r;
+	return r ? r : pod_set_own_texts(&batch->pods, pod);
 }

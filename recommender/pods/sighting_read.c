@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sighting_read: from a Pod's text. It is walked once for what decides whether the pod trains, by the list and the
- * function of admission, and only then once more for what became of it: most pods of a cluster train nothing. */
+/* sighting_read: reads a Pod's text. Most pods of a cluster do not train, so the text is first walked only for the
+ * fields that decide this, with the list and the function that admission uses. Only training pods are walked again for
+ * their status. */
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "k8s/accelerator.h"
+#include "k8s/keys.h"
+#include "k8s/kinds.h"
 #include "model/identity.h"
 #include "pods/sighting_internal.h"
 #include "policy/annotation.h"
 #include "policy/render.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static int no_memory(struct err *err)
@@ -28,7 +32,7 @@ static int64_t accelerators_of(const struct k8s_pod *pod, size_t i)
 
 	if (accelerator_of_container(&pod->containers[i], &ask))
 		return ask.milli > 0 ? ask.milli : MAX(ask.count, 1) * 1000;
-	/* A share of a device stands in an annotation of the pod: it is the main container's. */
+	/* A share of a device is requested by an annotation of the pod and belongs to the main container. */
 	if (i == pod_main_container(pod) && accelerator_of_pod(pod, &ask) && ask.by_annotation)
 		return ask.milli > 0 ? ask.milli : 1000;
 	return 0;
@@ -56,14 +60,14 @@ static int add_container(struct sighting *self, const struct k8s_pod *pod, size_
 	return r;
 }
 
-/* What workload_identify() reads, as it is asked with these labels only. Where it also takes an annotation of the name,
- * that counts as the label. */
+/* The labels that workload_identify() reads. It gets only these. With `or_annotation`, an annotation of the same key
+ * counts as the label. */
 static const struct {
 	const char *key;
 	bool or_annotation;
 } kept_labels[] = {
-	{IDENTITY_LABEL_WORKLOAD, true},
-	{"memtamer.io/training", true},
+	{KEY_WORKLOAD, true},
+	{KEY_TRAINING, true},
 	{"batch.kubernetes.io/job-name", false},
 	{"batch.kubernetes.io/job-completion-index", true},
 	{"jobset.sigs.k8s.io/jobset-name", false},
@@ -78,6 +82,9 @@ static const struct {
 	{"ray.io/node-type", false},
 	{"ray.io/originated-from-cr-name", false},
 	{"ray.io/originated-from-crd", false},
+	{"sparkoperator.k8s.io/app-name", false},
+	{"spark-app-name", false},
+	{"spark-role", false},
 	{"volcano.sh/job-name", false},
 	{"volcano.sh/task-spec", false},
 	{"volcano.sh/task-index", true},
@@ -122,7 +129,7 @@ static int add_labels(struct sighting *self, const struct k8s_pod *pod)
 	return r;
 }
 
-/* What the pod says; of its owner's owners only what was found out before is known. */
+/* Sets the controller from the pod, and the topmost owner from `before` if the controller is the same. */
 static int add_owners(struct sighting *self, const struct k8s_pod *pod, const struct sighting *before)
 {
 	const struct k8s_owner *owner = k8s_pod_controller(pod);
@@ -148,23 +155,39 @@ static enum sighting_restart restart_of(const char *policy)
 					    : SIGHTING_ALWAYS;
 }
 
-static const char *text_member(const struct doc *doc, const char *object, const char *key)
+/* Sets the queue that counted the pod through its owner. A pod that Kueue manages as a workload of its own is left out:
+ * when it is created again, Kueue counts it with the sizes that memtamer sets. */
+static int fill_queue(struct sighting *self, const struct k8s_pod *pod)
 {
-	const struct doc *value = doc_member(doc_member(doc, object), key);
+	const char *queue = k8s_label_get(&pod->labels, "kueue.x-k8s.io/cluster-queue-name"), *kind = "ClusterQueue";
+	char words[LIMIT_QUALIFIED_NAME_BYTES + 16];
+	bool is_queued = false;
 
-	return value && value->type == DOC_STRING ? value->text : "";
+	for (size_t i = 0; i < pod->labels.n; i++)
+		is_queued |= kind_is_queue_label(pod->labels.items[i].key);
+	if (!is_queued || k8s_label_get(&pod->labels, "kueue.x-k8s.io/managed"))
+		return 0;
+	if (!queue) {
+		kind = "LocalQueue";
+		queue = k8s_label_get(&pod->labels, KIND_LABEL_QUEUE);
+	}
+	snprintf(words, sizeof(words), "%s %s", kind, queue ? queue : "");
+	return sighting_text_set(&self->queue, queue ? words : "its queue");
 }
 
 static int fill_texts(struct sighting *self, const struct k8s_pod *pod, const struct doc *doc)
 {
-	const char *decision = k8s_label_get(&pod->annotations, ANNOTATION_DECISION);
+	const char *decision = k8s_label_get(&pod->annotations, KEY_DECISION);
 	int r = sighting_text_set(&self->namespace_name, pod->namespace_name);
 
 	r = r ? r : sighting_text_set(&self->name, pod->name);
 	r = r ? r : sighting_text_set(&self->uid, pod->uid);
-	r = r ? r : sighting_text_set(&self->node, text_member(doc, "spec", "nodeName"));
-	r = r ? r : sighting_text_set(&self->resource_version, text_member(doc, "metadata", "resourceVersion"));
+	r = r ? r : sighting_text_set(&self->node, doc_member_text(doc_member(doc, "spec"), "nodeName"));
+	r = r ? r
+	      : sighting_text_set(&self->resource_version,
+				  doc_member_text(doc_member(doc, "metadata"), "resourceVersion"));
 	r = r ? r : sighting_text_set(&self->priority_class, pod->priority_class);
+	r = r ? r : fill_queue(self, pod);
 	return r || !decision || !annotation_is_own(decision, pod) ? r : sighting_text_set(&self->decision, decision);
 }
 
@@ -174,8 +197,10 @@ static int fill(struct sighting *self, const struct k8s_pod *pod, const struct d
 
 	r = r ? r : add_owners(self, pod, before);
 	r = r ? r : add_labels(self, pod);
+	/* Containers are found by name. The API server rejects duplicate names; if there are any, the first one
+	 * counts. */
 	for (size_t i = 0; i < pod->n_containers && !r; i++)
-		if (pod->containers[i].type != K8S_CONTAINER_INIT)
+		if (pod->containers[i].type != K8S_CONTAINER_INIT && !sighting_container(self, pod->containers[i].name))
 			r = add_container(self, pod, i);
 	self->restart_policy = restart_of(pod->restart_policy);
 	self->qos = k8s_pod_qos(pod);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sighting_resize: what our resizes set in a pod, as if its decision annotation said it. A resize cannot write
- * annotations, and we have no right to patch pods: it stands in metadata.managedFields, under our field manager, which
- * names the limit that the container had before the first one. So an audit, harm and own sizes need to know of the
- * annotation only. */
+/* sighting_resize: adds the values that our resizes set to the decision of a pod, in the form of its annotation. A
+ * resize cannot write annotations, and we have no right to patch pods. Resizes are recorded in metadata.managedFields,
+ * under our field manager, whose name contains the limit that the container had before the first resize. Thus audit,
+ * harm and own sizes only need to read the annotation. */
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
@@ -25,7 +25,7 @@ static bool is_entry(struct json_object *entry, const char *container, const cha
 	       streq(f, field);
 }
 
-/* What the pod's annotation says of this value; NULL: nothing. */
+/* The entry of the annotation for this value; NULL: none. */
 static struct json_object *find_entry(struct json_object *set, const char *container, const char *field)
 {
 	for (size_t i = 0; i < json_object_array_length(set); i++) {
@@ -60,7 +60,8 @@ static int new_entry(struct json_object *set, const char *container, const char 
 	return json_append(set, entry);
 }
 
-/* An entry of the annotation keeps its `from`: what the manifest said. */
+/* Sets the value in the annotation's entry, or in a new one. An existing entry keeps its `from`, which is the value of
+ * the manifest. */
 static int note_value(struct json_object *set, const char *container, const char *field,
 		      const struct resize_container *resized, int64_t to_bytes)
 {
@@ -87,12 +88,13 @@ static int note_container(struct json_object *set, struct json_object *pod, stru
 	if (time_parse(resized.own_time, strlen(resized.own_time), &container->resized_ms))
 		container->resized_ms = 0;
 	r = note_value(set, name, "limit", &resized, resized.limit_bytes);
-	if (!r && resized.request_bytes == resized.limit_bytes) /* they rose together */
+	if (!r && resized.request_bytes == resized.limit_bytes) /* the resize raised both */
 		r = note_value(set, name, "request", &resized, resized.request_bytes);
 	return r;
 }
 
-/* The pod's own annotation, else an empty one. */
+/* Parses the pod's annotation, or an empty one if it has none. 0; 1: an annotation without a list `set`, which is left
+ * as it is; -ENOMEM. */
 static int begin(const char *decision, struct json_object **ret, struct json_object **ret_set)
 {
 	static const char empty[] = "{\"v\":1,\"mode\":\"raise\",\"set\":[]}";
@@ -101,7 +103,7 @@ static int begin(const char *decision, struct json_object **ret, struct json_obj
 	if (!*decision || json_parse(decision, strlen(decision), POD_DEPTH, ret, NULL) != 0)
 		r = json_parse(empty, sizeof(empty) - 1, POD_DEPTH, ret, NULL);
 	if (!r && json_get_array(*ret, "", "set", ret_set, NULL) != 0)
-		r = 1; /* none of ours: it says nothing, and cannot say more */
+		r = 1; /* not of our form: nothing can be added */
 	return r;
 }
 
@@ -113,7 +115,7 @@ int sighting_note_resizes(struct sighting *self, const char *text, size_t n)
 	int r;
 
 	if (!memmem(text, n, "\"" RESIZE_MANAGER, sizeof("\"" RESIZE_MANAGER) - 1))
-		return 0; /* most pods */
+		return 0; /* most pods were never resized */
 	if (json_parse(text, n, POD_DEPTH, &pod, NULL))
 		return 0;
 	r = begin(self->decision, &decision, &set);

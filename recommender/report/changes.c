@@ -1,25 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/changes.h"
 
+#include "base/json_write.h"
 #include "base/timefmt.h"
-#include "k8s/quantity.h"
 #include "policy/policy.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-int changes_add(struct changes *self, const struct known *known)
-{
-	const struct history *history = known->history;
-
-	for (size_t i = 0; history && i < history->decisions.n; i++) {
-		const struct history_decision *decision = &history->decisions.items[i];
-
-		if (decision->owner[0] && vec_push(&self->items, ((struct change){known, decision})))
-			return -ENOMEM;
-	}
-	return 0;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -29,77 +16,98 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-void changes_sort(struct changes *self)
+int changes_find(const struct known *items, size_t n, struct changes *ret)
 {
-	if (self->items.n)
-		qsort(self->items.items, self->items.n, sizeof(*self->items.items), compare);
+	for (size_t i = 0; i < n; i++) {
+		const struct history *history = items[i].history;
+
+		for (size_t k = 0; history && k < history->decisions.n; k++) {
+			const struct history_decision *decision = &history->decisions.items[k];
+
+			if (decision->owner[0] && vec_push(&ret->items, ((struct change){&items[i], decision})))
+				return -ENOMEM;
+		}
+	}
+	if (ret->items.n)
+		qsort(ret->items.items, ret->items.n, sizeof(*ret->items.items), compare);
+	return 0;
 }
 
-/* "2Gi -> 4Gi", "none -> 4Gi"; "" when it was not set. */
-static void change_text(int64_t from_bytes, int64_t to_bytes, char *buf, size_t size)
+/* "2Gi -> 4Gi", "none -> 4Gi"; "": not set. */
+static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes)
 {
-	char from[QUANTITY_TEXT_BYTES], to[QUANTITY_TEXT_BYTES];
-
-	buf[0] = '\0';
 	if (to_bytes)
-		snprintf(buf, size, "%s -> %s", from_bytes ? quantity_render_human(from_bytes, from) : "none",
-			 quantity_render_human(to_bytes, to));
+		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes));
+	else
+		table_add(table, "");
 }
 
-static const char *size_text(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
+static const char *mode_text(const struct history_decision *decision)
 {
-	return bytes ? quantity_render_human(bytes, buf) : "";
+	return decision->mode >= 0 && decision->mode < MODE_COUNT_ ? mode_names[decision->mode] : NULL;
 }
-
-static const char *mode_text(int mode)
-{
-	return mode >= 0 && mode < MODE_COUNT_ ? mode_names[mode] : "";
-}
-
-enum { NAME_COLUMNS = 4 };
 
 static void add_row(struct table *table, const struct change *change, bool has_names)
 {
-	const struct known *known = change->known;
 	const struct history_decision *decision = change->decision;
-	char when[TIME_TEXT_BYTES], pods[16], request[160], limit[160], revision[24];
-	char disk_request[QUANTITY_TEXT_BYTES], disk_limit[QUANTITY_TEXT_BYTES];
-	const char *cells[] = {known_namespace(known),
-			       known_workload(known),
-			       known_role(known),
-			       known_container(known),
-			       time_render(decision->time_ms - decision->time_ms % TIME_SECOND_MS, when),
-			       decision->owner,
-			       pods,
-			       request,
-			       limit,
-			       size_text(decision->ephemeral_request_to_bytes, disk_request),
-			       size_text(decision->ephemeral_limit_to_bytes, disk_limit),
-			       decision->rule,
-			       mode_text(decision->mode),
-			       revision,
-			       decision->cap};
+	char when[TIME_TEXT_BYTES];
 
-	snprintf(pods, sizeof(pods), "%d", decision->pods);
-	snprintf(revision, sizeof(revision), "%lld", (long long)decision->revision);
-	change_text(decision->request_from_bytes, decision->request_to_bytes, request, sizeof(request));
-	change_text(decision->limit_from_bytes, decision->limit_to_bytes, limit, sizeof(limit));
-	table_add(table, cells + (has_names ? 0 : NAME_COLUMNS));
+	if (has_names)
+		known_add_names(change->known, table);
+	table_add(table, time_render(decision->time_ms - decision->time_ms % TIME_SECOND_MS, when));
+	table_add(table, decision->owner);
+	table_addf(table, "%d", decision->pods);
+	add_change(table, decision->request_from_bytes, decision->request_to_bytes);
+	add_change(table, decision->limit_from_bytes, decision->limit_to_bytes);
+	table_add_bytes(table, decision->ephemeral_request_to_bytes);
+	table_add_bytes(table, decision->ephemeral_limit_to_bytes);
+	table_add(table, decision->rule);
+	table_add(table, mode_text(decision));
+	table_addf(table, "%lld", (long long)decision->revision);
+	table_add(table, decision->cap);
 }
+
+#define HEADS "TIME,OWNER,>PODS,>REQUEST,>LIMIT,>DISK REQUEST,>DISK LIMIT,RULE,MODE,>REVISION,HELD BACK BY"
 
 int changes_print(const struct changes *self, bool has_names, FILE *out, int indent)
 {
-	static const char *const heads[] = {"NAMESPACE",   "WORKLOAD", "ROLE",	   "CONTAINER", "TIME",
-					    "OWNER",	   ">PODS",    ">REQUEST", ">LIMIT",	">DISK REQUEST",
-					    ">DISK LIMIT", "RULE",     "MODE",	   ">REVISION", "HELD BACK BY"};
-	size_t skipped = has_names ? 0 : NAME_COLUMNS;
 	struct table table;
-	int r;
 
-	table_init(&table, heads + skipped, ARRAY_LEN(heads) - skipped);
+	table_init(&table, has_names ? KNOWN_HEADS "," HEADS : HEADS);
 	for (size_t i = 0; i < self->items.n; i++)
 		add_row(&table, &self->items.items[i], has_names);
-	r = table_print(&table, out, indent);
-	table_release(&table);
-	return r;
+	return table_print(&table, out, indent);
+}
+
+static void write_change(const struct change *change, struct strbuf *buf)
+{
+	const struct history_decision *decision = change->decision;
+
+	json_write_line(buf, 4);
+	json_write_open(buf, NULL, '{');
+	json_write_time(buf, "time", decision->time_ms);
+	known_write_names(change->known, buf);
+	json_write_text(buf, "owner", decision->owner);
+	json_write_text(buf, "firstPod", decision->pod);
+	json_write_int(buf, "pods", decision->pods);
+	json_write_int_or_null(buf, "requestFrom", decision->request_from_bytes);
+	json_write_int_or_null(buf, "requestTo", decision->request_to_bytes);
+	json_write_int_or_null(buf, "limitFrom", decision->limit_from_bytes);
+	json_write_int_or_null(buf, "limitTo", decision->limit_to_bytes);
+	json_write_int_or_null(buf, "ephemeralRequestTo", decision->ephemeral_request_to_bytes);
+	json_write_int_or_null(buf, "ephemeralLimitTo", decision->ephemeral_limit_to_bytes);
+	json_write_text(buf, "rule", decision->rule);
+	json_write_text(buf, "mode", mode_text(decision));
+	json_write_int(buf, "revision", decision->revision);
+	json_write_text(buf, "cap", decision->cap);
+	strbuf_addc(buf, '}');
+}
+
+int changes_render_json(const struct changes *self, int64_t now_ms, struct strbuf *buf)
+{
+	knowledge_write_head("history.memtamer.io/v1alpha1", "ChangeList", now_ms, buf);
+	json_write_open(buf, "changes", '[');
+	for (size_t i = 0; i < self->items.n; i++)
+		write_change(&self->items.items[i], buf);
+	return strbuf_adds(buf, "]\n}\n");
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* changes: what memtamer changed, of the decisions in MemoryHistories (history.h): an entry for each root owner and set
- * of values. Entries without an owner are notes of the recommender and no change of a pod: passed over.
+/* changes: what memtamer changed, from the decisions in MemoryHistories (history.h): one entry for each root owner and
+ * set of values. Entries without an owner are notes of the recommender and not changes of a pod; they are skipped.
  *
  * JSON (apiVersion history.memtamer.io/v1alpha1): {"apiVersion", "kind": "ChangeList", "generated", "changes":
  * [{"time", "namespace", "workload", "role", "container", "owner", "firstPod", "pods", "requestFrom", "requestTo",
  * "limitFrom", "limitTo", "ephemeralRequestTo", "ephemeralLimitTo" (bytes; null in From: there was none, in To: not
- * set), "rule", "mode", "revision", "cap"}]}, the oldest first. */
+ * set), "rule", "mode", "revision", "cap"}]}, oldest first. */
 #include "report/knowledge.h"
 #include "report/table.h"
 
@@ -19,9 +19,10 @@ struct changes {
 	VEC(struct change) items;
 };
 
-/** Add those of one entry. 0 or -ENOMEM. Release with vec_release(&self->items). */
-int changes_add(struct changes *self, const struct known *known) ATTR_NODISCARD;
-/** The oldest first. */
-void changes_sort(struct changes *self);
-/** As a table, with the workload's names or without. 0 or -ENOMEM. */
+/** Finds the changes of entries, oldest first. Release with vec_release(&ret->items), also after a failure. @return 0
+ * or -ENOMEM. */
+int changes_find(const struct known *items, size_t n, struct changes *ret) ATTR_NODISCARD;
+/** Prints a table, with the names of the workloads if `has_names`. @return 0 or -ENOMEM. */
 int changes_print(const struct changes *self, bool has_names, FILE *out, int indent) ATTR_NODISCARD;
+/** Appends the changes as JSON. @return the sticky status of `buf`. */
+int changes_render_json(const struct changes *self, int64_t now_ms, struct strbuf *buf);

@@ -24,25 +24,12 @@ const char *const coverage_reason_words[COVERAGE_REASON_COUNT_] = {
 	[COVERAGE_NO_PROFILE] = "its profile is not there",
 };
 
-/* A run as all its containers together have it. */
+/* A run as one of its containers shows it. Texts are borrowed. */
 struct covered {
-	char *key; /* heap: namespace, role, uid */
+	const char *namespace_name, *role, *uid;
 	double pod_hours;
 	enum coverage_reason reason;
 };
-
-struct covering {
-	VEC(struct covered) items;
-	struct strmap index; /* key -> item number + 1 */
-};
-
-static void covering_release(struct covering *self)
-{
-	for (size_t i = 0; i < self->items.n; i++)
-		free(self->items.items[i].key);
-	vec_release(&self->items);
-	strmap_release(&self->index);
-}
 
 double coverage_pod_hours(const struct run *run, int64_t from_ms, int64_t now_ms)
 {
@@ -71,70 +58,62 @@ static enum coverage_reason reason_of(const struct known *known, const struct ru
 	}
 }
 
-/* The reasons stand in the order of how much is known. */
-static int cover(struct covering *self, const struct known *known, const struct run *run, double pod_hours)
+/* By run, and then by how much is known, the most first. */
+static int compare(const void *a, const void *b)
 {
-	enum coverage_reason reason = reason_of(known, run);
-	struct covered *there;
-	void *found;
-	char *key;
+	const struct covered *x = a, *y = b;
+	int r = strcmp(x->namespace_name, y->namespace_name);
 
-	if (asprintf(&key, "%s\n%s\n%s", known_namespace(known), known_role(known), run->uid) < 0)
-		return -ENOMEM;
-	found = strmap_get(&self->index, key);
-	if (found) {
-		free(key);
-		there = &self->items.items[(uintptr_t)found - 1];
-		there->reason = MIN(there->reason, reason);
-		there->pod_hours = MAX(there->pod_hours, pod_hours);
-		return 0;
-	}
-	if (vec_push(&self->items, ((struct covered){key, pod_hours, reason}))) {
-		free(key);
-		return -ENOMEM;
-	}
-	return strmap_put(&self->index, key, (void *)(uintptr_t)self->items.n);
+	r = r ? r : strcmp(x->role, y->role);
+	r = r ? r : strcmp(x->uid, y->uid);
+	return r ? r : (int)x->reason - (int)y->reason;
 }
 
-static int cover_history(struct covering *self, const struct known *known, int64_t from_ms, int64_t now_ms)
+static bool is_same_run(const struct covered *a, const struct covered *b)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < known->history->runs.n && !r; i++) {
-		const struct run *run = &known->history->runs.items[i];
-		double pod_hours = coverage_pod_hours(run, from_ms, now_ms);
-
-		if (pod_hours > 0)
-			r = cover(self, known, run, pod_hours);
-	}
-	return r;
+	return streq(a->uid, b->uid) && streq(a->role, b->role) && streq(a->namespace_name, b->namespace_name);
 }
 
-int coverage_compute(const struct knowledge *knowledge, const char *namespace_name, int64_t from_ms, int64_t now_ms,
-		     struct coverage *ret)
+static void count_runs(const struct covered *items, size_t n, struct coverage *ret)
 {
-	CLEANUP(covering_release) struct covering covering = {.index = STRMAP_INIT};
-	struct coverage result = {.total_runs = 0};
+	for (size_t i = 0; i < n;) {
+		const struct covered *first = &items[i];
+		double pod_hours = 0;
+
+		for (; i < n && is_same_run(first, &items[i]); i++)
+			pod_hours = MAX(pod_hours, items[i].pod_hours);
+		ret->runs[first->reason]++;
+		ret->total_runs++;
+		ret->pod_hours[first->reason] += pod_hours;
+		ret->total_pod_hours += pod_hours;
+	}
+}
+
+int coverage_compute(const struct knowledge *knowledge, int64_t from_ms, int64_t now_ms, struct coverage *ret)
+{
+	VEC(struct covered) items = VEC_INIT;
 	int r = 0;
 
+	*ret = (struct coverage){.total_runs = 0};
 	for (size_t i = 0; i < knowledge->items.n && !r; i++) {
 		const struct known *known = &knowledge->items.items[i];
 
-		if (!known->history || (namespace_name && !streq(namespace_name, known_namespace(known))))
-			continue;
-		result.cut_workloads += known->history->dropped_until_ms >= from_ms;
-		r = cover_history(&covering, known, from_ms, now_ms);
-	}
-	for (size_t i = 0; i < covering.items.n && !r; i++) {
-		const struct covered *covered = &covering.items.items[i];
+		ret->cut_workloads += known->history && known->history->dropped_until_ms >= from_ms;
+		for (size_t k = 0; known->history && k < known->history->runs.n && !r; k++) {
+			const struct run *run = &known->history->runs.items[k];
+			const struct covered covered = {known_namespace(known), known_role(known), run->uid,
+							coverage_pod_hours(run, from_ms, now_ms),
+							reason_of(known, run)};
 
-		result.runs[covered->reason]++;
-		result.total_runs++;
-		result.pod_hours[covered->reason] += covered->pod_hours;
-		result.total_pod_hours += covered->pod_hours;
+			if (covered.pod_hours > 0)
+				r = vec_push(&items, covered);
+		}
 	}
-	if (!r)
-		*ret = result;
+	if (!r && items.n) {
+		qsort(items.items, items.n, sizeof(*items.items), compare);
+		count_runs(items.items, items.n, ret);
+	}
+	vec_release(&items);
 	return r;
 }
 

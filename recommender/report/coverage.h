@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* coverage: how much of what trained could be sized. Pod-hours are ranks times duration inside the window; a run whose
- * pods have several containers counts once, by the container that is known best. */
+/* coverage: for how much of the training memtamer could give sizes. Pod-hours are ranks times duration inside the
+ * window. A run whose pods have several containers counts once, by the container of which most is known. */
 #include "report/knowledge.h"
 
+/* In the order of how much is known, the most first. */
 enum coverage_reason {
-	COVERAGE_MATCHED,	/* its workload has enough runs: confidence medium or better */
-	COVERAGE_TOO_FEW_RUNS,	/* seen whole, and its workload needs more of that kind */
-	COVERAGE_SEEN_IN_PART,	/* completed, but use was not seen from start to end */
-	COVERAGE_STILL_RUNNING, /* and its workload has too few runs yet */
-	COVERAGE_NO_END,	/* nobody saw how it ended */
-	COVERAGE_ENDED_EARLY,	/* killed, failed, evicted, deleted: no measure of the need */
-	COVERAGE_NO_USAGE,	/* no memory use was seen */
-	COVERAGE_NO_PROFILE,	/* learned, but its profile is not there */
+	COVERAGE_MATCHED,	/* the workload has enough runs: confidence medium or better */
+	COVERAGE_TOO_FEW_RUNS,	/* observed completely, but the workload needs more such runs */
+	COVERAGE_SEEN_IN_PART,	/* completed, but its use was not observed from start to end */
+	COVERAGE_STILL_RUNNING, /* running, and the workload has too few runs */
+	COVERAGE_NO_END,	/* its end was not observed */
+	COVERAGE_ENDED_EARLY,	/* killed, failed, evicted, deleted: does not show the need */
+	COVERAGE_NO_USAGE,	/* no memory use was observed */
+	COVERAGE_NO_PROFILE,	/* learned, but its profile does not exist */
 	COVERAGE_REASON_COUNT_
 };
-/** "matched", "too-few-runs" ... and in words. */
+/** Names "matched", "too-few-runs" ..., and texts for people. */
 extern const char *const coverage_reason_names[COVERAGE_REASON_COUNT_],
 	*const coverage_reason_words[COVERAGE_REASON_COUNT_];
 
@@ -24,13 +25,14 @@ struct coverage {
 	int64_t runs[COVERAGE_REASON_COUNT_];
 	double total_pod_hours;
 	int64_t total_runs;
-	int64_t cut_workloads; /* with runs of the window that are in their history's list no more: not counted */
+	/* workloads with runs in the window that dropped out of their history's list and are not counted */
+	int64_t cut_workloads;
 };
 
-/** Runs of `namespace_name` (NULL: all) in [from, now]. 0 or -ENOMEM. */
-int coverage_compute(const struct knowledge *knowledge, const char *namespace_name, int64_t from_ms, int64_t now_ms,
+/** Computes the coverage of runs between from_ms and now_ms. @return 0 or -ENOMEM. */
+int coverage_compute(const struct knowledge *knowledge, int64_t from_ms, int64_t now_ms,
 		     struct coverage *ret) ATTR_NODISCARD;
-/** Thousandths of the pod-hours that are matched; -1: there were none. */
+/** Matched pod-hours in permille of all; -1: there were none. */
 int coverage_permille(const struct coverage *self);
 /** Pod-hours of one run inside the window. */
 double coverage_pod_hours(const struct run *run, int64_t from_ms, int64_t now_ms);

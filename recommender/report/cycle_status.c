@@ -2,6 +2,7 @@
 #include "report/cycle_status.h"
 
 #include "base/json.h"
+#include "base/json_write.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
@@ -9,73 +10,63 @@
 #define API_VERSION  "status.memtamer.io/v1alpha1"
 #define MAX_FINDINGS 256
 
-/* Members by type; the order is that of writing. */
+#define AT(field) offsetof(struct cycle_status, field)
+/* In the order in which they are written. */
 static const struct {
 	const char *key;
+	bool is_text; /* const char *, otherwise int64_t */
 	size_t offset;
-} texts[] =
-	{
-		{"version", offsetof(struct cycle_status, version)}, {"mode", offsetof(struct cycle_status, mode)},
-		{"result", offsetof(struct cycle_status, result)},   {"why", offsetof(struct cycle_status, why)},
-		{"webhook", offsetof(struct cycle_status, webhook)},
-},
-  numbers[] = {
-	  {"runs", offsetof(struct cycle_status, runs)},
-	  {"workloads", offsetof(struct cycle_status, workloads)},
-	  {"profilesChanged", offsetof(struct cycle_status, profiles_changed)},
-	  {"daysDone", offsetof(struct cycle_status, days_done)},
-	  {"daysTotal", offsetof(struct cycle_status, days_total)},
-	  {"durationMs", offsetof(struct cycle_status, duration_ms)},
-	  {"silentAfterMs", offsetof(struct cycle_status, silent_after_ms)},
+} members[] = {
+	{"version", true, AT(version)},		{"mode", true, AT(mode)},
+	{"result", true, AT(result)},		{"why", true, AT(why)},
+	{"webhook", true, AT(webhook)},		{"runs", false, AT(runs)},
+	{"workloads", false, AT(workloads)},	{"profilesChanged", false, AT(profiles_changed)},
+	{"daysDone", false, AT(days_done)},	{"daysTotal", false, AT(days_total)},
+	{"durationMs", false, AT(duration_ms)}, {"silentAfterMs", false, AT(silent_after_ms)},
 };
 
-static const char **text_at(struct cycle_status *self, size_t offset)
+void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)
 {
-	return (const char **)((char *)self + offset);
+	json_write_time(buf, "time", self->time_ms);
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		const void *field = (const char *)self + members[i].offset;
+		const char *text = members[i].is_text ? *(const char *const *)field : NULL;
+
+		if (members[i].is_text)
+			json_write_text(buf, members[i].key, text ? text : "");
+		else
+			json_write_int(buf, members[i].key, *(const int64_t *)field);
+	}
+	json_write_bool(buf, "watchesPods", self->watches_pods);
 }
 
-static const char *text_of(const struct cycle_status *self, size_t i)
+void cycle_status_write_findings(const struct evidence_finding *findings, size_t n, const char *key, struct strbuf *buf)
 {
-	const char *text = *(const char *const *)((const char *)self + texts[i].offset);
-
-	return text ? text : "";
-}
-
-static int64_t number_of(const struct cycle_status *self, size_t i)
-{
-	return *(const int64_t *)((const char *)self + numbers[i].offset);
+	json_write_open(buf, key, '[');
+	for (size_t i = 0; i < n; i++) {
+		json_write_open(buf, NULL, '{');
+		json_write_text(buf, "name", findings[i].metric);
+		json_write_bool(buf, "isPresent", findings[i].is_present);
+		json_write_bool(buf, "isOfPods", findings[i].is_of_pods);
+		json_write_text(buf, "without", findings[i].without);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
 }
 
 int cycle_status_encode(const struct cycle_status *self, struct strbuf *buf)
 {
-	char when[TIME_TEXT_BYTES];
-
-	strbuf_addf(buf, "{\"apiVersion\":\"" API_VERSION "\",\"kind\":\"CycleStatus\",\"time\":\"%s\"",
-		    time_render(self->time_ms, when));
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		strbuf_addf(buf, ",\"%s\":", texts[i].key);
-		strbuf_add_json_string(buf, text_of(self, i));
-	}
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		strbuf_addf(buf, ",\"%s\":%lld", numbers[i].key, (long long)number_of(self, i));
-	strbuf_addf(buf, ",\"watchesPods\":%s,\"metrics\":[", self->watches_pods ? "true" : "false");
-	for (size_t i = 0; i < self->n_findings; i++) {
-		const struct evidence_finding *finding = &self->findings[i];
-
-		strbuf_addf(buf, "%s{\"name\":", i ? "," : "");
-		strbuf_add_json_string(buf, finding->metric);
-		strbuf_addf(buf,
-			    ",\"isPresent\":%s,\"isOfPods\":%s,\"without\":", finding->is_present ? "true" : "false",
-			    finding->is_of_pods ? "true" : "false");
-		strbuf_add_json_string(buf, finding->without);
-		strbuf_addc(buf, '}');
-	}
-	return strbuf_adds(buf, "]}\n");
+	json_write_open(buf, NULL, '{');
+	json_write_text(buf, "apiVersion", API_VERSION);
+	json_write_text(buf, "kind", "CycleStatus");
+	cycle_status_write(self, buf);
+	cycle_status_write_findings(self->findings, self->n_findings, "metrics", buf);
+	return strbuf_adds(buf, "}\n");
 }
 
 /* ---- reading ---- */
 
-/* `absent` where it is missing. @return 0; -EINVAL another type; -ENOMEM. */
+/* A copy of the text, or `absent` if the member is missing. @return 0; -EINVAL: another type; -ENOMEM. */
 static int take_text(struct arena *arena, struct json_object *object, const char *key, const char *absent,
 		     const char **ret, struct err *err)
 {
@@ -143,12 +134,13 @@ int cycle_status_decode(const char *text, size_t n, struct arena *arena, struct 
 
 	if (!r)
 		r = take_head(object, &result, err);
-	for (size_t i = 0; i < ARRAY_LEN(texts) && !r; i++)
-		r = take_text(arena, object, texts[i].key, "", text_at(&result, texts[i].offset), err);
-	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
-		r = MIN(json_get_int64(object, "", numbers[i].key, (int64_t *)((char *)&result + numbers[i].offset),
-				       err),
-			0);
+	for (size_t i = 0; i < ARRAY_LEN(members) && !r; i++) {
+		const char *key = members[i].key;
+		void *field = (char *)&result + members[i].offset;
+
+		r = members[i].is_text ? take_text(arena, object, key, "", field, err)
+				       : MIN(json_get_int64(object, "", key, field, err), 0);
+	}
 	if (!r)
 		r = take_findings(arena, object, &result, err);
 	if (!r)

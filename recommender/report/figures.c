@@ -5,8 +5,9 @@
 
 const char *const risk_names[RISK_COUNT_] = {"", "no limit", "peak over request", "limit below peak", "OOM-killed"};
 
-/* Waste of one run in GiB-hours, of all its pods; nothing when it had no limit or was not measured. Each rank is taken
- * for the one that needed most, as the others' needs are not kept: what they had to spare beyond it is not counted. */
+/* The unused memory of one run in GiB-hours, of all its pods; 0 if it had no limit or was not measured. Only the need
+ * of the largest rank is known, so every rank is assumed to need as much: memory that smaller ranks left unused is not
+ * counted. */
 static double run_waste_gibh(const struct run *run)
 {
 	int64_t spare_bytes = run->limit_bytes - run_need_bytes(run);
@@ -36,7 +37,6 @@ static void figures_of_history(const struct history *history, struct figures *f)
 		const struct run *run = &history->runs.items[i];
 
 		f->waste_gibh += run_waste_gibh(run);
-		f->run_ms += run->duration_ms;
 		if (run->start_ms < f->last_start_ms)
 			continue;
 		f->last_start_ms = run->start_ms;
@@ -45,21 +45,23 @@ static void figures_of_history(const struct history *history, struct figures *f)
 	}
 }
 
-void figures_compute(const struct known *known, struct figures *ret)
+bool figures_compute(const struct knowledge *knowledge, const struct known *known, struct figures *ret)
 {
 	int64_t killed_limit_bytes = 0;
 
 	*ret = (struct figures){.runs = 0};
 	if (known->history) {
 		figures_of_history(known->history, ret);
-		ret->peak_bytes = known->history->aggregate.peak_bytes;
-		killed_limit_bytes = known->history->aggregate.killed_limit_bytes;
+		ret->peak_bytes = known->history->aggregate.peak.bytes;
+		killed_limit_bytes = known->history->aggregate.killed.bytes;
 	}
 	if (known->profile) {
 		const struct recommendation *rec = &known->profile->parent;
+		enum size_by by[2];
+		const struct recommendation sizes = known_sizes(knowledge, known, rec, by);
 
-		ret->new_request_bytes = rec->request_bytes;
-		ret->new_limit_bytes = rec->limit_bytes;
+		ret->new_request_bytes = sizes.request_bytes;
+		ret->new_limit_bytes = sizes.limit_bytes;
 		ret->median_bytes = rec->median_bytes;
 		ret->peak_bytes = MAX(ret->peak_bytes, rec->peak_bytes);
 		ret->confidence = (enum confidence)rec->confidence;
@@ -70,4 +72,5 @@ void figures_compute(const struct known *known, struct figures *ret)
 		}
 	}
 	ret->risk = figures_risk(ret, killed_limit_bytes);
+	return *known_workload(known);
 }

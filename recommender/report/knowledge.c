@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/knowledge.h"
 
+#include "base/json_write.h"
+#include "base/plain.h"
 #include "base/str.h"
-#include "report/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+void known_release(struct known *self)
+{
+	free(self->key);
+	profile_free(self->profile);
+	history_free(self->history);
+}
 
 const char *known_namespace(const struct known *self)
 {
@@ -15,17 +23,116 @@ const char *known_namespace(const struct known *self)
 
 const char *known_workload(const struct known *self)
 {
-	return self->profile ? self->profile->workload : self->history->workload;
+	const struct profile *profile = self->profile;
+
+	if (!profile)
+		return self->history->workload;
+	return !*profile->workload && profile->spec->ref.key ? profile->spec->ref.key : profile->workload;
 }
 
 const char *known_role(const struct known *self)
 {
-	return self->profile ? self->profile->role : self->history->role;
+	const struct profile *profile = self->profile;
+
+	if (!profile)
+		return self->history->role;
+	return !*profile->workload && profile->spec->ref.key ? profile->spec->ref.role : profile->role;
 }
 
 const char *known_container(const struct known *self)
 {
-	return self->profile ? self->profile->container : self->history->container;
+	const struct profile *profile = self->profile;
+
+	if (!profile)
+		return self->history->container;
+	return !*profile->workload && profile->spec->ref.key ? profile->spec->ref.container : profile->container;
+}
+
+void known_add_names(const struct known *self, struct table *table)
+{
+	table_add(table, known_namespace(self));
+	table_add(table, known_workload(self));
+	table_add(table, known_role(self));
+	table_add(table, known_container(self));
+}
+
+void known_print(const struct known *self, FILE *out)
+{
+	fprintf(out, "%s  %s", known_namespace(self), PLAIN(known_workload(self)));
+	if (known_role(self)[0])
+		fprintf(out, "  role %s", PLAIN(known_role(self)));
+	if (known_container(self)[0])
+		fprintf(out, "  container %s", PLAIN(known_container(self)));
+}
+
+void known_write_names(const struct known *self, struct strbuf *buf)
+{
+	json_write_text(buf, "namespace", known_namespace(self));
+	json_write_text(buf, "workload", known_workload(self));
+	json_write_text(buf, "role", known_role(self));
+	json_write_text(buf, "container", known_container(self));
+}
+
+void knowledge_write_head(const char *api_version, const char *kind, int64_t now_ms, struct strbuf *buf)
+{
+	json_write_open(buf, NULL, '{');
+	json_write_line(buf, 2);
+	json_write_text(buf, "apiVersion", api_version);
+	json_write_text(buf, "kind", kind);
+	json_write_time(buf, "generated", now_ms);
+	json_write_line(buf, 2);
+}
+
+const struct profile *known_decided(const struct knowledge *self, const struct known *known)
+{
+	const struct profile *profile = known->profile, *found = NULL;
+	const struct snapshot_container of = {.namespace_name = known_namespace(known),
+					      .role = known_role(known),
+					      .container = known_container(known),
+					      .is_main = !pod_container_is_helper(known_container(known))};
+
+	if (self->refs)
+		found = snapshot_profile_of_ref(self->refs, &of, known_workload(known));
+	for (size_t i = 0; self->refs && profile && i < profile->n_aliases && !found; i++)
+		found = snapshot_profile_of_ref(self->refs, &of, profile->aliases[i]);
+	return found || !profile || (*profile->workload && !snapshot_is_own_spec(profile)) ? found : profile;
+}
+
+/* Whether the name has the form that identity_id makes. Such a profile is found by its name before the first run. */
+static bool is_generated(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && strlen(dash) == 11 && strspn(dash + 1, "0123456789abcdef") == 10;
+}
+
+bool known_is_ignored(const struct knowledge *self, const struct known *known, char ret_why[KNOWN_WHY_BYTES])
+{
+	const struct profile *profile = known->profile, *decided;
+
+	if (!profile || !profile_has_spec(profile) || streq(profile->name, PROFILE_OF_NAMESPACE))
+		return false;
+	decided = known_decided(self, known);
+	if (profile->spec->invalid)
+		snprintf(ret_why, KNOWN_WHY_BYTES, "%s", profile->spec->invalid);
+	else if (decided && decided != profile && profile_has_more_than_cap(profile))
+		snprintf(ret_why, KNOWN_WHY_BYTES, "that of %s counts, which names %s, too", decided->name,
+			 known_workload(known));
+	else if (!*profile->workload && !profile->spec->ref.key && !known->history && !is_generated(profile->name))
+		snprintf(ret_why, KNOWN_WHY_BYTES, "it names no workload: spec.workloadRef would");
+	else
+		return false;
+	return true;
+}
+
+struct recommendation known_sizes(const struct knowledge *self, const struct known *known,
+				  const struct recommendation *rec, enum size_by ret_by[2])
+{
+	const struct profile *decided = known_decided(self, known);
+	struct recommendation sizes = *rec;
+
+	size_apply(&self->config->policy.sizing, decided ? decided->spec : &profile_spec_none, &sizes, ret_by);
+	return sizes;
 }
 
 static int known_compare(const void *a, const void *b)
@@ -38,73 +145,63 @@ static int known_compare(const void *a, const void *b)
 	return r ? r : strcmp(known_container(x), known_container(y));
 }
 
-/* The entry for namespace/name, made when there is none. NULL when memory is out. */
-static struct known *knowledge_entry(struct knowledge *self, const char *namespace_name, const char *name)
+/* Finds the entry of namespace/name or adds it. NULL: the namespace is not selected. @return 0; -ENOMEM. */
+static int find_entry(struct knowledge *self, const char *namespace_name, const char *name, struct known **ret,
+		      struct err *err)
 {
-	char *key = NULL;
-	void *found;
+	CLEANUP(freep) char *key = NULL;
+	size_t n;
+	int r = 0;
 
-	if (asprintf(&key, "%s/%s", namespace_name, name) < 0)
-		return NULL;
-	found = strmap_get(&self->index, key);
-	if (found) {
-		free(key);
-		return &self->items.items[(uintptr_t)found - 1];
+	*ret = NULL;
+	if (self->namespace_name && !streq(self->namespace_name, namespace_name))
+		return 0;
+	if (asprintf(&key, "%s/%s", namespace_name, name) < 0) {
+		key = NULL; /* undefined after a failure */
+		return err_set(err, -ENOMEM, "out of memory");
 	}
-	if (vec_push(&self->keys, key)) {
-		free(key);
-		return NULL;
+	n = (uintptr_t)strmap_get(&self->index, key);
+	if (!n) {
+		r = vec_push(&self->items, (struct known){.key = key});
+		n = self->items.n;
+		if (!r)
+			r = strmap_put(&self->index, TAKE_PTR(key), (void *)(uintptr_t)n);
 	}
-	if (vec_push(&self->items, ((struct known){.profile = NULL})) ||
-	    strmap_put(&self->index, key, (void *)(uintptr_t)self->items.n))
-		return NULL;
-	return &self->items.items[self->items.n - 1];
+	if (r)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = &self->items.items[n - 1];
+	return 0;
 }
 
 static int knowledge_add_profile(void *context, struct profile *take_profile, struct err *err)
 {
-	struct known *entry = knowledge_entry(context, take_profile->namespace_name, take_profile->name);
+	struct known *entry;
+	int r = find_entry(context, take_profile->namespace_name, take_profile->name, &entry, err);
 
-	if (!entry) {
-		profile_free(take_profile);
-		return err_set(err, -ENOMEM, "out of memory");
+	if (entry) {
+		profile_free(entry->profile);
+		entry->profile = TAKE_PTR(take_profile);
 	}
-	profile_free(entry->profile);
-	entry->profile = take_profile;
-	return 0;
+	profile_free(take_profile);
+	return r;
 }
 
 static int knowledge_add_history(void *context, struct history *take_history, struct err *err)
 {
-	struct known *entry = knowledge_entry(context, take_history->namespace_name, take_history->name);
+	struct known *entry;
+	int r = find_entry(context, take_history->namespace_name, take_history->name, &entry, err);
 
-	if (!entry) {
-		history_free(take_history);
-		return err_set(err, -ENOMEM, "out of memory");
+	if (entry) {
+		history_free(entry->history);
+		entry->history = TAKE_PTR(take_history);
 	}
-	history_free(entry->history);
-	entry->history = take_history;
-	return 0;
+	history_free(take_history);
+	return r;
 }
 
-static void say(const char *command, const char *what, const struct err *err)
-{
-	char text[768];
-
-	fprintf(stderr, "%s: %s", command, what);
-	plain_print(err_text(err, text, sizeof(text)), stderr);
-	fputc('\n', stderr);
-}
-
-static int knowledge_fail(const char *command, const struct err *err, int code)
-{
-	say(command, "", err);
-	return code;
-}
-
-/* What is being loaded, and from where. */
+/* The state of loading. */
 struct loading {
-	const char *command;
+	const struct cli_args *args;
 	struct knowledge *knowledge;
 	struct store_access access;
 };
@@ -112,12 +209,13 @@ struct loading {
 static void warn_bad(void *context, const struct err *why)
 {
 	struct loading *self = context;
+	bool is_spec = why->code == STORE_SPEC_INVALID;
 
-	self->knowledge->n_bad++;
-	say(self->command, "passed over: ", why);
+	self->knowledge->n_bad += !is_spec;
+	cli_complain(self->args, is_spec ? "spec not applied, only observed" : "passed over", why);
 }
 
-/* Histories of the wanted ones only; the others are taken out of the list. */
+/* Reads the histories of the selected entries. */
 static int load_wanted(struct loading *self, const struct knowledge_filter *filter, struct err *err)
 {
 	struct knowledge *knowledge = self->knowledge;
@@ -148,12 +246,11 @@ static int load_store(struct loading *self, const struct knowledge_filter *filte
 	return !r && is_filtered ? load_wanted(self, filter, err) : r;
 }
 
-static int open_and_load(struct loading *self, const struct cli_args *args, const struct knowledge_filter *filter,
-			 struct err *err)
+static int open_and_load(struct loading *self, const struct knowledge_filter *filter, struct err *err)
 {
-	const char *namespace_name = cli_get(args, "namespace");
-	int r = store_access_open_args(args, self->knowledge->config, false, "memtamer-recommender", &self->access,
-				       err);
+	const char *namespace_name = self->knowledge->namespace_name;
+	int r = store_access_open_args(self->args, self->knowledge->config, false, "memtamer-recommender",
+				       &self->access, err);
 
 	if (r)
 		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_DEPENDENCY;
@@ -166,30 +263,49 @@ static int open_and_load(struct loading *self, const struct cli_args *args, cons
 	return r ? EXIT_DEPENDENCY : EXIT_CLEAN;
 }
 
-int knowledge_load(const char *command, const struct cli_args *args, const struct knowledge_filter *filter,
-		   struct knowledge *ret)
+/* Makes a snapshot of the profiles that name a workload. 0 or -ENOMEM. */
+static int index_refs(struct knowledge *self, struct err *err)
 {
-	struct loading loading = {.command = command, .knowledge = ret, .access = STORE_ACCESS_INIT};
-	const char *config_path = cli_get(args, "config"), *own_namespace;
+	struct snapshot_builder *builder = snapshot_builder_new(NULL);
+	int r = builder ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < self->items.n && !r; i++) {
+		struct profile *profile = self->items.items[i].profile;
+
+		if (profile && profile->spec->ref.key)
+			r = snapshot_builder_put(builder, profile_ref(profile));
+	}
+	if (r)
+		snapshot_builder_free(builder);
+	else
+		self->refs = snapshot_builder_finish(builder, 0);
+	return self->refs ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int knowledge_load(const struct cli_args *args, const struct knowledge_filter *filter, struct knowledge *ret)
+{
+	struct loading loading = {.args = args, .knowledge = ret, .access = STORE_ACCESS_INIT};
+	const char *own_namespace;
 	struct err err = ERR_INIT;
 	int code;
 
-	if (config_path && config_load(config_path, &ret->config, &err))
-		return knowledge_fail(command, &err, EXIT_USAGE);
-	if (!ret->config && !(ret->config = config_new_default()))
-		return knowledge_fail(command, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
+	ret->namespace_name = cli_get(args, "namespace");
+	if (config_load(cli_get(args, "config"), &ret->config, &err))
+		return cli_fail(args, &err, EXIT_USAGE);
 	own_namespace = ret->config->policy.own_namespace;
 	if (ret->own_namespace)
 		ret->config->policy.own_namespace = ret->own_namespace;
-	code = open_and_load(&loading, args, filter, &err);
-	if (!loading.access.kube.client) /* a file is in no namespace */
+	code = open_and_load(&loading, filter, &err);
+	if (!loading.access.kube.client) /* a file has no namespace of its own */
 		ret->config->policy.own_namespace = own_namespace;
 	if (ret->keeps_store && !code)
 		ret->access = loading.access;
 	else
 		store_access_release(&loading.access);
+	if (!code && index_refs(ret, &err))
+		code = EXIT_DEPENDENCY;
 	if (code)
-		return knowledge_fail(command, &err, code);
+		return cli_fail(args, &err, code);
 	if (ret->items.n)
 		qsort(ret->items.items, ret->items.n, sizeof(*ret->items.items), known_compare);
 	return EXIT_CLEAN;
@@ -197,15 +313,11 @@ int knowledge_load(const char *command, const struct cli_args *args, const struc
 
 void knowledge_release(struct knowledge *self)
 {
+	self->refs = snapshot_unref(self->refs);
 	store_access_release(&self->access);
-	for (size_t i = 0; i < self->items.n; i++) {
-		profile_free(self->items.items[i].profile);
-		history_free(self->items.items[i].history);
-	}
-	for (size_t i = 0; i < self->keys.n; i++)
-		free(self->keys.items[i]);
+	for (size_t i = 0; i < self->items.n; i++)
+		known_release(&self->items.items[i]);
 	vec_release(&self->items);
-	vec_release(&self->keys);
 	strmap_release(&self->index);
 	config_freep(&self->config);
 }

@@ -2,10 +2,18 @@
 #include "report/question.h"
 
 #include "k8s/kinds.h"
+#include "model/identity.h"
 
+#include <errno.h>
 #include <stdio.h>
 
-/* The operand as the keys of the model have it: the name stemmed, "Job/resnet-train-20261101" -> "Job/resnet-train". */
+struct question {
+	const char *operand;
+	char stem[2 * IDENTITY_KEY_BYTES];
+};
+
+/* Writes the operand as model/identity.h writes keys, with the stem of the name: "Job/resnet-train-20261101" ->
+ * "Job/resnet-train". */
 static void stem_operand(const char *operand, char *ret, size_t size)
 {
 	const char *slash = strchr(operand, '/');
@@ -18,7 +26,7 @@ static void stem_operand(const char *operand, char *ret, size_t size)
 		snprintf(ret, size, "%s", stem);
 }
 
-/* Is the name in this key one that was stemmed? As in model/identity.c. */
+/* Whether the name in this key is a stem. As in model/identity.c. */
 static bool is_stemmed(const char *key)
 {
 	char kind_name[IDENTITY_KEY_BYTES];
@@ -51,13 +59,11 @@ static enum match key_match(const struct question *self, const char *key)
 	return key_matches(key, self->stem) && is_stemmed(key) ? MATCH_STEM : MATCH_NONE;
 }
 
-static enum match match_of(const struct question *self, const char *namespace_name, const char *workload,
-			   const char *const *aliases, size_t n_aliases)
+static enum match match_of(const struct question *self, const char *workload, const char *const *aliases,
+			   size_t n_aliases)
 {
 	enum match best = key_match(self, workload);
 
-	if (self->namespace_name && !streq(self->namespace_name, namespace_name))
-		return MATCH_NONE;
 	for (size_t i = 0; i < n_aliases; i++)
 		best = MAX(best, key_match(self, aliases[i]));
 	return best;
@@ -65,7 +71,11 @@ static enum match match_of(const struct question *self, const char *namespace_na
 
 static enum match match_profile(const struct question *self, const struct profile *profile)
 {
-	return match_of(self, profile->namespace_name, profile->workload, profile->aliases, profile->n_aliases);
+	const char *named = profile->spec->ref.key;
+	enum match by_name = named ? match_of(self, named, NULL, 0) : MATCH_NONE;
+	enum match learned = match_of(self, profile->workload, profile->aliases, profile->n_aliases);
+
+	return MAX(by_name, learned);
 }
 
 static enum match match_known(const struct question *self, const struct known *known)
@@ -74,41 +84,50 @@ static enum match match_known(const struct question *self, const struct known *k
 
 	if (known->profile)
 		return match_profile(self, known->profile);
-	return match_of(self, history->namespace_name, history->workload, (const char *const *)history->aliases,
-			history->n_aliases);
+	return match_of(self, history->workload, (const char *const *)history->aliases, history->n_aliases);
 }
 
-/* While profiles are still being told apart, all that may be meant. */
+/* Selects all candidates, until it is known which workload is meant. */
 static bool may_be_meant(const void *context, const struct profile *profile)
 {
 	return match_profile(context, profile) != MATCH_NONE;
 }
 
-int question_load(struct question *self, const char *command, const struct cli_args *args, const char *operand,
-		  struct knowledge *ret)
+/* Removes all entries but those that match best. @return whether there are any. */
+static bool keep_meant(const struct question *self, struct knowledge *knowledge)
 {
-	const struct knowledge_filter filter = {may_be_meant, self};
+	enum match best = MATCH_STEM;
+	size_t n = 0;
+
+	for (size_t i = 0; i < knowledge->items.n; i++)
+		best = MAX(best, match_known(self, &knowledge->items.items[i]));
+	for (size_t i = 0; i < knowledge->items.n; i++) {
+		struct known *known = &knowledge->items.items[i];
+
+		if (match_known(self, known) == best)
+			knowledge->items.items[n++] = *known;
+		else
+			known_release(known);
+	}
+	knowledge->items.n = n;
+	return n > 0;
+}
+
+int question_load(const struct cli_args *args, struct knowledge *ret)
+{
+	struct question question = {.operand = args->n_operands ? args->operands[0] : NULL};
+	const struct knowledge_filter filter = {may_be_meant, &question};
+	const char *only = cli_get(args, "namespace");
+	struct err err;
 	int code;
 
-	*self = (struct question){.namespace_name = cli_get(args, "namespace"), .operand = operand};
-	if (operand)
-		stem_operand(operand, self->stem, sizeof(self->stem));
-	code = knowledge_load(command, args, operand ? &filter : NULL, ret);
-	for (size_t i = 0; i < ret->items.n && operand && !code && !self->is_exact; i++)
-		self->is_exact = match_known(self, &ret->items.items[i]) == MATCH_EXACT;
-	return code;
-}
-
-bool question_is_of(const struct question *self, const struct known *known)
-{
-	enum match match = match_known(self, known);
-
-	return self->is_exact ? match == MATCH_EXACT : match != MATCH_NONE;
-}
-
-int question_unknown(const struct question *self, const char *command)
-{
-	fprintf(stderr, "%s: nothing is known of %s%s%s; `report` lists what is\n", command, self->operand,
-		self->namespace_name ? " in namespace " : "", self->namespace_name ? self->namespace_name : "");
-	return EXIT_USAGE;
+	if (!question.operand)
+		return knowledge_load(args, NULL, ret);
+	stem_operand(question.operand, question.stem, sizeof(question.stem));
+	code = knowledge_load(args, &filter, ret);
+	if (code || keep_meant(&question, ret))
+		return code;
+	err_set(&err, -ENOENT, "nothing is known of %s%s%s; `report` lists what is", question.operand,
+		only ? " in namespace " : "", only ? only : "");
+	return cli_fail(args, &err, EXIT_USAGE);
 }

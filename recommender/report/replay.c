@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs are decided about in the order of their starts, and become evidence in the order of their ends. */
+/* replay: decides about runs in the order of their starts, and adds them to the evidence in the order of their ends. */
 #include "report/replay_internal.h"
 
 #include "base/timefmt.h"
@@ -18,39 +18,12 @@ const char *const replay_reason_names[REPLAY_REASON_COUNT_] = {
 };
 const char *const replay_reason_words[REPLAY_REASON_COUNT_] = {
 	[REPLAY_TOO_FEW_RUNS] = "the runs before it were not enough",
-	[REPLAY_SIZE_UNKNOWN] = "what it asked for itself is not known",
+	[REPLAY_SIZE_UNKNOWN] = "its own values are not known",
 	[REPLAY_CAPPED] = "modeCap of its workload or namespace",
 	[REPLAY_EXCLUDED] = "the configuration leaves its namespace alone",
 };
 
-int64_t replay_own_request(const struct run *run)
-{
-	return run->chosen_by == CHOSEN_BY_MEMTAMER ? run->own_request_bytes : run->request_bytes;
-}
-
-int64_t replay_own_limit(const struct run *run)
-{
-	return run->chosen_by == CHOSEN_BY_MEMTAMER ? run->own_limit_bytes : run->limit_bytes;
-}
-
-void replay_add(struct replay *self, const struct replay *other)
-{
-	self->runs += other->runs;
-	self->fill += other->fill;
-	self->raise += other->raise;
-	self->lower += other->lower;
-	self->unchanged += other->unchanged;
-	for (size_t i = 0; i < REPLAY_REASON_COUNT_; i++)
-		self->undecided[i] += other->undecided[i];
-	self->smallest += other->smallest;
-	self->kills += other->kills;
-	self->kills_without_limit += other->kills_without_limit;
-	self->avoided += other->avoided;
-	self->avoided_proven += other->avoided_proven;
-	self->too_small += other->too_small;
-}
-
-/* ---- the world that does not change ---- */
+/* ---- what all runs share ---- */
 
 static int put_all(struct snapshot_builder *builder, const struct replay_scope *scope)
 {
@@ -107,10 +80,10 @@ void replay_free(struct replay_world *self)
 struct replaying {
 	struct replay_world *world;
 	const struct history *source;
-	struct history *known;	 /* what was known at the time */
-	struct profile *profile; /* as it was at the time */
+	struct history known;	 /* as it was at that time */
+	struct profile *profile; /* as it was at that time */
 	const struct run **by_end;
-	size_t n_ended; /* so many of by_end are known */
+	size_t n_ended; /* so many runs of by_end are in `known` */
 	struct replay *ret;
 };
 
@@ -126,50 +99,42 @@ static int compare_ends(const void *a, const void *b)
 	return (end_of(*x) > end_of(*y)) - (end_of(*x) < end_of(*y));
 }
 
-/* Nothing known of it but what outlived the list, under the names of the one that it stands for. Not what tells runs
- * that fell out by their start: the list may hold older ones (long runs outlast younger ones in it), and those would be
- * taken for fallen out when they are added. */
-static struct history *history_before(const struct history *source)
+/* An empty history with the names of `source`, which are borrowed, and only what is kept of runs that dropped out of
+ * the list. It does not copy the bound on the start of dropped runs: the list may contain older runs (a long run
+ * outlasts younger ones), which would then be rejected as dropped. */
+static struct history history_before(const struct history *source)
 {
-	struct history *self = history_new(source->namespace_name, source->name);
-	bool is_good = self;
-
-	if (!self)
-		return NULL;
-	free(self->workload);
-	free(self->role);
-	free(self->container);
-	self->workload = strdup(source->workload);
-	self->role = strdup(source->role);
-	self->container = strdup(source->container);
-	is_good = self->workload && self->role && self->container;
-	self->aggregate = self->dropped = source->dropped;
-	if (!is_good) {
-		history_free(self);
-		return NULL;
-	}
-	return self;
+	return (struct history){.namespace_name = source->namespace_name,
+				.name = source->name,
+				.workload = source->workload,
+				.role = source->role,
+				.container = source->container,
+				.aggregate = source->dropped,
+				.dropped = source->dropped};
 }
 
-/* What people said of it counts from the first run on. */
-static struct profile *profile_before(const struct known *known)
+/* Decisions of people apply from the first run on. */
+static struct profile *profile_before(const struct knowledge *knowledge, const struct known *known)
 {
+	const struct profile *decided = known_decided(knowledge, known);
+	struct profile_spec spec = decided ? *decided->spec : profile_spec_none;
 	const struct profile draft = {.namespace_name = known_namespace(known),
 				      .name = known->history->name,
 				      .workload = known_workload(known),
 				      .role = known_role(known),
 				      .container = known_container(known),
-				      .spec = known->profile ? known->profile->spec : &profile_spec_none};
+				      .spec = &spec};
 
+	spec.ref = (struct profile_ref){.key = NULL}; /* the pod of a replayed run has another name */
 	return profile_dup(&draft);
 }
 
 static int begin(struct replaying *self, const struct known *known)
 {
 	self->known = history_before(known->history);
-	self->profile = profile_before(known);
+	self->profile = profile_before(self->world->scope.knowledge, known);
 	self->by_end = calloc(self->source->runs.n + 1, sizeof(struct run *));
-	if (!self->known || !self->profile || !self->by_end)
+	if (!self->profile || !self->by_end)
 		return -ENOMEM;
 	for (size_t i = 0; i < self->source->runs.n; i++)
 		self->by_end[i] = &self->source->runs.items[i];
@@ -179,12 +144,13 @@ static int begin(struct replaying *self, const struct known *known)
 
 static void end(struct replaying *self)
 {
-	history_free(self->known);
+	vec_release(&self->known.runs);
+	vec_release(&self->known.days);
 	profile_free(self->profile);
 	free(self->by_end);
 }
 
-/* All that had ended by then becomes evidence, and the profile what follows from it. */
+/* Adds the runs that had ended by `time_ms` to the evidence, and computes the profile from it. */
 static int learn_until(struct replaying *self, int64_t time_ms, struct err *err)
 {
 	const struct config *config = self->world->scope.config;
@@ -195,13 +161,13 @@ static int learn_until(struct replaying *self, int64_t time_ms, struct err *err)
 	for (; self->n_ended < self->source->runs.n && !r; self->n_ended++) {
 		if (end_of(self->by_end[self->n_ended]) > time_ms)
 			break;
-		r = history_add_run(self->known, self->by_end[self->n_ended]);
+		r = history_add_run(&self->known, self->by_end[self->n_ended]);
 		is_more = true;
 	}
 	if (r)
 		return err_set(err, r, "out of memory");
 	if (is_more || !self->profile->revision)
-		r = learn_profile(config, self->known, self->profile, time_ms, &now, err);
+		r = learn_profile(config, &self->known, self->profile, time_ms, NULL, &now, err);
 	if (now) {
 		profile_free(self->profile);
 		self->profile = now;
@@ -211,8 +177,8 @@ static int learn_until(struct replaying *self, int64_t time_ms, struct err *err)
 
 /* ---- kills ---- */
 
-/* A pod as the run's own, of the attempt that was killed at this limit. Its request is not known by itself; it was not
- * above the limit. */
+/* A pod with the run's own values, of the attempt that was killed at this limit. Its request is not recorded; it was at
+ * most the limit. */
 static struct run attempt_at(const struct run *run, int64_t limit_bytes)
 {
 	struct run attempt = *run;
@@ -223,10 +189,10 @@ static struct run attempt_at(const struct run *run, int64_t limit_bytes)
 	return attempt;
 }
 
-/* The limit that would have been set instead of the killed one; 0: none. A run has the values of its last attempt, and
- * who applied it again with a larger limit after a kill avoided the next one without us: so we ask what we would have
- * made of a pod with the killed limit. A killed limit below what the user asked for, where memtamer chose, is our own
- * doing: a kill that we caused is none that we avoid. */
+/* The limit that would have been set instead of the killed one; 0: none. A run has the values of its last attempt. If a
+ * user submitted it again with a larger limit after a kill, the user avoided the next kill; so the decision is made for
+ * a pod with the killed limit. If memtamer chose a limit below the user's, we caused the kill, and it does not count as
+ * avoided. */
 static int limit_instead(struct replaying *self, const struct run *run, int64_t killed_bytes,
 			 const struct replay_outcome *outcome, int64_t *ret, struct err *err)
 {
@@ -275,7 +241,7 @@ static int judge_kills(struct replaying *self, const struct run *run, const stru
 
 /* ---- one run ---- */
 
-/* A run that came through, and would not have come through at what we would have set. */
+/* Whether the run completed, but would not have with what we would have set. */
 static bool is_too_small(const struct run *run, const struct replay_outcome *outcome)
 {
 	return run->outcome == OUTCOME_COMPLETED && !run->n_killed_limits && outcome->limit_bytes &&
@@ -332,8 +298,7 @@ static int replay_run(struct replaying *self, const struct run *run, struct err 
 
 int replay_history(struct replay_world *self, const struct known *known, struct replay *ret, struct err *err)
 {
-	struct replay found = {.runs = 0};
-	struct replaying replaying = {.world = self, .source = known->history, .ret = &found};
+	struct replaying replaying = {.world = self, .source = known->history, .ret = ret};
 	int r = 0;
 
 	if (!known->history || !known->history->runs.n)
@@ -347,7 +312,5 @@ int replay_history(struct replay_world *self, const struct known *known, struct 
 			r = replay_run(&replaying, run, err);
 	}
 	end(&replaying);
-	if (!r)
-		replay_add(ret, &found);
 	return r;
 }

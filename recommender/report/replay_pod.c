@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/replay_internal.h"
 
+#include "k8s/keys.h"
 #include "k8s/quantity.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static bool set_amount(struct arena *arena, int64_t bytes, struct k8s_amount *re
 	return ret->text != NULL;
 }
 
-/* One container with one accelerator resource, under a Job: nothing else is known of what it was. */
+/* One container with one accelerator resource, under a Job: nothing else is recorded of a run's pod. */
 struct minimal {
 	struct k8s_label labels[2];
 	struct k8s_owner owner;
@@ -34,7 +35,7 @@ static int make_pod(struct minimal *self, const struct profile *profile, const s
 	struct k8s_resources *resources = &self->container.resources;
 
 	*self = (struct minimal){
-		.labels = {{"memtamer.io/training", "true"}, {IDENTITY_LABEL_WORKLOAD, WORKLOAD_LABEL}},
+		.labels = {{KEY_TRAINING, "true"}, {KEY_WORKLOAD, WORKLOAD_LABEL}},
 		.owner =
 			{.api_version = "batch/v1", .kind = "Job", .name = run->name, .uid = "", .is_controller = true},
 		.extended = {.name = "nvidia.com/gpu", .count = (run->accelerators_milli + 999) / 1000},
@@ -70,8 +71,9 @@ static const struct recommendation *variant_of(const struct profile *profile, co
 	return NULL;
 }
 
-/* The pod has no image to be known by, so the run's variant takes the parent's place, as decide() would lean on it. One
- * that no variant fits leaves them there: it is told apart from them, and so not lowered. */
+/* The pod has no image that selects a variant, so the run's variant replaces the parent's recommendation, as decide()
+ * would select it. If no variant fits, the variants stay: the run then counts as different from them, and is not
+ * lowered. */
 static void settle_variant(struct profile *draft, const char *variant)
 {
 	const struct recommendation *own = variant_of(draft, variant);
@@ -91,7 +93,7 @@ static void settle_variant(struct profile *draft, const char *variant)
 	draft->parent.flags |= REC_NO_LOWER;
 }
 
-/* The base with this one profile, by the key that the pod has. */
+/* The base snapshot with this one profile, under the key of the pod. */
 static struct snapshot *snapshot_with(const struct replay_world *self, const struct profile *profile,
 				      const struct run *run, const struct k8s_pod *pod)
 {
@@ -110,7 +112,7 @@ static struct snapshot *snapshot_with(const struct replay_world *self, const str
 	draft.n_aliases = 1;
 	draft.role = identity.role;
 	draft.n_reasons = 0;
-	draft.n_previous = 0; /* what was learned before this run was submitted counts for it */
+	draft.n_previous = 0; /* a recommendation applies to the run if it was computed before the run was submitted */
 	settle_variant(&draft, run->variant);
 	if (snapshot_builder_put_copy(builder, &draft)) {
 		snapshot_builder_free(builder);
@@ -160,4 +162,14 @@ int replay_decide(struct replay_world *self, const struct profile *profile, cons
 	}
 	snapshot_unref(snapshot);
 	return r;
+}
+
+int64_t replay_own_request(const struct run *run)
+{
+	return run->chosen_by == CHOSEN_BY_MEMTAMER ? run->own_request_bytes : run->request_bytes;
+}
+
+int64_t replay_own_limit(const struct run *run)
+{
+	return run->chosen_by == CHOSEN_BY_MEMTAMER ? run->own_limit_bytes : run->limit_bytes;
 }

@@ -1,89 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/report.h"
+/* report: the capacity report, as a table or as JSON.
+ *
+ * JSON (apiVersion report.memtamer.io/v1alpha1): {"apiVersion", "kind": "Report", "generated": RFC 3339, "summary":
+ * {"workloads", "runs", "oomKilledRuns", "wasteGibHours", "atRisk"}, "workloads": [{"namespace", "workload",
+ * "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun", "medianBytes", "peakBytes", "requestBytes",
+ * "limitBytes" (last run's; null: none), "recommendedRequestBytes", "recommendedLimitBytes" (null: no
+ * recommendation), "wasteGibHours" (of all ranks, each assumed to need as much as the largest one), "risk" ("" or
+ * text), "confidence"}]} */
+#include "report/figures.h"
+#include "report/report_commands.h"
 
 #include "base/io.h"
+#include "base/json_write.h"
 #include "base/timefmt.h"
-#include "report/report_commands.h"
-#include "report/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define REPORT_BYTES (GIB)
 
-static const char *size_text(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
-{
-	return bytes ? quantity_render_human(bytes, buf) : "-";
-}
+/* ---- as a table ---- */
 
-/* "3Gi -> 704Mi", "3Gi" when nothing changes or nothing is recommended. */
-static void change_text(int64_t from_bytes, int64_t to_bytes, char *buf, size_t size)
+/* "3Gi -> 704Mi"; "3Gi" if nothing changes or nothing is recommended. */
+static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes)
 {
-	char from[QUANTITY_TEXT_BYTES], to[QUANTITY_TEXT_BYTES];
-
 	if (!to_bytes || from_bytes == to_bytes)
-		snprintf(buf, size, "%s", size_text(from_bytes, from));
+		table_add_bytes(table, from_bytes);
 	else
-		snprintf(buf, size, "%s -> %s", size_text(from_bytes, from), size_text(to_bytes, to));
+		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "-", HUMAN(to_bytes));
 }
 
 static void add_row(struct table *table, const struct known *known, const struct figures *f)
 {
-	char runs[48], request[64], limit[64], median[QUANTITY_TEXT_BYTES], peak[QUANTITY_TEXT_BYTES], waste[32];
-	const char *cells[] = {known_namespace(known),
-			       known_workload(known),
-			       known_role(known),
-			       known_container(known),
-			       runs,
-			       median,
-			       peak,
-			       request,
-			       limit,
-			       waste,
-			       confidence_names[f->confidence],
-			       risk_names[f->risk]};
-
-	snprintf(runs, sizeof(runs), f->oom_runs ? "%d (%d OOM)" : "%d", f->runs, f->oom_runs);
-	snprintf(median, sizeof(median), "%s", size_text(f->median_bytes, request));
-	snprintf(peak, sizeof(peak), "%s", size_text(f->peak_bytes, request));
-	change_text(f->request_bytes, f->new_request_bytes, request, sizeof(request));
-	change_text(f->limit_bytes, f->new_limit_bytes, limit, sizeof(limit));
-	snprintf(waste, sizeof(waste), "%.2f", f->waste_gibh);
-	table_add(table, cells);
+	known_add_names(known, table);
+	table_addf(table, f->oom_runs ? "%d (%d OOM)" : "%d", f->runs, f->oom_runs);
+	table_add_bytes(table, f->median_bytes);
+	table_add_bytes(table, f->peak_bytes);
+	add_change(table, f->request_bytes, f->new_request_bytes);
+	add_change(table, f->limit_bytes, f->new_limit_bytes);
+	table_addf(table, "%.2f", f->waste_gibh);
+	table_add(table, confidence_names[f->confidence]);
+	table_add(table, risk_names[f->risk]);
 }
 
-static int report_print_table(const struct knowledge *knowledge, const struct report_scope *scope, FILE *out)
+static int print_table(const struct knowledge *knowledge, FILE *out)
 {
-	static const char *const heads[] = {"NAMESPACE", "WORKLOAD", "ROLE",   "CONTAINER",   ">RUNS",	    ">MEDIAN",
-					    ">PEAK",	 ">REQUEST", ">LIMIT", ">WASTE GiBh", "CONFIDENCE", "RISK"};
-	const struct known *known;
+	const char *only = knowledge->namespace_name;
 	struct figures f;
 	struct table table;
-	size_t next = 0, shown = 0;
+	bool is_empty;
 	int r;
 
-	table_init(&table, heads, ARRAY_LEN(heads));
-	while ((known = report_next(knowledge, scope, &next, &f))) {
-		add_row(&table, known, &f);
-		shown++;
-	}
-	if (shown) {
-		r = table_print(&table, out, 0);
+	table_init(&table, KNOWN_HEADS ",>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,>WASTE GiBh,CONFIDENCE,RISK");
+	for (size_t i = 0; i < knowledge->items.n; i++)
+		if (figures_compute(knowledge, &knowledge->items.items[i], &f))
+			add_row(&table, &knowledge->items.items[i], &f);
+	is_empty = !table_rows(&table);
+	r = table_print(&table, out, 0);
+	if (is_empty)
+		fprintf(out, "No workloads known%s%s.\n", only ? " in namespace " : "", only ? only : "");
+	else
 		fprintf(out,
 			"\nREQUEST and LIMIT: of the last run -> recommended. WASTE: (limit - peak) x time x ranks, "
 			"each rank taken for the worst one, all runs listed.\n");
-	} else {
-		fprintf(out, "No workloads known%s%s.\n", scope->namespace_name ? " in namespace " : "",
-			scope->namespace_name ? scope->namespace_name : "");
-		r = 0;
-	}
-	table_release(&table);
 	return r;
 }
 
-/* The whole report as text, so that a file is written whole or not at all. */
-static int report_render(const struct knowledge *knowledge, const struct report_scope *scope, bool is_json,
-			 struct strbuf *buf)
+/* ---- as JSON ---- */
+
+static void write_workload(const struct known *known, const struct figures *f, struct strbuf *buf)
+{
+	json_write_line(buf, 4);
+	json_write_open(buf, NULL, '{');
+	known_write_names(known, buf);
+	json_write_int(buf, "runs", f->runs);
+	json_write_int(buf, "wholeRuns", f->whole_runs);
+	json_write_int(buf, "oomKilledRuns", f->oom_runs);
+	if (f->last_start_ms)
+		json_write_time(buf, "lastRun", f->last_start_ms);
+	else
+		json_write_text(buf, "lastRun", NULL);
+	json_write_int_or_null(buf, "medianBytes", f->median_bytes);
+	json_write_int_or_null(buf, "peakBytes", f->peak_bytes);
+	json_write_int_or_null(buf, "requestBytes", f->request_bytes);
+	json_write_int_or_null(buf, "limitBytes", f->limit_bytes);
+	json_write_int_or_null(buf, "recommendedRequestBytes", f->new_request_bytes);
+	json_write_int_or_null(buf, "recommendedLimitBytes", f->new_limit_bytes);
+	json_write_text(buf, "risk", risk_names[f->risk]);
+	json_write_double(buf, "wasteGibHours", f->waste_gibh);
+	json_write_text(buf, "confidence", confidence_names[f->confidence]);
+	strbuf_addc(buf, '}');
+}
+
+/* One line for each workload. @return the sticky status of `buf`. */
+static int write_json(const struct knowledge *knowledge, struct strbuf *buf)
+{
+	struct figures f, sum = {.runs = 0};
+	int workloads = 0, at_risk = 0;
+
+	knowledge_write_head("report.memtamer.io/v1alpha1", "Report", time_now_ms(), buf);
+	json_write_open(buf, "workloads", '[');
+	for (size_t i = 0; i < knowledge->items.n; i++) {
+		if (!figures_compute(knowledge, &knowledge->items.items[i], &f))
+			continue;
+		write_workload(&knowledge->items.items[i], &f, buf);
+		workloads++;
+		at_risk += f.risk != RISK_NONE;
+		sum.runs += f.runs;
+		sum.oom_runs += f.oom_runs;
+		sum.waste_gibh += f.waste_gibh;
+	}
+	strbuf_adds(buf, "\n  ]");
+	json_write_line(buf, 2);
+	json_write_open(buf, "summary", '{');
+	json_write_int(buf, "workloads", workloads);
+	json_write_int(buf, "runs", sum.runs);
+	json_write_int(buf, "oomKilledRuns", sum.oom_runs);
+	json_write_double(buf, "wasteGibHours", sum.waste_gibh);
+	json_write_int(buf, "atRisk", at_risk);
+	return strbuf_adds(buf, "}\n}\n");
+}
+
+/* ---- the command ---- */
+
+/* Renders the complete report into memory, so that a file is either complete or not written. */
+static int render(const struct knowledge *knowledge, bool is_json, struct strbuf *buf)
 {
 	char *text = NULL;
 	size_t n = 0;
@@ -91,11 +132,11 @@ static int report_render(const struct knowledge *knowledge, const struct report_
 	int r;
 
 	if (is_json)
-		return report_render_json(knowledge, scope, buf);
+		return write_json(knowledge, buf);
 	memory = open_memstream(&text, &n);
 	if (!memory)
 		return -errno;
-	r = report_print_table(knowledge, scope, memory);
+	r = print_table(knowledge, memory);
 	if (fclose(memory) && !r)
 		r = -ENOMEM;
 	if (!r)
@@ -108,38 +149,31 @@ static int report_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_BYTES);
-	struct report_scope scope = {.namespace_name = cli_get(args, "namespace"), .now_ms = time_now_ms()};
 	const char *out = cli_get(args, "out");
 	struct err err = ERR_INIT;
-	int code = knowledge_load("memtamer-recommender report", args, NULL, &knowledge);
+	int code = knowledge_load(args, NULL, &knowledge);
 
 	if (code)
 		return code;
-	if (report_render(&knowledge, &scope, streq(cli_get(args, "output"), "json"), &text)) {
-		fprintf(stderr, "memtamer-recommender report: out of memory\n");
-		return EXIT_DEPENDENCY;
-	}
-	if (!out) {
-		fwrite(strbuf_text(&text), 1, text.len, stdout);
-		return knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
-	}
-	if (io_write_file_atomic(out, strbuf_text(&text), text.len, 0644, &err)) {
-		fprintf(stderr, "memtamer-recommender report: %s: %s\n", err.where, err.msg);
-		return EXIT_DEPENDENCY;
-	}
+	if (render(&knowledge, streq(cli_get(args, "output"), "json"), &text))
+		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
+	if (out && io_write_file_atomic(out, strbuf_text(&text), text.len, 0644, &err))
+		return cli_fail(args, &err, EXIT_DEPENDENCY);
+	if (!out)
+		fputs(strbuf_text(&text), stdout);
 	return knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
 static const struct cli_option report_options[] = {
 	KNOWLEDGE_OPTIONS,
 	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
-	{"out", 0, CLI_STRING, "FILE", "write to a file, whole or not at all", NULL},
+	{"out", 0, CLI_STRING, "FILE", "write to this file, atomically", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command report_command = {
 	.name = "report",
-	.help = "who wastes memory, who is at risk, and what is recommended",
+	.help = "list workloads that waste memory or are at risk, with recommendations",
 	.options = report_options,
 	.run = report_run,
 };

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/riskiest.h"
 
-#include "k8s/quantity.h"
 #include "report/coverage.h"
 
 #include <stdio.h>
 
-#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
-
-/* A kill will come again; growth without a limit takes others along; an eviction needs a full node. */
+/* A kill will happen again; growth without a limit affects other pods; an eviction needs a full node. */
 static int rank_of(const struct risky *self)
 {
 	static const int ranks[RISK_COUNT_] = {
@@ -87,18 +84,18 @@ static void insert(struct risky ret[RISKIEST], size_t *n, const struct risky *ri
 	ret[at] = *risky;
 }
 
-size_t riskiest_find(const struct knowledge *knowledge, const char *namespace_name, int64_t from_ms, int64_t now_ms,
-		     bool knows_limits, struct risky ret[RISKIEST])
+size_t riskiest_find(const struct knowledge *knowledge, int64_t from_ms, int64_t now_ms, bool knows_limits,
+		     struct risky ret[RISKIEST])
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < knowledge->items.n; i++) {
 		struct risky risky = {.known = &knowledge->items.items[i]};
 
-		if (!risky.known->history || (namespace_name && !streq(namespace_name, known_namespace(risky.known))))
+		if (!risky.known->history)
 			continue;
 		count_runs(&risky, from_ms, now_ms);
-		figures_compute(risky.known, &risky.figures);
+		figures_compute(knowledge, risky.known, &risky.figures);
 		if (!risky.runs || risky.figures.risk == RISK_NONE ||
 		    (risky.figures.risk == RISK_NO_LIMIT && !knows_limits))
 			continue;

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define COMMAND	     "memtamer-recommender status"
 #define WINDOW_MS    (14 * TIME_DAY_MS)
 #define ASK_MS	     (15 * TIME_SECOND_MS)
 #define STATUS_BYTES (16 * MIB)
@@ -59,7 +58,7 @@ static int take_shape(void *context, const struct node_shape *shape, struct err 
 	return vec_push(&self->shapes, *shape) ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* Who may read one namespace may not read these; the replay goes on without. */
+/* A user who may read one namespace may not be allowed to read node shapes; the replay works without them. */
 static void read_shapes(struct asking *self)
 {
 	const struct store_visitor visitor = {.context = self, .shape = take_shape};
@@ -98,16 +97,17 @@ static void find_metrics(struct asking *self, bool has_config)
 		return;
 	}
 	if (has_config)
-		snprintf(status->metrics_unknown, sizeof(status->metrics_unknown), "Prometheus was not reached: %s",
+		snprintf(status->metrics_unknown, sizeof(status->metrics_unknown), "%s%s",
+			 err.code == EVIDENCE_MIXED ? "" : "Prometheus was not reached: ",
 			 err_text(&err, why, sizeof(why)));
 	else
 		snprintf(status->metrics_unknown, sizeof(status->metrics_unknown),
-			 "without --config nothing says where Prometheus is");
+			 "without --config the address of Prometheus is not known");
 	status->findings = status->cycle.findings;
 	status->n_findings = status->cycle.n_findings;
 }
 
-/* A value that some run has was seen, whoever showed it. */
+/* Whether the metric is present, or a run has the value at `offset` from another source. */
 static bool is_seen(const struct asking *self, const char *metric, size_t offset)
 {
 	for (size_t i = 0; i < self->status.n_findings; i++)
@@ -123,7 +123,7 @@ static bool is_seen(const struct asking *self, const char *metric, size_t offset
 	return false;
 }
 
-/* ---- what follows ---- */
+/* ---- results ---- */
 
 static int replay_all(struct asking *self, struct err *err)
 {
@@ -139,12 +139,8 @@ static int replay_all(struct asking *self, struct err *err)
 	struct replay_world *world = NULL;
 	int r = replay_open(&scope, &world, err);
 
-	for (size_t i = 0; i < self->knowledge.items.n && !r; i++) {
-		const struct known *known = &self->knowledge.items.items[i];
-
-		if (!status->namespace_name || streq(status->namespace_name, known_namespace(known)))
-			r = replay_history(world, known, &status->replay, err);
-	}
+	for (size_t i = 0; i < self->knowledge.items.n && !r; i++)
+		r = replay_history(world, &self->knowledge.items.items[i], &status->replay, err);
 	replay_free(world);
 	return r;
 }
@@ -155,9 +151,14 @@ static void count_workloads(struct asking *self)
 
 	for (size_t i = 0; i < self->knowledge.items.n; i++) {
 		const struct known *known = &self->knowledge.items.items[i];
+		struct ignored ignored = {.known = known};
 
-		status->n_workloads += known->history && (!status->namespace_name ||
-							  streq(status->namespace_name, known_namespace(known)));
+		status->n_workloads += !!known->history;
+		if (known_is_ignored(&self->knowledge, known, ignored.why)) {
+			if (status->n_ignored < STATUS_IGNORED)
+				status->ignored[status->n_ignored] = ignored;
+			status->n_ignored++;
+		}
 	}
 	status->n_bad = self->knowledge.n_bad;
 }
@@ -170,35 +171,11 @@ static int compute(struct asking *self, struct err *err)
 	status->knows_limits = is_seen(self, "kube_pod_container_resource_limits", offsetof(struct run, limit_bytes));
 	status->knows_requests = is_seen(self, "kube_pod_container_resource_requests",
 					 offsetof(struct run, request_bytes));
-	if (coverage_compute(&self->knowledge, status->namespace_name, status->from_ms, status->now_ms,
-			     &status->coverage))
+	if (coverage_compute(&self->knowledge, status->from_ms, status->now_ms, &status->coverage))
 		return err_set(err, -ENOMEM, "out of memory");
-	status->n_riskiest = riskiest_find(&self->knowledge, status->namespace_name, status->from_ms, status->now_ms,
-					   status->knows_limits, status->riskiest);
+	status->n_riskiest = riskiest_find(&self->knowledge, status->from_ms, status->now_ms, status->knows_limits,
+					   status->riskiest);
 	return replay_all(self, err);
-}
-
-bool status_is_lost(const struct status *self, const struct evidence_finding *finding)
-{
-	return !finding->is_present && !(self->has_cycle && self->cycle.watches_pods && finding->is_of_pods);
-}
-
-bool status_is_silent(const struct status *self)
-{
-	return self->has_cycle && self->cycle.silent_after_ms > 0 &&
-	       self->now_ms - self->cycle.time_ms > self->cycle.silent_after_ms;
-}
-
-bool status_is_partial(const struct status *self)
-{
-	bool is_partial = self->n_bad || !self->has_cycle || (!self->is_asked && !self->n_findings);
-
-	if (self->has_cycle)
-		is_partial |= !streq(self->cycle.result, "done") || status_is_silent(self) ||
-			      (!streq(self->cycle.webhook, "reached") && !streq(self->cycle.webhook, "not-asked"));
-	for (size_t i = 0; i < self->n_findings; i++)
-		is_partial |= status_is_lost(self, &self->findings[i]) && !self->findings[i].without;
-	return is_partial;
 }
 
 static int show(const struct status *status, bool is_json)
@@ -230,17 +207,17 @@ static int status_run(const struct cli_args *args)
 	self.knowledge.own_namespace = cli_get(args, "memtamer-namespace");
 	if (!self.knowledge.own_namespace && !cli_get(args, "config"))
 		self.knowledge.own_namespace = "memtamer";
-	code = knowledge_load(COMMAND, args, NULL, &self.knowledge);
+	code = knowledge_load(args, NULL, &self.knowledge);
 	if (code)
 		return code;
 	read_cycle(&self);
 	read_shapes(&self);
 	store_access_release(&self.knowledge.access);
 	find_metrics(&self, cli_get(args, "config"));
-	if (compute(&self, &err) || show(&self.status, streq(cli_get(args, "output"), "json"))) {
-		fprintf(stderr, COMMAND ": %s\n", err.msg[0] ? err.msg : "out of memory");
-		return EXIT_DEPENDENCY;
-	}
+	if (!compute(&self, &err) && show(&self.status, streq(cli_get(args, "output"), "json")))
+		err_set(&err, -ENOMEM, "out of memory");
+	if (err.code)
+		return cli_fail(args, &err, EXIT_DEPENDENCY);
 	return status_is_partial(&self.status) ? EXIT_FINDINGS : EXIT_CLEAN;
 }
 
@@ -254,7 +231,7 @@ static const struct cli_option status_options[] = {
 
 const struct cli_command status_command = {
 	.name = "status",
-	.help = "is memtamer healthy, what does it know, and what would it have done",
+	.help = "show memtamer's health, its coverage, and what it would have done",
 	.options = status_options,
 	.run = status_run,
 };

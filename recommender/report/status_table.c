@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/plain.h"
 #include "report/status.h"
-#include "report/table.h"
 
+#include "base/plain.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
@@ -18,7 +17,6 @@ static void print_cycle(const struct status *self, FILE *out)
 	const struct cycle_status *cycle = &self->cycle;
 	int64_t age_ms = MAX(self->now_ms - cycle->time_ms, 0);
 	char when[TIME_TEXT_BYTES], age[TIME_TEXT_BYTES], took[TIME_TEXT_BYTES];
-	char result[PLAIN_BYTES], version[PLAIN_BYTES], mode[PLAIN_BYTES];
 
 	if (!self->has_cycle) {
 		fprintf(out, "Last cycle  not known: ");
@@ -26,20 +24,18 @@ static void print_cycle(const struct status *self, FILE *out)
 		fputc('\n', out);
 		return;
 	}
-	fprintf(out, "Last cycle  %s at %s, %s ago%s", plain_text(cycle->result, result),
-		time_text(cycle->time_ms, when), duration_render(age_ms - age_ms % TIME_SECOND_MS, age),
-		cycle->why[0] ? ": " : "");
+	fprintf(out, "Last cycle  %s at %s, %s ago%s", PLAIN(cycle->result), time_text(cycle->time_ms, when),
+		duration_render(age_ms - age_ms % TIME_SECOND_MS, age), cycle->why[0] ? ": " : "");
 	plain_print(cycle->why, out);
 	fputc('\n', out);
 	fprintf(out, "            %lld runs found in %lld of %lld days, %lld workloads known, %lld profiles changed; ",
 		(long long)cycle->runs, (long long)cycle->days_done, (long long)cycle->days_total,
 		(long long)cycle->workloads, (long long)cycle->profiles_changed);
-	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took),
-		plain_text(cycle->version, version), plain_text(cycle->mode, mode));
+	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
+		PLAIN(cycle->mode));
 	if (status_is_silent(self))
 		fprintf(out,
-			"            The recommender has not said anything since %s: it does not run, or cannot "
-			"write\n",
+			"            The recommender has written nothing since %s: it does not run, or cannot write\n",
 			when);
 }
 
@@ -49,15 +45,15 @@ static void print_webhook(const struct status *self, FILE *out)
 		const char *result, *words;
 	} rows[] = {
 		{"reached", "reached by the API server"},
-		{"not-configured", "NOT CONFIGURED: no webhook configuration asks for it (switched off, or not "
-				   "installed); pods are not looked at"},
-		{"failed-open", "NOT REACHED: the API server goes on without an answer; pods are not looked at"},
-		{"refused", "not known: the API server did not let the recommender ask"},
+		{"not-configured", "NOT CONFIGURED: there is no webhook configuration (switched off, or not "
+				   "installed); pods are not examined"},
+		{"failed-open", "NOT REACHED: the API server fails open; pods are not examined"},
+		{"refused", "not known: the API server refused the recommender's dry run"},
 		{"timed-out", "not known: the API server did not answer the recommender in time"},
 		{"no-server", "not known: the recommender did not reach the API server"},
-		{"not-asked", "not asked: no cluster, recommender.probe is 0, or too early"},
+		{"not-asked", "not tested: no cluster, recommender.probe is 0s, or no probe yet"},
 	};
-	const char *words = "not known: no cycle says so";
+	const char *words = "not known: no cycle has recorded it";
 	char when[TIME_TEXT_BYTES];
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && self->has_cycle; i++)
@@ -71,45 +67,51 @@ static void print_webhook(const struct status *self, FILE *out)
 
 static int print_metrics(const struct status *self, FILE *out)
 {
-	static const char *const heads[] = {"MISSING", "WITHOUT IT"};
 	struct table table;
-	size_t missing = 0;
-	int r = 0;
 
-	table_init(&table, heads, ARRAY_LEN(heads));
+	table_init(&table, "MISSING,WITHOUT IT");
 	for (size_t i = 0; i < self->n_findings; i++) {
 		const struct evidence_finding *finding = &self->findings[i];
-		const char *cells[] = {finding->metric, !status_is_lost(self, finding)
-								? "pods are watched and tell it from now on"
-							: finding->without ? finding->without
-									   : "nothing can be learned"};
 
 		if (finding->is_present)
 			continue;
-		table_add(&table, cells);
-		missing++;
+		table_add(&table, finding->metric);
+		table_add(&table, !status_is_lost(self, finding) ? "the watch of pods replaces it from now on"
+				  : finding->without		 ? finding->without
+								 : "nothing can be learned");
 	}
 	if (self->n_findings)
-		fprintf(out, "Metrics     %zu of %zu are there, %s\n", self->n_findings - missing, self->n_findings,
-			self->is_asked ? "Prometheus says now" : "the last cycle said");
+		fprintf(out, "Metrics     %zu of %zu are there, %s\n", self->n_findings - table_rows(&table),
+			self->n_findings, self->is_asked ? "by Prometheus now" : "by the last cycle");
 	if (!self->is_asked) {
 		fprintf(out, "%-12s", self->n_findings ? "" : "Metrics");
 		plain_print(self->metrics_unknown, out);
 		fputc('\n', out);
 	}
-	if (missing)
-		r = table_print(&table, out, 2);
-	table_release(&table);
-	return r;
+	return table_print(&table, out, 2);
 }
 
-static int print_coverage(const struct status *self, FILE *out)
+static int print_ignored(const struct status *self, FILE *out)
 {
-	static const char *const heads[] = {"NOT MATCHED", ">POD-HOURS", ">RUNS"};
-	const struct coverage *coverage = &self->coverage;
-	int permille = coverage_permille(coverage);
+	size_t shown = MIN(self->n_ignored, (size_t)STATUS_IGNORED);
 	struct table table;
-	int r = 0;
+
+	if (self->n_ignored)
+		fprintf(out, "Decisions   %zu of people that do not count%s\n", self->n_ignored,
+			shown < self->n_ignored ? "; the first of them:" : "");
+	table_init(&table, "NAMESPACE,MEMORYPROFILE,WHY ITS SPEC IS NOT APPLIED");
+	for (size_t i = 0; i < shown; i++) {
+		table_add(&table, known_namespace(self->ignored[i].known));
+		table_add(&table, self->ignored[i].known->profile->name);
+		table_add(&table, self->ignored[i].why);
+	}
+	return table_print(&table, out, 2);
+}
+
+static int print_coverage(const struct coverage *coverage, FILE *out)
+{
+	int permille = coverage_permille(coverage), r;
+	struct table table;
 
 	if (permille < 0) {
 		fprintf(out, "\nCoverage    no training pod was seen in 14 days\n");
@@ -120,19 +122,15 @@ static int print_coverage(const struct status *self, FILE *out)
 		"            (%lld of %lld runs, each role of a run by itself)\n",
 		permille / 10, permille % 10, coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
 		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs);
-	table_init(&table, heads, ARRAY_LEN(heads));
+	table_init(&table, "NOT MATCHED,>POD-HOURS,>RUNS");
 	for (int i = COVERAGE_MATCHED + 1; i < COVERAGE_REASON_COUNT_; i++) {
-		char hours[32], runs[32];
-		const char *cells[] = {coverage_reason_words[i], hours, runs};
-
-		snprintf(hours, sizeof(hours), "%.1f", coverage->pod_hours[i]);
-		snprintf(runs, sizeof(runs), "%lld", (long long)coverage->runs[i]);
-		if (coverage->runs[i])
-			table_add(&table, cells);
+		if (!coverage->runs[i])
+			continue;
+		table_add(&table, coverage_reason_words[i]);
+		table_addf(&table, "%.1f", coverage->pod_hours[i]);
+		table_addf(&table, "%lld", (long long)coverage->runs[i]);
 	}
-	if (coverage->runs[COVERAGE_MATCHED] < coverage->total_runs)
-		r = table_print(&table, out, 2);
-	table_release(&table);
+	r = table_print(&table, out, 2);
 	if (coverage->cut_workloads)
 		fprintf(out, "  Not counted: runs that %lld histories have dropped from their lists of %d.\n",
 			(long long)coverage->cut_workloads, LIMIT_HISTORY_RUNS);
@@ -151,7 +149,7 @@ static void print_kills(const struct replay *replay, FILE *out)
 		fprintf(out, ", %lld of them known to be above the need too", (long long)replay->avoided_proven);
 	fputc('\n', out);
 	if (replay->kills_without_limit)
-		fprintf(out, "  %lld kills had no limit: the node ran out of memory, which no limit tells of\n",
+		fprintf(out, "  %lld kills had no limit: the node ran out of memory\n",
 			(long long)replay->kills_without_limit);
 }
 
@@ -188,32 +186,16 @@ static void print_replay(const struct status *self, FILE *out)
 
 static int print_riskiest(const struct status *self, FILE *out)
 {
-	static const char *const heads[] = {"NAMESPACE", "WORKLOAD", "ROLE", "CONTAINER", ">POD-HOURS", "WHY"};
 	struct table table;
-	int r;
 
-	if (!self->n_riskiest) {
-		fprintf(out, "\nRiskiest    none of the workloads that ran in 14 days\n");
-		return 0;
-	}
-	fprintf(out, "\nRiskiest\n");
-	table_init(&table, heads, ARRAY_LEN(heads));
+	fprintf(out, "\nRiskiest%s\n", self->n_riskiest ? "" : "    none of the workloads that ran in 14 days");
+	table_init(&table, KNOWN_HEADS ",>POD-HOURS,WHY");
 	for (size_t i = 0; i < self->n_riskiest; i++) {
-		const struct risky *risky = &self->riskiest[i];
-		char hours[32];
-		const char *cells[] = {known_namespace(risky->known),
-				       known_workload(risky->known),
-				       known_role(risky->known),
-				       known_container(risky->known),
-				       hours,
-				       risky->why};
-
-		snprintf(hours, sizeof(hours), "%.1f", risky->pod_hours);
-		table_add(&table, cells);
+		known_add_names(self->riskiest[i].known, &table);
+		table_addf(&table, "%.1f", self->riskiest[i].pod_hours);
+		table_add(&table, self->riskiest[i].why);
 	}
-	r = table_print(&table, out, 2);
-	table_release(&table);
-	return r;
+	return table_print(&table, out, 2);
 }
 
 int status_print(const struct status *self, FILE *out)
@@ -226,7 +208,9 @@ int status_print(const struct status *self, FILE *out)
 	if (self->n_bad)
 		fprintf(out, "Objects     %zu could not be read and are missing below\n", self->n_bad);
 	if (!r)
-		r = print_coverage(self, out);
+		r = print_ignored(self, out);
+	if (!r)
+		r = print_coverage(&self->coverage, out);
 	if (r)
 		return r;
 	print_replay(self, out);

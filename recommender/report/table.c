@@ -2,45 +2,58 @@
 #include "report/table.h"
 
 #include "base/limits.h"
+#include "base/plain.h"
 #include "base/str.h"
-#include "report/plain.h"
 
-void table_init(struct table *self, const char *const *heads, size_t n)
+#include <stdarg.h>
+
+#define CELL_BYTES 640
+
+void table_init(struct table *self, const char *heads)
 {
-	const char *cells[TABLE_COLUMNS] = {NULL};
+	*self = (struct table){.arena = ARENA_INIT(64 * MIB)};
+	while (*heads) {
+		size_t n = strcspn(heads, ",");
+		bool is_right = *heads == '>';
 
-	*self = (struct table){.arena = ARENA_INIT(64 * MIB), .n_columns = n};
-	for (size_t i = 0; i < n; i++) {
-		self->is_right[i] = heads[i][0] == '>';
-		cells[i] = heads[i] + self->is_right[i];
+		self->is_right[self->n_columns++] = is_right;
+		table_addf(self, "%.*s", (int)n - is_right, heads + is_right);
+		heads += n + (heads[n] == ',');
 	}
-	table_add(self, cells);
 }
 
-void table_release(struct table *self)
+void table_add(struct table *self, const char *text)
 {
-	arena_release(&self->arena);
-	vec_release(&self->rows);
-}
+	char *cell = arena_strdup(&self->arena, text && *text ? text : "-");
 
-void table_add(struct table *self, const char *const *cells)
-{
-	const char **row = arena_array(&self->arena, self->n_columns, sizeof(*row));
-
-	for (size_t i = 0; row && i < self->n_columns; i++) {
-		char *cell = arena_strdup(&self->arena, cells[i] && cells[i][0] ? cells[i] : "-");
-
-		if (cell)
-			plain_clean(cell);
-		row[i] = cell;
-		if (!cell)
-			row = NULL;
-	}
-	if (!row || vec_push(&self->rows, row))
+	if (cell)
+		plain_clean(cell);
+	if (!cell || vec_push(&self->cells, cell))
 		self->status = -ENOMEM;
 }
 
-/* Terminal columns of UTF-8 text: bytes that start a character. */
+void table_addf(struct table *self, const char *fmt, ...)
+{
+	char text[CELL_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	table_add(self, text);
+}
+
+void table_add_bytes(struct table *self, int64_t bytes)
+{
+	table_add(self, bytes ? HUMAN(bytes) : "");
+}
+
+size_t table_rows(const struct table *self)
+{
+	return MAX(self->cells.n / self->n_columns, (size_t)1) - 1;
+}
+
+/* Terminal columns of UTF-8 text: the number of bytes that start a character. */
 static int text_width(const char *text)
 {
 	int width = 0;
@@ -50,43 +63,55 @@ static int text_width(const char *text)
 	return width;
 }
 
-/* Width of a column; 0 when only its head says anything. */
+/* Width of a column; 0: all cells below the title are empty. */
 static int column_width(const struct table *self, size_t column)
 {
-	int width = text_width(self->rows.items[0][column]);
-	bool is_empty = self->rows.n > 1;
+	int width = text_width(self->cells.items[column]);
+	bool is_empty = true;
 
-	for (size_t i = 1; i < self->rows.n; i++) {
-		const char *cell = self->rows.items[i][column];
-
-		width = MAX(width, text_width(cell));
-		is_empty = is_empty && streq(cell, "-");
+	for (size_t i = column + self->n_columns; i < self->cells.n; i += self->n_columns) {
+		width = MAX(width, text_width(self->cells.items[i]));
+		is_empty = is_empty && streq(self->cells.items[i], "-");
 	}
 	return is_empty ? 0 : width;
 }
 
-int table_print(const struct table *self, FILE *out, int indent)
+static void print_rows(const struct table *self, FILE *out, int indent)
 {
-	int widths[TABLE_COLUMNS];
+	int widths[TABLE_COLUMNS], gap = indent, padding = 0;
 
-	if (self->status)
-		return self->status;
 	for (size_t c = 0; c < self->n_columns; c++)
 		widths[c] = column_width(self, c);
-	for (size_t i = 0; i < self->rows.n; i++) {
-		int gap = indent, padding = 0;
+	for (size_t i = 0; i < self->cells.n; i++) {
+		size_t c = i % self->n_columns;
+		int blanks = widths[c] - text_width(self->cells.items[i]);
 
-		for (size_t c = 0; c < self->n_columns; c++) {
-			const char *cell = self->rows.items[i][c];
-
-			if (!widths[c])
-				continue;
-			padding += gap + (self->is_right[c] ? widths[c] - text_width(cell) : 0);
-			fprintf(out, "%*s%s", padding, "", cell);
-			padding = self->is_right[c] ? 0 : widths[c] - text_width(cell);
+		if (widths[c]) {
+			fprintf(out, "%*s%s", padding + gap + (self->is_right[c] ? blanks : 0), "",
+				self->cells.items[i]);
+			padding = self->is_right[c] ? 0 : blanks;
 			gap = 2;
 		}
-		fputc('\n', out);
+		if (c == self->n_columns - 1) {
+			fputc('\n', out);
+			gap = indent;
+			padding = 0;
+		}
 	}
-	return 0;
+}
+
+void table_release(struct table *self)
+{
+	arena_release(&self->arena);
+	vec_release(&self->cells);
+}
+
+int table_print(struct table *self, FILE *out, int indent)
+{
+	int r = self->status;
+
+	if (!r && table_rows(self))
+		print_rows(self, out, indent);
+	table_release(self);
+	return r;
 }

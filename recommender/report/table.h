@@ -1,26 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* table: rows of text printed in columns that are as wide as their widest cell. One thread. */
+/* table: prints rows of text in columns as wide as their widest cell. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "k8s/quantity.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 #define TABLE_COLUMNS 16
+/* A size as people read it, in a buffer that lives as long as the enclosing block. */
+#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 
 struct table {
 	struct arena arena;
 	size_t n_columns;
-	bool is_right[TABLE_COLUMNS]; /* numbers stand right */
-	VEC(const char **) rows;
-	int status; /* sticky: -ENOMEM */
+	bool is_right[TABLE_COLUMNS]; /* right-aligned, for numbers */
+	VEC(const char *) cells;      /* row by row, the titles first */
+	int status;		      /* sticky: -ENOMEM */
 };
 
-/** `heads` like "NAMESPACE" or ">LIMIT" (right-aligned), n of them. */
-void table_init(struct table *self, const char *const *heads, size_t n);
+/** `heads`: titles, separated by commas, such as "NAMESPACE,>LIMIT"; '>': a right-aligned column. */
+void table_init(struct table *self, const char *heads);
 void table_release(struct table *self);
-/** Add a row of n_columns cells; text is copied and made plain (plain.h), NULL and "" print as "-". */
-void table_add(struct table *self, const char *const *cells);
-/** Print, each line with `indent` blanks. Columns that hold nothing but "-" are left out. 0 or -ENOMEM. */
-int table_print(const struct table *self, FILE *out, int indent) ATTR_NODISCARD;
+/** Adds the next cell; n_columns of them are a row. Text is copied and cleaned (plain.h); NULL and "" are printed as
+ * "-". */
+void table_add(struct table *self, const char *text);
+/** The same for a text of less than 640 bytes; a longer one is cut. */
+void table_addf(struct table *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/** A size as people read it; 0 is printed as "-". */
+void table_add_bytes(struct table *self, int64_t bytes);
+/** The number of rows below the titles. */
+size_t table_rows(const struct table *self);
+/** Prints the table, each line indented by `indent` blanks, and releases it. Columns that contain only "-" are omitted;
+ * without a row nothing is printed. @return 0 or -ENOMEM. */
+int table_print(struct table *self, FILE *out, int indent) ATTR_NODISCARD;

@@ -1,168 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* undo: a workload keeps its own values from now on. A word of a person in its profiles (spec.modeCap), which admission
- * obeys and nothing collects; what was learned stays. */
-#include "report/plain.h"
+/* undo_command: `undo` makes a workload keep its own values. It sets spec.modeCap in the workload's profiles, which
+ * admission obeys and nothing deletes; what was learned is kept. */
 #include "report/question.h"
 #include "report/report_commands.h"
+
+#include "base/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
 
-#define COMMAND "memtamer-recommender undo"
-#define CAP	"observe"
+#define CAP "observe"
 
 struct undoing {
 	const struct cli_args *args;
-	struct question question;
 	bool is_release;
-	struct knowledge knowledge;
-	const struct known *first; /* of what is meant; NULL: nothing */
-	size_t n_profiles, n_set, n_as_they_were, n_left;
-	size_t n_replaced; /* of those set: where another cap was before */
+	struct knowledge knowledge; /* entries of the workload, with all its roles and containers */
+	size_t n_profiles, n_set, n_left;
+	size_t n_replaced; /* of these, profiles that had another cap before */
 };
 
-/* ---- what is meant ---- */
+/* ---- which workload ---- */
 
 static bool is_another(const struct known *a, const struct known *b)
 {
 	return !streq(known_namespace(a), known_namespace(b)) || !streq(known_workload(a), known_workload(b));
 }
 
-static void name_all(const struct undoing *self)
+/* The entries are sorted by workload. @return an exit code: whether it is one workload, with profiles. */
+static int check(struct undoing *self)
 {
-	const struct known *said = NULL;
+	const struct known *items = self->knowledge.items.items;
+	size_t n = self->knowledge.items.n;
 
-	for (size_t i = 0; i < self->knowledge.items.n; i++) {
-		const struct known *known = &self->knowledge.items.items[i];
-		char workload[PLAIN_BYTES];
-
-		if (!question_is_of(&self->question, known) || (said && !is_another(said, known)))
-			continue;
-		fprintf(stderr, "  -n %s %s\n", known_namespace(known), plain_text(known_workload(known), workload));
-		said = known;
-	}
-}
-
-/* One workload, whose roles and containers are all meant. @return an exit code. */
-static int find(struct undoing *self)
-{
-	char workload[PLAIN_BYTES];
-	bool is_one = true;
-
-	for (size_t i = 0; i < self->knowledge.items.n; i++) {
-		const struct known *known = &self->knowledge.items.items[i];
-
-		if (!question_is_of(&self->question, known))
-			continue;
-		is_one &= !self->first || !is_another(self->first, known);
-		self->first = self->first ? self->first : known;
-		self->n_profiles += known->profile != NULL;
-	}
-	if (!self->first)
-		return question_unknown(&self->question, COMMAND);
-	if (!is_one) {
-		fprintf(stderr, COMMAND ": %s is more than one workload; say which:\n", self->question.operand);
-		name_all(self);
+	if (is_another(&items[0], &items[n - 1])) {
+		fprintf(stderr, "%s: %s is more than one workload; name one:\n", self->args->command,
+			self->args->operands[0]);
+		for (size_t i = 0; i < n; i++)
+			if (!i || is_another(&items[i - 1], &items[i]))
+				fprintf(stderr, "  -n %s %s\n", known_namespace(&items[i]),
+					PLAIN(known_workload(&items[i])));
 		return EXIT_USAGE;
 	}
-	if (!self->n_profiles) {
-		fprintf(stderr,
-			COMMAND ": %s %s has no profile (yet), so there is nothing that a pod of it is sized by\n",
-			known_namespace(self->first), plain_text(known_workload(self->first), workload));
-		return EXIT_USAGE;
-	}
-	return EXIT_CLEAN;
+	for (size_t i = 0; i < n; i++)
+		self->n_profiles += items[i].profile != NULL;
+	if (self->n_profiles)
+		return EXIT_CLEAN;
+	fprintf(stderr, "%s: %s %s has no profile (yet), so no pod of it is sized from history\n", self->args->command,
+		known_namespace(items), PLAIN(known_workload(items)));
+	return EXIT_USAGE;
 }
 
 /* ---- one profile ---- */
 
-static void say(const struct profile *profile, const char *what, const char *more)
+static const char *what_was_done(const struct undoing *self, bool has_other)
 {
-	char workload[PLAIN_BYTES], role[PLAIN_BYTES], container[PLAIN_BYTES];
-
-	printf("%s  %s%s%s  container %s: %s%s\n", profile->namespace_name, plain_text(profile->workload, workload),
-	       profile->role[0] ? "  role " : "", plain_text(profile->role, role),
-	       plain_text(profile->container, container), what, more);
-}
-
-/* Another cap than ours is another word: a lower one stays, and none is taken back but our own. */
-static bool is_left(const struct undoing *self, const char *cap)
-{
-	return self->is_release ? cap[0] && !streq(cap, CAP) : streq(cap, "off");
-}
-
-static void say_set(struct undoing *self, const struct profile *profile)
-{
-	const char *other = self->is_release ? profile->spec->mode_cap_before_undo : profile->spec->mode_cap;
-
 	if (self->is_release)
-		say(profile, other[0] ? "spec.modeCap is as before the undo: " : "spec.modeCap " CAP " taken away",
-		    other);
-	else
-		say(profile, other[0] ? "spec.modeCap is " CAP " now, and was before: " : "spec.modeCap is " CAP " now",
-		    other);
-	self->n_replaced += other[0] != '\0';
-	self->n_set++;
+		return has_other ? "spec.modeCap is as before the undo: " : "spec.modeCap " CAP " taken away";
+	return has_other ? "spec.modeCap is " CAP " now, and was before: " : "spec.modeCap is " CAP " now";
 }
 
-static int write_one(const struct undoing *self, struct store *store, const struct profile *profile, struct err *err)
+/* Undo keeps a lower cap, and release only removes the cap that undo sets. If that was removed by hand, release forgets
+ * what undo had replaced. */
+static int set_one(struct undoing *self, struct store *store, const struct known *known, struct err *err)
 {
-	return (self->is_release ? store_release_mode_cap : store_undo_mode_cap)(store, profile->namespace_name,
-										 profile->name, CAP, err);
-}
-
-static int set_one(struct undoing *self, struct store *store, const struct profile *profile, struct err *err)
-{
+	const struct profile *profile = known->profile;
 	const char *cap = profile->spec->mode_cap;
-	int r;
+	const char *other = self->is_release ? profile->spec->mode_cap_before_undo : cap, *more = "", *what;
+	bool is_left = self->is_release ? cap[0] && !streq(cap, CAP) : streq(cap, "off");
+	int r = 1;
 
-	if (is_left(self, cap)) {
-		/* Its undo was ended by hand: what that had replaced is forgotten. */
-		if (self->is_release && profile->spec->mode_cap_before_undo[0]) {
-			r = write_one(self, store, profile, err);
-			if (r < 0)
-				return r;
-		}
-		say(profile, "left as it is: spec.modeCap is ", cap);
-		self->n_left++;
-		return 0;
-	}
-	r = write_one(self, store, profile, err);
+	if (!is_left || (self->is_release && other[0]))
+		r = (self->is_release ? store_release_mode_cap : store_undo_mode_cap)(store, profile->namespace_name,
+										      profile->name, CAP, err);
 	if (r < 0)
 		return r;
-	if (r || (self->is_release && !cap[0])) {
-		say(profile, self->is_release ? "has no cap of an undo" : "was undone before", "");
-		self->n_as_they_were++;
-		return 0;
+	if (is_left) {
+		what = "left as it is: spec.modeCap is ";
+		more = cap;
+		self->n_left++;
+	} else if (r || (self->is_release && !cap[0])) {
+		what = self->is_release ? "has no cap of an undo" : "was undone before";
+	} else {
+		what = what_was_done(self, other[0]);
+		more = other;
+		self->n_replaced += other[0] != '\0';
+		self->n_set++;
 	}
-	say_set(self, profile);
+	known_print(known, stdout);
+	printf(": %s%s\n", what, more);
 	return 0;
 }
 
-static int set_all(struct undoing *self, struct store *store, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < self->knowledge.items.n && !r; i++) {
-		const struct known *known = &self->knowledge.items.items[i];
-
-		if (known->profile && question_is_of(&self->question, known))
-			r = set_one(self, store, known->profile, err);
-	}
-	return r;
-}
-
-/* ---- the store, for writing ---- */
+/* ---- opening the store for writing ---- */
 
 static void explain_locked(const struct undoing *self)
 {
-	char workload[PLAIN_BYTES];
-
 	fprintf(stderr,
 		"A recommender that runs with this file has it for itself. Stop it, say `%s%s -n %s %s` again, start "
 		"it.\n",
-		"undo", self->is_release ? " --release" : "", known_namespace(self->first),
-		plain_text(known_workload(self->first), workload));
+		"undo", self->is_release ? " --release" : "", known_namespace(self->knowledge.items.items),
+		PLAIN(known_workload(self->knowledge.items.items)));
 }
 
 static int write_all(struct undoing *self, struct err *err)
@@ -170,27 +107,30 @@ static int write_all(struct undoing *self, struct err *err)
 	struct store_access access = STORE_ACCESS_INIT;
 	int r = store_access_open_args(self->args, self->knowledge.config, true, "memtamer-recommender", &access, err);
 
-	if (!r)
-		r = set_all(self, access.store, err);
+	for (size_t i = 0; i < self->knowledge.items.n && !r; i++) {
+		const struct known *known = &self->knowledge.items.items[i];
+
+		if (known->profile)
+			r = set_one(self, access.store, known, err);
+	}
 	store_access_release(&access);
 	return r;
 }
 
 static void conclude(const struct undoing *self)
 {
-	char text[PLAIN_BYTES];
-	const char *namespace_name = known_namespace(self->first);
-	const char *workload = plain_text(known_workload(self->first), text);
+	const char *namespace_name = known_namespace(self->knowledge.items.items);
+	const char *workload = PLAIN(known_workload(self->knowledge.items.items));
 
 	if (self->n_left)
-		printf("\nA cap other than " CAP " is somebody else's word: change spec.modeCap by hand.\n");
+		printf("\nA cap other than " CAP " was set by somebody else: change spec.modeCap by hand.\n");
 	if (!self->n_set)
 		return;
 	if (self->is_release) {
 		printf("\nNew pods of %s are sized again, as far as the mode of the namespace allows.\n", workload);
 		return;
 	}
-	printf("\nNew pods of %s keep what their manifest says; memtamer goes on to watch, warn and learn.\n"
+	printf("\nNew pods of %s keep the values of their manifest; memtamer continues to observe, warn and learn.\n"
 	       "Not changed: pods that exist, and objects whose templates were patched, keep what they have.\n"
 	       "To take it back: undo --release -n %s %s\n",
 	       workload, namespace_name, workload);
@@ -201,14 +141,13 @@ static void conclude(const struct undoing *self)
 static int undo(struct undoing *self)
 {
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
-	int code = find(self), r;
+	int code = check(self), r;
 
 	if (code)
 		return code;
 	r = write_all(self, &err);
 	if (r) {
-		fprintf(stderr, COMMAND ": %s\n", err_text(&err, text, sizeof(text)));
+		cli_complain(self->args, NULL, &err);
 		if (r == -EWOULDBLOCK)
 			explain_locked(self);
 		if (self->n_set)
@@ -222,11 +161,8 @@ static int undo(struct undoing *self)
 static int undo_run(const struct cli_args *args)
 {
 	struct undoing self = {.args = args, .is_release = cli_has(args, "release"), .knowledge = KNOWLEDGE_INIT};
-	int code;
+	int code = question_load(args, &self.knowledge);
 
-	if (args->n_operands != 1)
-		return cli_usage_error(COMMAND, "expected one KIND/NAME, as in Job/resnet-train");
-	code = question_load(&self.question, COMMAND, args, args->operands[0], &self.knowledge);
 	if (!code)
 		code = undo(&self);
 	knowledge_release(&self.knowledge);
@@ -235,14 +171,14 @@ static int undo_run(const struct cli_args *args)
 
 static const struct cli_option undo_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"release", 0, CLI_FLAG, NULL, "take an undo back", NULL},
+	{"release", 0, CLI_FLAG, NULL, "revert an undo", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command undo_command = {
 	.name = "undo",
 	.operands = "KIND/NAME",
-	.help = "give a workload its own values back, for good",
+	.help = "keep the values of a workload's manifest from now on",
 	.options = undo_options,
 	.run = undo_run,
 };

@@ -4,7 +4,7 @@
 #include "policy/size.h"
 #include "policy/size_math.h"
 
-/* Until then by the line; INT64_MAX: it does not rise, or not in this century. */
+/* The time until the limit is reached by the line, in ms; INT64_MAX: the use does not rise, or takes a century. */
 static int64_t reaches_ms(const struct resize_trend *trend)
 {
 	double ms;
@@ -29,7 +29,7 @@ static bool is_above(const struct resize_trend *trend, int64_t permille)
 	return trend->used_bytes >= size_scale_permille(trend->limit_bytes, permille);
 }
 
-/* Runs before it went so far, and no further, within such a limit. */
+/* Earlier runs used at least as much and stayed below this limit. */
 static bool is_as_usual(const struct resize_trend *trend)
 {
 	return trend->peak_bytes < trend->limit_bytes && trend->used_bytes <= trend->peak_bytes;
@@ -37,7 +37,7 @@ static bool is_as_usual(const struct resize_trend *trend)
 
 void resize_forecast(const struct resize_trend *trend, struct resize_forecast *ret)
 {
-	/* A run that is over its usual time may end at any moment, or not: nothing is known of its end. */
+	/* A run beyond its usual duration may end at any time: its end counts as unknown. */
 	bool is_known = trend->usual_ms > trend->ran_ms;
 	int64_t left_ms = is_known ? trend->usual_ms - trend->ran_ms : RESIZE_LEAD_MS;
 	int64_t least = size_scale_permille(trend->limit_bytes, RESIZE_STEP_MIN_PERMILLE);

@@ -1,42 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* resize_gather: what resize_plan must know of a pod's namespace and node, asked of the API server at this moment: the
- * pod, its namespace, the workload's profiles, LimitRanges, ResourceQuotas, the node and its pods. One request after
- * the other; what does not exist is left out. Threads: the client's. */
+/* resize_gather: reads from the API server what resize_plan needs: the pod, its namespace, the workload's profiles,
+ * LimitRanges, ResourceQuotas, VerticalPodAutoscalers, the node and the node's pods. It sends one request after the
+ * other; objects that do not exist are left out. Threads: the client's. Cost: the namespace's objects of these kinds,
+ * and the pods of one node. */
 #include "base/vec.h"
 #include "kube/kube_list.h"
 #include "resize/resize_plan.h"
 
-/** The working set of a pod as it was measured lately; -1: not known. Called in the client's thread. */
-typedef int64_t resize_used_fn(void *context, const char *namespace_name, const char *pod);
-/** Is a resize of this pod asked for, or under way? Called in the client's thread. */
-typedef bool resize_rises_fn(void *context, const char *namespace_name, const char *pod);
-/** The end. `code` 0; KUBE_NOT_FOUND: there is no such pod; other kube_condition; -errno. May begin it again. */
+/** Called once at the end. `code`: 0; KUBE_NOT_FOUND: there is no such pod; another kube_condition; -errno. The
+ * callback may call resize_gather_begin again. */
 typedef void resize_gather_done_fn(void *context, int code, const struct err *why);
 
-/** What stands first is set by who embeds it, and borrowed; the rest zero. */
+struct resizer;
+/** The caller sets the fields up to `context`, which are borrowed; all others must be zero. */
 struct resize_gather {
 	struct kube_client *client;
 	const struct resize_ask *ask;
-	resize_used_fn *used; /* NULL: nothing is known */
-	resize_rises_fn *rises;
+	struct resizer *owner; /* knows the use of pods, and which of them are resized */
 	resize_gather_done_fn *done;
-	void *context; /* of all */
+	void *context;
 
+	/* What was read; complete when `done` is called with code 0. The caller sets `policy` and `now_ms`. */
+	struct resize_input input;
 	struct arena arena;
 	struct kube_call *call;
 	struct kube_list *list;
-	struct json_object *pod, *namespace_object, *limit_ranges, *quotas;
 	VEC(struct profile *) profiles;
 	VEC(struct resize_neighbour) neighbours;
-	int64_t node_bytes;
 	char node[256];
-	int step;
+	size_t step; /* the request under way, of a table */
 };
 
-/** Forget what is known and ask again; `done` is told later. */
+/** Discards what was read and reads everything again; `done` is called later. */
 void resize_gather_begin(struct resize_gather *self);
-/** Tells nothing any more, and frees what it holds. */
+/** Cancels open requests without calling `done`, and frees what was read. */
 void resize_gather_release(struct resize_gather *self);
-/** After `done` with 0: point `input` at what was found; the caller has set the rest. */
-void resize_gather_input(const struct resize_gather *self, struct resize_input *input);

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "k8s/keys.h"
 #include "policy/render.h"
 #include "policy/size_math.h"
 #include "resize/resize_plan_internal.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-
-void resize_plan_hold(struct planning *self, const char *fmt, ...)
-{
-	va_list args;
-
-	self->ret->verdict = RESIZE_HELD_BACK;
-	va_start(args, fmt);
-	vsnprintf(self->ret->why, sizeof(self->ret->why), fmt, args);
-	va_end(args);
-}
 
 /* ---- the pod ---- */
 
@@ -37,7 +27,7 @@ static int decode_pod(struct json_object *pod, const char *namespace_name, struc
 	if (r || !ret->n_containers)
 		return r;
 	ret->namespace_name = namespace_name;
-	drop_annotation(&ret->annotations, ANNOTATION_DECISION);
+	drop_annotation(&ret->annotations, KEY_DECISION);
 	identity_facts_of_pod(ret, ret->containers[pod_main_container(ret)].name, &facts);
 	facts.namespace_name = namespace_name;
 	workload_identify(&facts, ret_identity);
@@ -46,7 +36,8 @@ static int decode_pod(struct json_object *pod, const char *namespace_name, struc
 
 static bool has_key(const struct profile *profile, const char *key)
 {
-	if (streq(profile->workload, key))
+	if (streq(profile->workload, key) || streq(profile->spec->ref.key, key) ||
+	    streq(profile->spec->ref.made_key, key))
 		return true;
 	for (size_t i = 0; i < profile->n_aliases; i++)
 		if (streq(profile->aliases[i], key))
@@ -70,7 +61,15 @@ bool resize_profile_fits(struct json_object *pod, const char *namespace_name, co
 	return false;
 }
 
-/* Is there anything to do, by the pod alone? */
+/* If a pod is a Kueue workload of its own, Kueue compares its spec.containers with the Workload that it made, and
+ * deletes the pod if they differ. It does not compare pods of a group, or of Jobs and other owners. */
+static bool is_compared_by_kueue(const struct k8s_pod *pod)
+{
+	return streq(k8s_label_get(&pod->labels, "kueue.x-k8s.io/managed"), "true") &&
+	       !k8s_label_get(&pod->labels, "kueue.x-k8s.io/pod-group-name");
+}
+
+/* Whether the pod itself allows the resize. */
 static bool may_resize(struct planning *self)
 {
 	const struct resize_ask *ask = self->input->ask;
@@ -78,9 +77,11 @@ static bool may_resize(struct planning *self)
 	enum resize_mode needs = ask->kind == RESIZE_KIND_OOM ? RESIZE_ON_OOM : RESIZE_BEFORE_OOM;
 
 	if (resize_mode_of(self->policy.resize, &self->pod.annotations) < needs)
-		resize_plan_hold(self, "the pod's annotation " ANNOTATION_RESIZE " does not allow it");
+		resize_plan_hold(self, "the pod's annotation " KEY_RESIZE " does not allow it");
 	else if (self->facts.is_static)
 		resize_plan_hold(self, "a static pod is never resized");
+	else if (is_compared_by_kueue(&self->pod))
+		resize_plan_hold(self, "Kueue deletes a single pod whose containers change");
 	else if (!container->limit_bytes)
 		resize_plan_hold(self, "the container has no memory limit");
 	else if (container->restarts_for_memory)
@@ -131,6 +132,20 @@ static int read_pod(struct planning *self, struct err *err)
 
 /* ---- the node ---- */
 
+int64_t resize_limits_of(const struct k8s_pod *pod)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < pod->n_containers; i++) {
+		const struct k8s_container *one = &pod->containers[i];
+		const struct k8s_amount *limit = &one->resources.limits[K8S_MEMORY];
+
+		if (one->type != K8S_CONTAINER_INIT)
+			sum += limit->text ? limit->value : one->resources.requests[K8S_MEMORY].value;
+	}
+	return sum;
+}
+
 static void cap(struct planning *self, int64_t *bytes, int64_t room, const char *why)
 {
 	room = size_round_down_mi(MAX(room, 0));
@@ -140,21 +155,11 @@ static void cap(struct planning *self, int64_t *bytes, int64_t room, const char 
 	snprintf(self->ret->why, sizeof(self->ret->why), "%s", why);
 }
 
-/* The rest of the pod stays as it is. */
+/* Memory of the pod's other containers, which does not change. */
 static int64_t rest_of_pod(const struct planning *self, bool is_limit)
 {
-	int64_t sum = 0, own = is_limit ? self->container.limit_bytes : self->container.request_bytes;
-
-	if (!is_limit)
-		return k8s_pod_effective_request(&self->pod, K8S_MEMORY) - own;
-	for (size_t i = 0; i < self->pod.n_containers; i++) {
-		const struct k8s_container *one = &self->pod.containers[i];
-		const struct k8s_amount *limit = &one->resources.limits[K8S_MEMORY];
-
-		if (one->type != K8S_CONTAINER_INIT)
-			sum += limit->text ? limit->value : one->resources.requests[K8S_MEMORY].value;
-	}
-	return sum - own;
+	return is_limit ? resize_limits_of(&self->pod) - self->container.limit_bytes
+			: k8s_pod_effective_request(&self->pod, K8S_MEMORY) - self->container.request_bytes;
 }
 
 static void fit_node(struct planning *self)
@@ -178,9 +183,9 @@ static void fit_node(struct planning *self)
 		    "capped by what the node's other pods request");
 }
 
-/* ---- all together ---- */
+/* ---- the plan ---- */
 
-/* Why decide() set nothing, in its own words. */
+/* Explains why decide() set nothing. */
 static void hold_by_decision(struct planning *self, const struct decision *decision)
 {
 	if (decision->skip) {
@@ -199,7 +204,7 @@ static void hold_by_decision(struct planning *self, const struct decision *decis
 	resize_plan_hold(self, "the rules for new pods allow no more");
 }
 
-/* Guaranteed: both, or nothing. */
+/* In a Guaranteed pod limit and request are raised to the same value, or not at all. */
 static bool keep_equal(struct planning *self)
 {
 	struct resize_plan *ret = self->ret;
@@ -236,7 +241,7 @@ static void take(struct planning *self, const struct decision *decision)
 		ret->verdict = RESIZE_APPLIED;
 }
 
-/* The first answer is the one that knows all words of people: what they hold back is not asked for. */
+/* The first decision contains all decisions of people: if they hold the resize back, no limit is asked for. */
 static bool is_held_by_mode(struct planning *self, const struct decision *decision)
 {
 	if (!decision->skip && decision->mode >= MODE_RAISE)
@@ -272,7 +277,7 @@ int resize_plan(const struct resize_input *input, struct arena *arena, struct re
 	int r;
 
 	*ret = (struct resize_plan){.verdict = RESIZE_RESULT_COUNT_};
-	/* A class of service is for new pods: nothing may change it in one that runs. */
+	/* The QoS class is decided for new pods and cannot change in a running one. */
 	self.policy.actions[CHECK_CRITICAL_NOT_GUARANTEED] = ACTION_OFF;
 	r = plan(&self, &second, err);
 	snapshot_unref(second);

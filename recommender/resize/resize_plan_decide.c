@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize_plan_decide: decide(), asked as if the pod were created now. What it is to know is put into a snapshot of its
- * own, made from objects of the API server, less what the pod holds of it already. */
+/* resize_plan_decide: calls decide() as if the pod were created now, with a snapshot made of the API server's objects,
+ * less what the pod already uses of the quotas. */
+#include "k8s/keys.h"
 #include "k8s/limits.h"
 #include "policy/render.h"
 #include "resize/resize_plan_internal.h"
 
 #include <errno.h>
 
-/* ---- what it is to know ---- */
+/* ---- the snapshot ---- */
 
-/* A quota counts the pod already: what it holds is free for itself. */
+/* A quota counts the pod already: the amount that the pod uses is available to it. */
 static int64_t freed(int64_t used, const struct k8s_pod *pod, enum k8s_resource resource, bool is_limit)
 {
 	__int128 unit = k8s_bound_nano(resource, 1);
@@ -52,7 +53,25 @@ static int add_limits(const struct planning *self, struct snapshot_builder *buil
 	return r;
 }
 
-/* Only this pod grows: the quota is judged for it alone. */
+static int add_vpas(const struct planning *self, struct snapshot_builder *builder)
+{
+	size_t n = self->input->vpas ? json_object_array_length(self->input->vpas) : 0, n_read = 0;
+	struct k8s_vpa *items = arena_array(self->arena, n + 1, sizeof(*items));
+	const struct k8s_vpa **list = arena_array(self->arena, n + 1, sizeof(struct k8s_vpa *));
+	int r = items && list ? 0 : -ENOMEM;
+
+	/* an autoscaler that cannot be read is skipped, as the webhook does */
+	for (size_t i = 0; i < n && (!r || r == -EINVAL); i++) {
+		r = k8s_vpa_decode(json_object_array_get_idx(self->input->vpas, i), "", self->arena, &items[n_read],
+				   NULL);
+		list[n_read] = &items[n_read];
+		n_read += r == 0;
+	}
+	return r && r != -EINVAL ? r : snapshot_builder_set_vpas(builder, list, n_read);
+}
+
+/* Only this pod grows, so the quota is checked for it alone. The owner of its controller is known only by the
+ * controller's name. */
 static int add_owner(const struct planning *self, struct snapshot_builder *builder)
 {
 	const struct k8s_owner *controller = k8s_pod_controller(&self->pod);
@@ -61,14 +80,16 @@ static int add_owner(const struct planning *self, struct snapshot_builder *build
 	if (!controller)
 		return 0;
 	facts.uid = controller->uid;
+	facts.parent_target = k8s_vpa_target_of_maker(self->input->ask->namespace_name, controller->kind,
+						      controller->name);
 	return snapshot_builder_put_owner(builder, &facts);
 }
 
 static int add_namespace(const struct planning *self, struct snapshot_builder *builder)
 {
 	struct json_object *labels = json_member(json_member(self->input->namespace_object, "metadata"), "labels");
-	struct json_object *mode = json_member(labels, ANNOTATION_MODE);
-	struct json_object *ignore = json_member(labels, "memtamer.io/ignore");
+	struct json_object *mode = json_member(labels, KEY_MODE);
+	struct json_object *ignore = json_member(labels, KEY_IGNORE);
 	struct namespace_facts facts = {
 		.name = self->input->ask->namespace_name,
 		.mode = mode ? json_object_get_string(mode) : NULL,
@@ -78,8 +99,8 @@ static int add_namespace(const struct planning *self, struct snapshot_builder *b
 	return snapshot_builder_put_namespace(builder, &facts);
 }
 
-/* Other containers stay as they are: of their profiles only what a person said counts (modeCap is the pod's). By their
- * figures they would be given room of a quota that they do not get here. */
+/* Other containers keep their sizes, so only what people decided in their profiles counts (a modeCap applies to the
+ * whole pod). With their recommendations they would reserve a part of the quota that they do not get here. */
 static int add_profile(const struct planning *self, struct snapshot_builder *builder, const struct profile *profile)
 {
 	struct profile word = *profile;
@@ -92,7 +113,7 @@ static int add_profile(const struct planning *self, struct snapshot_builder *bui
 	return snapshot_builder_put_copy(builder, &word);
 }
 
-/* What is known of the namespace, with its profiles or with `only` one of the container. */
+/* Makes a snapshot of the namespace, with its profiles, or with `only` in place of the container's own. */
 static int make_snapshot(const struct planning *self, const struct profile *only, struct snapshot **ret,
 			 struct err *err)
 {
@@ -107,6 +128,8 @@ static int make_snapshot(const struct planning *self, const struct profile *only
 	if (!r)
 		r = add_limits(self, builder, err);
 	if (!r)
+		r = add_vpas(self, builder);
+	if (!r)
 		r = add_owner(self, builder);
 	if (!r) {
 		*ret = snapshot_builder_finish(TAKE_PTR(builder), self->input->now_ms);
@@ -116,7 +139,7 @@ static int make_snapshot(const struct planning *self, const struct profile *only
 	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
 }
 
-/* ---- asked and answered ---- */
+/* ---- decisions ---- */
 
 static int ask_decide(const struct planning *self, const struct snapshot *snapshot, struct decision *ret,
 		      struct err *err)
@@ -142,8 +165,8 @@ int resize_plan_decide(const struct planning *self, struct decision *ret, struct
 	return r ? r : ask_decide(self, *ret_snapshot, ret, err);
 }
 
-/* A profile that says just this: the limit, and that less is proven too small; and what a person said, and whether
- * the workload's request has done harm. */
+/* Makes a profile that recommends exactly this limit and says that less is proven too small. It keeps what people
+ * decided, and whether the workload's own request has done harm. */
 int resize_plan_decide_for(const struct planning *self, int64_t want, struct decision *ret,
 			   struct snapshot **ret_snapshot, struct err *err)
 {
@@ -153,7 +176,7 @@ int resize_plan_decide_for(const struct planning *self, int64_t want, struct dec
 				.workload = identity->n_keys ? identity->keys[0].text : "",
 				.role = identity->role,
 				.container = self->input->ask->container,
-				.spec = self->profile ? self->profile->spec : NULL,
+				.spec = self->spec,
 				.parent = {.confidence = CONFIDENCE_HIGH}};
 	int r;
 

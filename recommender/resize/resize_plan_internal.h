@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* resize_plan_internal: one planning, as resize_plan.c (may it be, and where does it fit), resize_plan_want.c (how
- * much) and resize_plan_decide.c (by which rules) share it. */
+/* resize_plan_internal: the state of one planning, shared by resize_plan.c (whether, and what fits), resize_plan_want.c
+ * (how much) and resize_plan_decide.c (by which rules). */
 #include "k8s/pod.h"
 #include "model/identity.h"
 #include "model/snapshot.h"
@@ -11,33 +11,33 @@
 struct planning {
 	const struct resize_input *input;
 	struct arena *arena;
-	struct policy policy; /* the input's; only sizes are asked for */
+	struct policy policy; /* copy of the input's, with checks off that do not matter for sizes */
 	struct resize_pod facts;
 	struct resize_container container;
 	struct k8s_pod pod; /* without our annotation */
 	const struct k8s_container *decoded;
 	struct identity identity;
-	struct snapshot *snapshot;     /* of the namespace, with its profiles */
-	const struct profile *profile; /* of the container; NULL: none. Borrowed from the snapshot */
+	struct snapshot *snapshot;	 /* of the namespace, with its profiles */
+	const struct profile *profile;	 /* learned profile of the container; NULL: none. Borrowed from the snapshot */
+	const struct profile_spec *spec; /* decisions of people about the container; not NULL after resize_plan_want */
 	struct resize_plan *ret;
 };
 
-/* resize_plan.c */
-/** Nothing is set, and why. */
-void resize_plan_hold(struct planning *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
-
 /* resize_plan_want.c */
-/** Finds the container's profile, and the limit that is asked for; `by_profile`: what the namespace's profiles give.
- *  @return 0: held back. */
+/** Sets the verdict to HELD_BACK, with this reason. */
+void resize_plan_hold(struct planning *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/** Finds the container's profile and the limit to ask for. `by_profile`: the decision with the namespace's profiles.
+ * @return the limit; 0: held back. */
 int64_t resize_plan_want(struct planning *self, const struct decision *by_profile);
 
 /* resize_plan_decide.c */
-/** By the namespace's profiles, or (`_for`) with one that wants this limit in the place of the container's. The
- *  decision borrows from the snapshot, which is the caller's to unref, also after an error.
- *  @return 0; -EINVAL; -ENOMEM. */
+/** Calls decide() with the namespace's profiles; `_for`: with a profile for this container that recommends the limit
+ * `want`. The decision borrows from the snapshot, which the caller must unref, also after an error.
+ * @return 0; -EINVAL; -ENOMEM. */
 int resize_plan_decide(const struct planning *self, struct decision *ret, struct snapshot **ret_snapshot,
 		       struct err *err) ATTR_NODISCARD;
 int resize_plan_decide_for(const struct planning *self, int64_t want, struct decision *ret,
 			   struct snapshot **ret_snapshot, struct err *err) ATTR_NODISCARD;
-/** What it sets of the memory of this container, if that is more than there is; else what there is. */
+/** The value that the decision sets for the memory of this container, if it is more than the current value; else the
+ * current value. */
 int64_t resize_plan_raised(const struct planning *self, const struct decision *decision, enum size_field field);

@@ -1,54 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize_plan_want: the limit that is asked for, before the rules have their say: of a pin, else at most the ceiling:
- * of the profile, of a kill that no profile knows of, or of the forecast. */
+/* resize_plan_want: the limit to ask for, before the rules apply. It is the pin; without one, the limit of the profile,
+ * of a kill that no profile knows of, or of the forecast, at most the ceiling. */
 #include "k8s/quantity.h"
+#include "policy/size.h"
 #include "policy/size_math.h"
 #include "resize/resize_plan_internal.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
-/* As in size_evidence.c: a kill says nothing about how much is missing. */
+/* As in size_evidence.c: a kill does not say how much is missing. */
 #define STEP_KILLED_PERMILLE 2000
 
-static const struct profile *find_profile(const struct planning *self)
+static void find_profile(struct planning *self)
 {
-	const struct profile *profile = NULL;
+	const struct resize_ask *ask = self->input->ask;
+	bool is_main = self->decoded == &self->pod.containers[pod_main_container(&self->pod)];
+	const struct snapshot_found found = snapshot_find(self->snapshot, ask->namespace_name, &self->identity,
+							  ask->container, is_main);
 
-	for (size_t i = 0; i < self->identity.n_keys && !profile; i++)
-		profile = snapshot_profile(self->snapshot, self->input->ask->namespace_name,
-					   self->identity.keys[i].text, self->identity.role,
-					   self->input->ask->container);
-	return profile;
+	self->profile = found.learned;
+	self->spec = found.decided ? found.decided->spec : &profile_spec_none;
 }
 
-/* The lower one, as in size_base. */
-static int64_t ceiling_of(const struct planning *self)
-{
-	int64_t own = self->profile ? self->profile->spec->ceiling_bytes : 0, all = self->policy.sizing.ceiling_bytes;
-
-	return MIN(own > 0 ? own : INT64_MAX, all > 0 ? all : INT64_MAX);
-}
-
-/* Of a kill that no profile answers. 0: held back. */
+/* The limit after a kill that no profile covers. 0: held back. */
 static int64_t want_after_kill(struct planning *self)
 {
 	const struct recommendation *rec = self->profile ? &self->profile->parent : NULL;
 	int64_t killed = self->input->ask->killed_bytes;
 
 	if (rec && rec->confidence >= CONFIDENCE_MEDIUM && rec->limit_bytes > self->container.limit_bytes)
-		return rec->limit_bytes; /* something else is in the way: the second answer says what */
-	if (rec && rec->flags & REC_LEAK) {
-		resize_plan_hold(self, "past runs leak: a larger limit would only be reached later");
-		return 0;
-	}
+		return rec->limit_bytes; /* something else holds it back: the second decision says what */
 	if (rec && rec->proven_bytes >= killed) {
-		resize_plan_hold(self, "its profile, which knows of the kill, asks for no more than %s",
+		resize_plan_hold(self, "its profile includes the kill and recommends no more than %s",
 				 quantity_render_human(rec->limit_bytes, (char[QUANTITY_TEXT_BYTES]){0}));
 		return 0;
 	}
-	/* As for a run: all steps together at most double what the pod began with. */
+	/* As for a run: all steps together at most double the limit that the pod began with. */
 	if (size_scale_permille(self->ret->own_bytes, STEP_KILLED_PERMILLE) <= killed) {
-		resize_plan_hold(self, "it was doubled already, and no profile knows more");
+		resize_plan_hold(self, "it was doubled already, and no profile recommends more");
 		return 0;
 	}
 	return MIN(size_scale_permille(killed, STEP_KILLED_PERMILLE),
@@ -58,20 +48,22 @@ static int64_t want_after_kill(struct planning *self)
 static int64_t want_before_kill(struct planning *self, int64_t profile_bytes)
 {
 	if (self->profile && self->profile->parent.flags & REC_CACHE_BOUND) {
-		resize_plan_hold(self, "page cache fills its limit, which gives way");
+		resize_plan_hold(self, "page cache fills its limit, and the kernel can reclaim it");
 		return 0;
 	}
 	return MAX(self->input->ask->want_bytes, profile_bytes);
 }
 
-/* The limit that is asked for; 0: held back. */
+/* The limit to ask for. 0: held back. */
 static int64_t choose_want(struct planning *self, const struct decision *by_profile)
 {
-	int64_t limit = self->container.limit_bytes, want, ceiling = ceiling_of(self);
+	const struct profile_spec *spec = self->spec;
+	int64_t limit = self->container.limit_bytes, bounded, want;
 	int64_t by_rule = resize_plan_raised(self, by_profile, SIZE_LIMIT);
+	enum size_by by;
 
-	if (self->profile && self->profile->spec->pin_limit_bytes > 0) {
-		want = self->profile->spec->pin_limit_bytes;
+	if (spec->pin_limit_bytes > 0) {
+		want = spec->pin_limit_bytes;
 		if (want <= limit)
 			resize_plan_hold(self, "its profile pins the limit");
 		return want <= limit ? 0 : want;
@@ -80,11 +72,14 @@ static int64_t choose_want(struct planning *self, const struct decision *by_prof
 		want = want_before_kill(self, by_rule);
 	else
 		want = by_rule > limit ? by_rule : want_after_kill(self);
-	if (want > ceiling) {
-		want = ceiling;
+	if (!want)
+		return 0;
+	bounded = size_bounded(&self->policy.sizing, spec, SIZE_LIMIT, want, &by);
+	if (bounded < want) {
+		want = bounded;
 		snprintf(self->ret->why, sizeof(self->ret->why), "capped by the ceiling");
 	}
-	if (want && want <= limit) {
+	if (want <= limit) {
 		resize_plan_hold(self, "it has all that its ceiling allows");
 		return 0;
 	}
@@ -93,6 +88,16 @@ static int64_t choose_want(struct planning *self, const struct decision *by_prof
 
 int64_t resize_plan_want(struct planning *self, const struct decision *by_profile)
 {
-	self->profile = find_profile(self);
+	find_profile(self);
 	return choose_want(self, by_profile);
+}
+
+void resize_plan_hold(struct planning *self, const char *fmt, ...)
+{
+	va_list args;
+
+	self->ret->verdict = RESIZE_HELD_BACK;
+	va_start(args, fmt);
+	vsnprintf(self->ret->why, sizeof(self->ret->why), fmt, args);
+	va_end(args);
 }

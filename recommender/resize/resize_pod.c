@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resize/resize_pod.h"
 
+#include "k8s/keys.h"
 #include "k8s/quantity.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ static const char *text_of(struct json_object *object, const char *key)
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
 }
 
-/* 0: not there, or no quantity. */
+/* A memory quantity; 0: absent or malformed. */
 static int64_t memory_of(struct json_object *resources, const char *field)
 {
 	const char *text = text_of(json_member(resources, field), "memory");
@@ -75,7 +76,7 @@ int resize_pod_read(struct json_object *pod, struct resize_pod *ret, struct err 
 		.node = text_of(json_member(pod, "spec"), "nodeName"),
 		.is_ended = streq(phase, "Succeeded") || streq(phase, "Failed"),
 		.is_deleted = json_member(metadata, "deletionTimestamp") != NULL,
-		.is_static = *text_of(json_member(metadata, "annotations"), "kubernetes.io/config.mirror") != '\0',
+		.is_static = *text_of(json_member(metadata, "annotations"), KEY_MIRROR) != '\0',
 		.pending_why = "",
 	};
 	for (size_t i = 0; i < count(conditions); i++)
@@ -83,7 +84,7 @@ int resize_pod_read(struct json_object *pod, struct resize_pod *ret, struct err 
 	return 0;
 }
 
-/* Does this manager's set of fields hold the container's memory limit? */
+/* Whether this manager's field set contains the container's memory limit. */
 static bool owns_limit(struct json_object *fields, bool is_init, const char *container)
 {
 	char key[320];

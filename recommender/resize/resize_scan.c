@@ -5,25 +5,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what is remembered ---- */
+/* ---- entries ---- */
+
+static struct entry *next_of(const struct resize_scan *self, const struct entry *entry)
+{
+	struct hashtable_node *node = hashtable_next(&self->entries, entry ? &entry->by_key : NULL);
+
+	return node ? HASHTABLE_OBJECT(node, struct entry, by_key) : NULL;
+}
 
 struct entry *resize_scan_entry(struct resize_scan *self, const char *uid, const char *container)
 {
-	struct entry *entry;
-	char key[sizeof(entry->key)];
+	uint64_t key = hashtable_hash((const char *const[]){uid, container}, 2);
+	struct hashtable_node *node = hashtable_find(&self->entries, key);
+	struct entry *entry = node ? HASHTABLE_OBJECT(node, struct entry, by_key) : calloc(1, sizeof(*entry));
 
-	snprintf(key, sizeof(key), "%s/%s", uid, container);
-	entry = strmap_get(&self->by_key, key);
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry || vec_push(&self->entries, entry)) {
-			free(entry);
-			return NULL;
-		}
-		memcpy(entry->key, key, sizeof(key));
+	if (!entry)
+		return NULL;
+	if (!node) {
 		entry->restarts_asked = -1;
-		if (strmap_put(&self->by_key, entry->key, entry)) {
-			self->entries.n--;
+		if (hashtable_add(&self->entries, &entry->by_key, key)) {
 			free(entry);
 			return NULL;
 		}
@@ -32,31 +33,20 @@ struct entry *resize_scan_entry(struct resize_scan *self, const char *uid, const
 	return entry;
 }
 
-int resize_scan_sweep(struct resize_scan *self)
+void resize_scan_sweep(struct resize_scan *self)
 {
-	size_t n = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < self->entries.n; i++) {
-		struct entry *entry = self->entries.items[i];
-
-		if (entry->is_there)
-			self->entries.items[n++] = entry;
-		else
+	for (struct entry *entry = next_of(self, NULL), *next; entry; entry = next) {
+		next = next_of(self, entry);
+		if (!entry->is_there) {
+			hashtable_remove(&self->entries, &entry->by_key);
 			free(entry);
+		} else {
+			entry->is_there = false;
+		}
 	}
-	if (n != self->entries.n) {
-		self->entries.n = n;
-		strmap_release(&self->by_key);
-		for (size_t i = 0; i < n && !r; i++)
-			r = strmap_put(&self->by_key, self->entries.items[i]->key, self->entries.items[i]);
-	}
-	for (size_t i = 0; i < n; i++)
-		self->entries.items[i]->is_there = false;
-	return r;
 }
 
-/* ---- asks ---- */
+/* ---- requests ---- */
 
 static void copy(char *to, size_t size, const char *from)
 {
@@ -86,7 +76,7 @@ bool resize_scan_is_over(const struct sighting *pod)
 
 /* ---- kills ---- */
 
-/* One that was killed, to be asked for. */
+/* A killed container for which a resize is to be requested. */
 struct kill {
 	struct resize_ask ask;
 	struct entry *entry;
@@ -132,7 +122,7 @@ static bool visit_kills(void *context, const struct sighting *pod)
 	return !visiting->status;
 }
 
-/* What is not taken (the queue is full, or we do not lead now) is asked for again by the next scan. @return 0; the
+/* Requests that are not accepted (the queue is full, or we do not lead) are repeated by the next scan. @return 0; the
  * first failure. */
 static int post_kills(const struct visiting *visiting)
 {
@@ -160,12 +150,12 @@ int resize_scan_kills(struct resize_scan *self, struct err *err)
 		return 0;
 	self->config.visit(self->config.context, visit_kills, &visiting);
 	r = visiting.status;
-	if (!r)
-		r = resize_scan_sweep(self);
-	if (!r)
+	if (!r) {
+		resize_scan_sweep(self);
 		r = post_kills(&visiting);
+	}
 	vec_release(&visiting.kills);
-	return r ? err_set(err, r, "resizes of killed containers cannot be asked for") : 0;
+	return r ? err_set(err, r, "resizes of killed containers cannot be requested") : 0;
 }
 
 /* ---- the scan ---- */
@@ -185,9 +175,9 @@ void resize_scan_free(struct resize_scan *self)
 {
 	if (!self)
 		return;
-	for (size_t i = 0; i < self->entries.n; i++)
-		free(self->entries.items[i]);
-	vec_release(&self->entries);
-	strmap_release(&self->by_key);
+	/* the first sweep clears the marks, the second one removes all entries */
+	resize_scan_sweep(self);
+	resize_scan_sweep(self);
+	hashtable_release(&self->entries);
 	free(self);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resize_scan_ramps: containers whose use rises to their limit. All that run are copied out of the table of pods, what
- * they use is joined to them, and only for the few that come near to their limit more is asked: what runs before them
- * came to and, where a step is due, what all pods use, beside which it must fit. */
+/* resize_scan_ramps: finds containers whose use approaches their limit. All running containers are copied out of the
+ * table of pods and joined with their use. Only for the few that are close to their limit more is read: the figures of
+ * earlier runs and, if a step is due, the use of all pods, beside which it must fit. */
 #include "base/timefmt.h"
 #include "model/identity.h"
 #include "resize/resize_forecast.h"
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing came of a step: ask again after so long. */
+/* A step without effect is requested again after this time. */
 #define AGAIN_MS (2 * TIME_MINUTE_MS)
-/* So long Prometheus answers with the last sample of what is gone (its look-back). */
+/* For this time Prometheus returns the last sample of a series that has ended (look-back). */
 #define STALE_MS (5 * TIME_MINUTE_MS)
-/* Of containerd, CRI-O and Docker. */
+/* Length of the ids of containerd, CRI-O and Docker. */
 #define ID_CHARS 64
 
-/* A running container that may be resized before a kill, copied out of the table of pods. */
+/* A running container that may be resized before a kill, copied from the table of pods. */
 struct candidate {
 	struct entry *entry;
 	int64_t limit_bytes, start_ms;
-	int64_t restarted_ms; /* 0: it runs for the first time */
+	int64_t restarted_ms; /* 0: never restarted */
 	char namespace_name[64], pod[256], uid[64], container[64], id[SIGHTING_ID_BYTES];
 };
 
@@ -34,7 +34,7 @@ struct visiting {
 	int status;
 };
 
-/* ---- what runs ---- */
+/* ---- running containers ---- */
 
 static bool visit_running(void *context, const struct sighting *pod)
 {
@@ -52,7 +52,7 @@ static bool visit_running(void *context, const struct sighting *pod)
 
 		if (!entry)
 			visiting->status = -ENOMEM;
-		/* While one resize is under way there is nothing to be said about the next. */
+		/* While a resize is in progress, the next one cannot be judged. */
 		if (!entry || !container->is_running || !container->limit_bytes ||
 		    (container->live_limit_bytes && container->live_limit_bytes != container->limit_bytes))
 			continue;
@@ -66,7 +66,7 @@ static bool visit_running(void *context, const struct sighting *pod)
 	return !visiting->status;
 }
 
-/* ---- what is used ---- */
+/* ---- use ---- */
 
 static int list_namespaces(const struct visiting *visiting, struct strmap *ret)
 {
@@ -77,7 +77,7 @@ static int list_namespaces(const struct visiting *visiting, struct strmap *ret)
 	return r;
 }
 
-/* A long list of names makes a long query: then all namespaces are asked about. */
+/* Above this number all namespaces are queried, as a long list of names makes a long query. */
 #define NAMESPACES_MAX 64
 
 static int ask_usage(const struct resize_scan *self, const struct visiting *visiting, int64_t now_ms, struct usage *ret,
@@ -97,7 +97,7 @@ static int ask_usage(const struct resize_scan *self, const struct visiting *visi
 	return r;
 }
 
-/* ---- what rises ---- */
+/* ---- approaching the limit ---- */
 
 static bool is_of(const struct usage_row *row, const struct candidate *candidate)
 {
@@ -118,8 +118,8 @@ static bool names_container(const char *cgroup)
 	return false;
 }
 
-/* Of a container that restarted, the one before it is answered for, too. Where the cgroup does not tell them apart, the
- * first minutes are not judged. */
+/* Whether a row belongs to the current start of the container: after a restart the series of the earlier one is
+ * returned too. If the cgroup does not distinguish them, the first minutes are not judged. */
 static bool is_of_life(const struct usage_row *row, const struct candidate *candidate, int64_t now_ms)
 {
 	if (*candidate->id && strstr(row->cgroup, candidate->id))
@@ -129,7 +129,7 @@ static bool is_of_life(const struct usage_row *row, const struct candidate *cand
 	return !candidate->restarted_ms || now_ms - candidate->restarted_ms >= STALE_MS;
 }
 
-/* May another step be asked for? */
+/* Whether another step may be requested. */
 static bool is_open(const struct entry *entry, const struct candidate *candidate, int64_t used, int64_t monotonic_ms)
 {
 	if (!entry->asked_from_bytes)
@@ -156,7 +156,7 @@ static void identify(const struct sighting *pod, const char *container, struct i
 	workload_identify(&facts, ret);
 }
 
-/* Once more into the table, for the few that come near to their limit. */
+/* Visits the table again, for the few containers close to their limit. */
 struct finding {
 	const struct candidate *candidate;
 	struct resize_ask ask;
@@ -230,7 +230,7 @@ static int order(const void *a, const void *b)
 	return by_namespace ? by_namespace : strcmp(x->pod, y->pod);
 }
 
-/* Rows come in any order: each looks for its pod among the sorted candidates. */
+/* Rows have no order; each looks up its pod in the sorted candidates. */
 static void judge_all(const struct resize_scan *self, struct visiting *visiting, const struct usage *usage,
 		      int64_t monotonic_ms, int64_t now_ms)
 {
@@ -258,7 +258,7 @@ static void judge_all(const struct resize_scan *self, struct visiting *visiting,
 	}
 }
 
-/* ---- what a node's pods use ---- */
+/* ---- use of a node's pods ---- */
 
 struct used_table {
 	struct resize_used public;
@@ -274,8 +274,8 @@ static void used_free(struct resize_used *used)
 	free(self);
 }
 
-/* Without it limits are taken for what other pods use, which is only more careful. */
-static void tell_used(const struct resize_scan *self, int64_t now_ms)
+/* If this fails, limits count as the use of other pods, which only leaves less room. */
+static void publish_use(const struct resize_scan *self, int64_t now_ms)
 {
 	struct used_table *table = calloc(1, sizeof(*table));
 	int r;
@@ -297,7 +297,7 @@ static void tell_used(const struct resize_scan *self, int64_t now_ms)
 		self->config.set_used(self->config.context, &table->public);
 }
 
-/* ---- all together ---- */
+/* ---- the scan ---- */
 
 static int scan(struct resize_scan *self, struct visiting *visiting, int64_t monotonic_ms, int64_t now_ms,
 		struct err *err)
@@ -306,9 +306,9 @@ static int scan(struct resize_scan *self, struct visiting *visiting, int64_t mon
 	int r;
 
 	self->config.visit(self->config.context, visit_running, visiting);
-	r = visiting->status ? visiting->status : resize_scan_sweep(self);
-	if (r)
-		return err_set(err, r, "out of memory");
+	if (visiting->status)
+		return err_set(err, visiting->status, "out of memory");
+	resize_scan_sweep(self);
 	if (!visiting->candidates.n)
 		return 0;
 	usage_init(&usage);
@@ -319,7 +319,7 @@ static int scan(struct resize_scan *self, struct visiting *visiting, int64_t mon
 	}
 	usage_release(&usage);
 	if (!r && visiting->asks.n)
-		tell_used(self, now_ms);
+		publish_use(self, now_ms);
 	for (size_t i = 0; i < visiting->asks.n && !r; i++)
 		if (self->config.post(self->config.context, &visiting->asks.items[i]))
 			r = err_set(err, -EAGAIN, "too many resizes wait");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resizer_follow: what the kubelet makes of a resize, by looking at the pod now and then; what no node can hold is
- * taken back. */
+/* resizer_follow: follows the kubelet's result of a resize by reading the pod at intervals, and reverts an infeasible
+ * resize. */
 #include "resize/resizer_job_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_MAX_MS (15 * TIME_SECOND_MS)
+#define POLL_MAX_MS (15 * TIME_SECOND_MS)
 
-static void look(void *context);
+static void read_pod(void *context);
 
-/* The kubelet writes the pod's status while it says that it cannot be, and each write is a conflict: the pod is read
- * again, and judged anew. */
+/* While the kubelet reports that a resize is infeasible it writes the pod's status, and each write causes a conflict:
+ * the pod is read and judged again. */
 static bool may_take_back_again(struct resizer_job *job, int code)
 {
 	return code != KUBE_NOT_FOUND && !resizer_is_refusal(code) && ++job->back_tries < RESIZER_TRIES;
@@ -24,7 +24,7 @@ static void taken_back(void *context, const struct kube_result *result)
 	job->call = NULL;
 	if (result->code && may_take_back_again(job, result->code)) {
 		if (result->code == KUBE_CONFLICT)
-			look(job);
+			read_pod(job);
 		else
 			resizer_job_follow(job);
 		return;
@@ -63,9 +63,10 @@ static void judge(struct resizer_job *job, const struct resize_pod *pod, const s
 		       (job->owner->config.follow_ms ? job->owner->config.follow_ms : RESIZER_FOLLOW_MS);
 
 	if (job->back_tries && container->limit_bytes == job->plan.from_bytes)
-		resizer_job_finish(job, RESIZE_INFEASIBLE, job->why); /* it was taken back, the answer was lost */
+		/* the pod was reverted, but the answer was lost */
+		resizer_job_finish(job, RESIZE_INFEASIBLE, job->why);
 	else if (container->limit_bytes != job->plan.to_bytes)
-		resizer_job_finish(job, RESIZE_GONE, "somebody else resized it since");
+		resizer_job_finish(job, RESIZE_GONE, "somebody else has resized it meanwhile");
 	else if (pod->pending == RESIZE_PENDING_INFEASIBLE)
 		take_back(job, pod);
 	else if (pod->pending == RESIZE_PENDING_NONE && container->live_limit_bytes == job->plan.to_bytes)
@@ -76,8 +77,8 @@ static void judge(struct resizer_job *job, const struct resize_pod *pod, const s
 		wait_for_kubelet(job, pod);
 }
 
-/* Nothing was learned of the pod: what was patched stands, and is looked at again. */
-static void look_again(struct resizer_job *job, const char *why)
+/* The pod could not be read. The patch stays; try again. */
+static void retry_read(struct resizer_job *job, const char *why)
 {
 	if (++job->tries < RESIZER_TRIES) {
 		resizer_job_follow(job);
@@ -87,7 +88,7 @@ static void look_again(struct resizer_job *job, const char *why)
 	resizer_job_finish(job, RESIZE_UNANSWERED, job->why);
 }
 
-static void looked(void *context, const struct kube_result *result)
+static void on_pod(void *context, const struct kube_result *result)
 {
 	struct resizer_job *job = context;
 	struct resize_container container;
@@ -99,7 +100,7 @@ static void looked(void *context, const struct kube_result *result)
 	if (!r)
 		r = resize_pod_read(result->object, &pod, &err);
 	if (r && r != KUBE_NOT_FOUND) {
-		look_again(job, err.msg);
+		retry_read(job, err.msg);
 		return;
 	}
 	job->tries = 0;
@@ -108,19 +109,19 @@ static void looked(void *context, const struct kube_result *result)
 		resizer_job_finish(job, RESIZE_GONE, "the pod has ended");
 		return;
 	}
-	json_object_put(job->gather.pod); /* what is taken back is taken back of this one */
-	job->gather.pod = json_object_get(result->object);
+	json_object_put(job->gather.input.pod); /* the pod that a revert would patch */
+	job->gather.input.pod = json_object_get(result->object);
 	judge(job, &pod, &container);
 }
 
-static void look(void *context)
+static void read_pod(void *context)
 {
-	resizer_job_ask_pod(context, looked);
+	resizer_job_ask_pod(context, on_pod);
 }
 
 void resizer_job_follow(struct resizer_job *job)
 {
-	job->timer.fire = look;
-	kube_timer_set(job->owner->config.client, &job->timer, job->look_ms);
-	job->look_ms = MIN(job->look_ms * 3 / 2, LOOK_MAX_MS);
+	job->timer.fire = read_pod;
+	kube_timer_set(job->owner->config.client, &job->timer, job->poll_ms);
+	job->poll_ms = MIN(job->poll_ms * 3 / 2, POLL_MAX_MS);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* resizer_job_internal: one job, as resizer_job.c (up to the patch) and resizer_follow.c (what the kubelet makes of it)
- * share it. Threads: the client's. */
+/* resizer_job_internal: one job, shared by resizer_job.c (up to the patch), resizer_follow.c (the kubelet's result) and
+ * resizer_step.c (what both need).
+ * Threads: the client's. */
 #include "base/timefmt.h"
 #include "resize/resize_gather.h"
 #include "resize/resizer_internal.h"
@@ -18,26 +19,26 @@ struct resizer_job {
 	struct kube_call *call;
 	struct kube_timer timer;
 	int tries;
-	int back_tries;			       /* failed ones, to take it back */
-	int64_t begun_ms, patched_ms, look_ms; /* monotonic; pause until the next look */
+	int back_tries;			       /* failed attempts to revert the resize */
+	int64_t begun_ms, patched_ms, poll_ms; /* monotonic; look_ms: interval until the next read */
 	bool is_done, is_told_deferred;
-	bool is_planning; /* until the patch is answered, or it has to wait: no other one of its node may */
-	bool is_sent;	  /* a patch by `plan` was; when nothing came of it, the next plan takes its place */
+	bool is_planning; /* until the patch is answered or the job must wait: no other job of the node may plan */
+	bool is_sent;	  /* a patch of `plan` was sent; if it had no effect, the next plan replaces it */
 	char why[400];
 };
 
-/* resizer_job.c */
-/** Does this kube_condition say no, and would say it again? */
+/* resizer_step.c */
+/** Whether this kube_condition is a rejection that a retry would not change. */
 bool resizer_is_refusal(int code);
-/** Tells what came of it so far; `why` NULL: no words. */
+/** Reports an intermediate result. `why` NULL: no reason. */
 void resizer_job_tell(struct resizer_job *job, enum resize_result result, const char *why);
-/** Tells its end, once. */
+/** Reports the final result, once. */
 void resizer_job_finish(struct resizer_job *job, enum resize_result result, const char *why);
-/** Patch the pod as it was seen last: by the plan, or (`is_back`) what was before it. */
+/** Patches the pod as it was last read: sets the plan, or with `is_back` the values before it. */
 void resizer_job_patch(struct resizer_job *job, bool is_back, kube_done_fn *done);
-/** Get the pod. */
+/** Reads the pod. */
 void resizer_job_ask_pod(struct resizer_job *job, kube_done_fn *done);
 
 /* resizer_follow.c */
-/** After a pause, look what became of the patch, and so on to the job's end. */
+/** After an interval, reads the pod to see the result of the patch, and repeats it until the job ends. */
 void resizer_job_follow(struct resizer_job *job);

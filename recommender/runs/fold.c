@@ -5,40 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void run_summary_release(struct run_summary *self)
-{
-	sketch_release(&self->usage);
-	vec_release(&self->decisions);
-}
-
 void fold_release(struct fold *self)
 {
-	for (size_t i = 0; i < self->summaries.n; i++)
-		run_summary_release(&self->summaries.items[i]);
-	vec_release(&self->summaries);
+	for (size_t i = 0; i < self->runs.n; i++)
+		found_run_release(&self->runs.items[i]);
+	vec_release(&self->runs);
 	free(self->is_open);
 	*self = (struct fold){.is_open = NULL};
 }
 
-/* The container that stands for the pod: with an accelerator, else with most memory. NULL without containers. */
-static const struct pod_container *pod_main(const struct pod *pod)
-{
-	const struct pod_container *main = NULL;
-
-	for (size_t i = 0; i < pod->containers.n; i++) {
-		const struct pod_container *container = &pod->containers.items[i];
-
-		if (!main || container->accelerators_milli > main->accelerators_milli ||
-		    (container->accelerators_milli == main->accelerators_milli &&
-		     container->peak_bytes > main->peak_bytes))
-			main = container;
-	}
-	return main;
-}
-
 static void identify(const struct pod *pod, struct identity *ret)
 {
-	const struct pod_container *main = pod_main(pod);
+	const struct pod_container *main = fold_main_container(pod);
 	const struct k8s_labels labels = {
 		.items = pod->labels.items, .n = pod->labels.n, .is_present = pod->labels.n > 0};
 	struct identity_facts facts = {
@@ -66,7 +44,7 @@ static bool is_running(const struct pod *pod, int64_t now_ms)
 
 static void member_fill(struct member *self, const struct pod *pod, size_t index, int64_t now_ms)
 {
-	const struct pod_container *main = pod_main(pod);
+	const struct pod_container *main = fold_main_container(pod);
 	bool runs = is_running(pod, now_ms);
 
 	*self = (struct member){.pod = pod, .index = index, .begin_ms = pod_begin_ms(pod)};
@@ -83,7 +61,7 @@ static int compare_keys(const struct member *a, const struct member *b)
 	return r ? r : strcmp(a->identity.run_key, b->identity.run_key);
 }
 
-/* By run, then by start; names make the order the same every time. */
+/* By run, then by start; names make the order deterministic. */
 static int compare_members(const void *left, const void *right)
 {
 	const struct member *a = left, *b = right;
@@ -97,17 +75,17 @@ static int compare_members(const void *left, const void *right)
 	return r ? r : strcmp(a->pod->uid, b->pod->uid);
 }
 
-/* What the pods so far came to: when the last of them ended, and whether the last attempt completed. */
+/* The state of the pods so far: when the last one ended, and whether the last attempt failed. */
 struct progress {
-	int64_t end_ms, last_begin_ms;
-	bool has_failed; /* someone of those that ended last did not complete */
+	int64_t end_ms;
+	bool has_failed; /* a pod of the last attempt did not complete */
 };
 
 static void progress_add(struct progress *self, const struct member *member)
 {
 	bool failed = member->outcome != OUTCOME_COMPLETED;
 
-	/* Pods that ended before this one began were tries before it: what became of them does not count any more. */
+	/* Pods that ended before this one began were earlier attempts, whose outcome does not count any more. */
 	self->has_failed = member->begin_ms >= self->end_ms ? failed : self->has_failed || failed;
 	self->end_ms = MAX(self->end_ms, member->end_ms);
 }
@@ -136,7 +114,7 @@ static int fold_group(struct member *members, size_t n, const struct pod_table *
 				break;
 			progress_add(&progress, &members[from + group.n]);
 		}
-		/* A completed run waits a little too: kube-state-metrics may still tell more of its pods. */
+		/* Completed runs wait too, as kube-state-metrics may report more of their pods. */
 		is_final = progress.end_ms <= options->now_ms - FOLD_RETRY_MS;
 		for (size_t i = 0; i < group.n; i++)
 			ret->is_open[group.members[i].index] = !is_final;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was set in the pods of a run, by their annotations: one entry for each set of values. An annotation is a claim:
- * it comes along when a manifest is copied, and values are edited later, so only what a container carries counts. */
+/* fold_decisions: what was set in the pods of a run according to their annotations, one entry for each set of values.
+ * An annotation may be wrong: it is copied with a manifest, and values may be edited later. Only values that a
+ * container really has are counted. */
 #include "runs/fold_internal.h"
 
 #include "base/str.h"
@@ -31,7 +32,7 @@ bool fold_read_set(const struct pod *pod, const struct pod_container *container,
 	return is_any;
 }
 
-/* The most telling of the values: the limit, then the request; memory before disk. NULL: nothing was set. */
+/* The most important value: the limit, then the request; memory before ephemeral storage. NULL: nothing was set. */
 static const struct annotation_value *leading(const struct annotation_container *set)
 {
 	for (int r = ANNOTATION_MEMORY; r <= ANNOTATION_EPHEMERAL; r++)
@@ -60,15 +61,15 @@ static void fill(struct history_decision *ret, const struct member *member, cons
 		.ephemeral_request_to_bytes = set->values[SIZE_REQUEST][ANNOTATION_EPHEMERAL].to_bytes,
 		.ephemeral_limit_to_bytes = set->values[SIZE_LIMIT][ANNOTATION_EPHEMERAL].to_bytes,
 	};
-	snprintf(ret->owner, sizeof(ret->owner), "%s", member->identity.run_key);
-	snprintf(ret->pod, sizeof(ret->pod), "%s", member->pod->name);
+	identity_cut(member->identity.run_key, ret->owner, sizeof(ret->owner));
+	identity_cut(member->pod->name, ret->pod, sizeof(ret->pod));
 	snprintf(ret->rule, sizeof(ret->rule), "%s", lead ? lead->rule : "");
 	for (int r = ANNOTATION_MEMORY; r <= ANNOTATION_EPHEMERAL; r++)
 		for (int f = SIZE_LIMIT; f >= SIZE_REQUEST && !*ret->cap; f--)
 			snprintf(ret->cap, sizeof(ret->cap), "%s", set->values[f][r].cap);
 }
 
-int fold_add_decision(struct run_summary *summary, const struct member *member, const struct pod_container *container)
+int fold_add_decision(struct found_run *found, const struct member *member, const struct pod_container *container)
 {
 	struct annotation_container set;
 	struct annotation annotation;
@@ -77,10 +78,10 @@ int fold_add_decision(struct run_summary *summary, const struct member *member, 
 	if (!fold_read_set(member->pod, container, &annotation, &set))
 		return 0;
 	fill(&decision, member, &annotation, &set);
-	for (size_t i = 0; i < summary->decisions.n; i++)
-		if (history_decision_is_same(&summary->decisions.items[i], &decision)) {
-			summary->decisions.items[i].pods++;
+	for (size_t i = 0; i < found->decisions.n; i++)
+		if (history_decision_is_same(&found->decisions.items[i], &decision)) {
+			found->decisions.items[i].pods++;
 			return 0;
 		}
-	return vec_push(&summary->decisions, decision);
+	return vec_push(&found->decisions, decision);
 }

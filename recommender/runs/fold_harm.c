@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bad ends that would not have come at the workload's own values, as far as the pods of one run tell. What needs other
- * runs (slower) or the configuration (how long is too long) is judged where these are known: engine/learn_harm.c.
+/* fold_harm: bad ends that would not have happened at the workload's own values, as far as the pods of one run show.
+ * Kinds of harm that need other runs (slower) or the configuration (waited too long) are found in engine/learn_harm.c.
  *
- * Only what we took away or added is our doing: a container that dies at a limit that we had raised would have died at
- * its own limit before, and one that had a limit of its own would have met that. */
+ * Only values that we lowered or added count: a container that dies at a limit that we had raised would have died at
+ * its own limit before. */
 #include "runs/fold_internal.h"
 
 #include "policy/decide.h"
@@ -17,7 +17,18 @@ static bool was_killed_at(const struct pod_container *container, int64_t limit_b
 	       container->ends & (END_OOM_KILLED | END_OOM_RESTARTED);
 }
 
-/* The limit may have been raised in place since the kill; that it was killed at ours shows that it carried it. */
+static bool was_killed_at_any(const struct pod_container *container)
+{
+	for (int i = 0; i < container->n_killed_limits; i++)
+		if (container->killed_limits[i] > 0)
+			return true;
+	return !container->n_killed_limits && container->limit_bytes > 0 &&
+	       was_killed_at(container, container->limit_bytes);
+}
+
+/* Whether the container was killed at a limit of ours. A kill at our limit shows that the container had it, even if the
+ * limit was raised in place since. A limit that we added to a pod of the owner named in the annotation would not exist
+ * without us, even if another system, such as a VerticalPodAutoscaler, has scaled it since. */
 static bool is_killed_by(const struct pod *pod, const struct pod_container *container)
 {
 	struct annotation_container set;
@@ -26,11 +37,13 @@ static bool is_killed_by(const struct pod *pod, const struct pod_container *cont
 
 	if (!*pod->decision || !annotation_read(pod->decision, container->name, &annotation, &set))
 		return false;
+	if (limit->is_set && !limit->has_from && annotation.has_owner)
+		return was_killed_at_any(container);
 	return limit->is_set && was_killed_at(container, limit->to_bytes) &&
 	       (!limit->has_from || limit->from_bytes > limit->to_bytes);
 }
 
-/* The kubelet evicts first who uses more than was requested. Where use was not measured, it may have. */
+/* The kubelet first evicts pods that use more than they request. Where use was not measured, this is assumed. */
 static bool is_evicted_by(const struct pod *pod, const struct pod_container *container,
 			  const struct annotation_value *request)
 {
@@ -45,7 +58,14 @@ static bool is_above_own(const struct annotation_value *value)
 	return value->is_set && value->to_bytes > value->from_bytes && !streq(value->rule, "default");
 }
 
-void fold_add_harm(struct run_summary *summary, const struct member *member, const struct pod_container *container)
+/* Whether the pod waited because of a request that we raised or added. */
+static bool waited_for_ours(unsigned int ends, const struct annotation_container *set)
+{
+	return (ends & END_UNSCHEDULABLE_MEMORY && is_above_own(&set->values[SIZE_REQUEST][ANNOTATION_MEMORY])) ||
+	       (ends & END_UNSCHEDULABLE_EPHEMERAL && is_above_own(&set->values[SIZE_REQUEST][ANNOTATION_EPHEMERAL]));
+}
+
+void fold_add_harm(struct found_run *found, const struct member *member, const struct pod_container *container)
 {
 	const struct pod *pod = member->pod;
 	struct annotation_container set;
@@ -61,8 +81,8 @@ void fold_add_harm(struct run_summary *summary, const struct member *member, con
 			harm |= 1U << HARM_EVICTED;
 		if (pod->ends & END_QUOTA && (is_above_own(request) || (limit->has_from && is_above_own(limit))))
 			harm |= 1U << HARM_QUOTA;
-		if (pod->ends & END_UNSCHEDULABLE_MEMORY && is_above_own(request))
-			summary->harm_waited_ms = MAX(summary->harm_waited_ms, pod->memory_wait_ms);
+		if (waited_for_ours(pod->ends, &set))
+			found->harm_waited_ms = MAX(found->harm_waited_ms, pod->room_wait_ms);
 	}
-	summary->run.harm |= (uint8_t)harm;
+	found->run.harm |= (uint8_t)harm;
 }

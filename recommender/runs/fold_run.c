@@ -10,88 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-	SUSPECT_PERMILLE = 950,	    /* an error so close to the limit may have been an OOM */
-	NEAR_LIMIT_PERMILLE = 900,  /* the working set is at the limit */
-	CACHE_NEED_PERMILLE = 750,  /* ... and no more than this of it is need */
-	CACHE_SHARE_PERMILLE = 500, /* or page cache is half of it, wherever the limit is */
-	RSS_ONLY_PERMILLE = 500,    /* without a figure for page cache: rss is at most half */
-	EPHEMERAL_NEAR_PERMILLE = 800,
-	WHOLE_SAMPLES = 3,
-};
+#define WHOLE_SAMPLES 3
 
-static bool is_share(int64_t part, int64_t whole, int permille)
-{
-	return whole > 0 && (__int128)part * 1000 >= (__int128)whole * permille;
-}
-
-/* Is the container's working set mostly page cache that the kernel could drop? */
-static bool container_is_cache_bound(const struct pod_container *container)
-{
-	int64_t peak = container->peak_bytes, active = container->peak_active_file_bytes;
-	int64_t need = MAX(container->peak_rss_bytes, peak - active);
-	bool is_near = is_share(peak, container->limit_bytes, NEAR_LIMIT_PERMILLE);
-
-	if (peak <= 0)
-		return false;
-	if (active > 0)
-		return (is_near && !is_share(need, peak, CACHE_NEED_PERMILLE)) ||
-		       is_share(active, peak, CACHE_SHARE_PERMILLE);
-	return is_near && container->peak_rss_bytes > 0 &&
-	       !is_share(container->peak_rss_bytes, peak, RSS_ONLY_PERMILLE);
-}
-
-/* The message says which resource, and no metric has it: what was near its end is the likelier cause. */
-static enum outcome eviction(const struct pod *pod, const struct pod_container *container)
-{
-	int64_t bound = container->ephemeral_limit_bytes ? container->ephemeral_limit_bytes
-							 : container->ephemeral_request_bytes;
-
-	if (pod->ends & (END_EVICTED_MEMORY | END_EVICTED_EPHEMERAL))
-		return pod->ends & END_EVICTED_MEMORY ? OUTCOME_EVICTED_MEMORY : OUTCOME_EVICTED_EPHEMERAL;
-	if (is_share(pod->peak_ephemeral_bytes, container->ephemeral_limit_bytes, EPHEMERAL_NEAR_PERMILLE))
-		return OUTCOME_EVICTED_EPHEMERAL;
-	if (pod->peak_ephemeral_bytes > bound && container->peak_bytes <= container->request_bytes)
-		return OUTCOME_EVICTED_EPHEMERAL;
-	return OUTCOME_EVICTED_MEMORY;
-}
-
-static enum outcome failure(const struct pod_container *container)
-{
-	if (is_share(container->peak_bytes, container->limit_bytes, SUSPECT_PERMILLE) &&
-	    !container_is_cache_bound(container))
-		return OUTCOME_SUSPECTED_OOM;
-	return OUTCOME_FAILED;
-}
-
-enum outcome member_outcome(const struct pod *pod, const struct pod_container *container, bool is_running)
-{
-	unsigned int ends = container->ends;
-
-	if (pod->ends & END_EVICTED)
-		return eviction(pod, container);
-	if (pod->ends & END_PREEMPTED)
-		return OUTCOME_PREEMPTED;
-	if (pod->ends & END_SUCCEEDED)
-		return OUTCOME_COMPLETED;
-	if (is_running)
-		return OUTCOME_RUNNING;
-	if (ends & END_OOM_KILLED)
-		return OUTCOME_OOM_KILLED;
-	if (pod->ends & END_DELETED)
-		return OUTCOME_DELETED;
-	if (ends & END_ERROR)
-		return failure(container);
-	if (ends & END_COMPLETED)
-		return OUTCOME_COMPLETED;
-	if (ends & END_OOM_RESTARTED)
-		return OUTCOME_OOM_KILLED;
-	if (pod->ends & END_FAILED || ends & END_ERROR_RESTARTED)
-		return failure(container);
-	return pod->completion_ms ? OUTCOME_UNKNOWN : OUTCOME_DELETED;
-}
-
-/* May `next` be the next try of the rank that `member` was? */
+/* Whether `next` may be the next attempt of the rank of `member`. */
 static bool follows(const struct member *member, const struct member *next)
 {
 	if (!streq(member->identity.role, next->identity.role))
@@ -103,7 +24,7 @@ static bool follows(const struct member *member, const struct member *next)
 	return member->end_ms <= next->begin_ms && member->outcome != OUTCOME_COMPLETED;
 }
 
-/* Fill in slot, try_number and is_last. */
+/* Sets slot, try_number and is_last. */
 static void group_assign_slots(struct group *group)
 {
 	int n_slots = 0;
@@ -125,31 +46,19 @@ static void group_assign_slots(struct group *group)
 	}
 }
 
-/* A summary under construction. */
+/* A run under construction. */
 struct summing {
 	const struct group *group;
 	const struct pod_table *table;
 	const struct fold_options *options;
-	struct run_summary *summary;
-	int64_t begin_ms, end_ms;
+	struct found_run *found;
+	int64_t end_ms;
 	int restarts;
-	bool is_whole, is_seen, is_watched;
-	int n_exact; /* last-attempt containers with usage; exact figures only if one */
+	int n_exact; /* containers of the last attempt with usage; with a single one the figures are exact */
 };
 
-/* A limit may have been raised since the container was killed: who saw the kill knows better. */
-static void add_killed_limits(struct run *run, const struct pod_container *container)
-{
-	int64_t limit = container->limit_bytes ? container->limit_bytes : -1;
-
-	for (int i = 0; i < container->n_killed_limits; i++)
-		run_add_killed_limit(run->killed_limits, &run->n_killed_limits, container->killed_limits[i]);
-	if (!container->n_killed_limits && container->ends & (END_OOM_KILLED | END_OOM_RESTARTED))
-		run_add_killed_limit(run->killed_limits, &run->n_killed_limits, limit);
-}
-
-/* Was its use seen from start to end? Pulling an image and waiting take time without samples, so a gap at the start is
- * allowed; short runs need most of their time covered. */
+/* Whether the use was observed from start to end. Pulling an image and waiting take time without samples, so a gap at
+ * the start is allowed; short runs need most of their time covered. */
 static bool is_seen(const struct summing *self, const struct member *member, const struct pod_container *container)
 {
 	int64_t duration_ms = member->end_ms - member->begin_ms, missing_ms = duration_ms - container->covered_ms;
@@ -178,22 +87,23 @@ static int outcome_rank(enum outcome outcome)
 	return ARRAY_LEN(worst_first);
 }
 
-/* A value that the annotation says was set, and that the container carries. */
-static bool is_ours(const struct annotation_value *value, int64_t now_bytes)
+/* Whether a value of the annotation was set by us and is in force. If the annotation names the controller of the pod,
+ * it was written for this pod: a different value was set by another system, such as a VerticalPodAutoscaler, and is not
+ * the user's own either. The annotation of a bare pod may have been copied with a manifest and edited. */
+static bool is_ours(const struct annotation *annotation, const struct annotation_value *value, int64_t now_bytes)
 {
-	return value->is_set && value->to_bytes == now_bytes;
+	return value->is_set && (annotation->has_owner || value->to_bytes == now_bytes);
 }
 
-static int64_t own_bytes(const struct annotation_value *value, int64_t now_bytes)
+static int64_t own_bytes(const struct annotation *annotation, const struct annotation_value *value, int64_t now_bytes)
 {
-	if (!is_ours(value, now_bytes))
+	if (!is_ours(annotation, value, now_bytes))
 		return now_bytes;
 	return value->has_from ? value->from_bytes : 0;
 }
 
-/* Who chose the sizes, and what they were before. Only who has seen the pod itself can tell: an annotation that is not
- * there means that nobody changed anything. What the container does not carry was changed since, or the annotation was
- * copied with a manifest; then it is the user's. One rank that we changed makes the run ours. */
+/* Who chose the sizes, and the values before. Only the watch of pods shows it: a watched pod without an annotation has
+ * its own values. If we changed one rank, the run counts as ours. */
 static void read_choice(struct run *run, const struct pod *pod, const struct pod_container *container)
 {
 	struct annotation annotation = {.revision = 0};
@@ -205,70 +115,57 @@ static void read_choice(struct run *run, const struct pod *pod, const struct pod
 		return;
 	run->chosen_by = CHOSEN_BY_USER;
 	if (annotation_read(pod->decision, container->name, &annotation, &set) &&
-	    (is_ours(request, container->request_bytes) || is_ours(limit, container->limit_bytes))) {
+	    (is_ours(&annotation, request, container->request_bytes) ||
+	     is_ours(&annotation, limit, container->limit_bytes))) {
 		run->chosen_by = CHOSEN_BY_MEMTAMER;
 		run->mode = (int)annotation.mode;
 		run->revision = annotation.revision;
 	}
-	run->own_request_bytes = own_bytes(request, container->request_bytes);
-	run->own_limit_bytes = own_bytes(limit, container->limit_bytes);
+	run->own_request_bytes = own_bytes(&annotation, request, container->request_bytes);
+	run->own_limit_bytes = own_bytes(&annotation, limit, container->limit_bytes);
 }
 
 static int add_last_attempt(struct summing *self, const struct member *member, const struct pod_container *container,
 			    enum outcome outcome)
 {
-	struct run *run = &self->summary->run;
+	struct run *run = &self->found->run;
 
 	run->ranks++;
 	if (run->ranks == 1 || outcome_rank(outcome) < outcome_rank(run->outcome))
 		run->outcome = outcome;
-	run->limit_bytes = container->limit_bytes;
-	run->request_bytes = container->request_bytes;
-	run->accelerators_milli = container->accelerators_milli;
-	if (run->ranks == 1 || container->peak_bytes < run->min_rank_peak_bytes)
-		run->min_rank_peak_bytes = container->peak_bytes;
-	self->is_seen &= is_seen(self, member, container);
-	self->is_whole &= outcome == OUTCOME_COMPLETED;
+	fold_add_last_figures(run, container);
+	self->found->is_seen &= is_seen(self, member, container);
+	run->is_whole &= outcome == OUTCOME_COMPLETED;
 	read_choice(run, member->pod, container);
-	run->is_cache_bound |= container_is_cache_bound(container);
-	fold_note_widest(self->summary, self->table, member, container);
+	fold_note_widest(self->found, self->table, member, container);
 	if (!container->n_parts)
 		return 0;
 	self->n_exact += container->n_parts;
-	run->median_bytes = container->median_bytes;
-	run->p95_bytes = container->p95_bytes;
-	return sketch_merge(&self->summary->usage, &container->usage);
+	return sketch_merge(&self->found->usage, &container->sketch);
 }
 
 static int add_container(struct summing *self, const struct member *member, const struct pod_container *container)
 {
-	struct run *run = &self->summary->run;
 	bool runs = member->end_ms == INT64_MAX;
 
-	run->peak_bytes = MAX(run->peak_bytes, container->peak_bytes);
-	run->peak_rss_bytes = MAX(run->peak_rss_bytes, container->peak_rss_bytes);
-	run->peak_active_file_bytes = MAX(run->peak_active_file_bytes, container->peak_active_file_bytes);
-	run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, member->pod->peak_ephemeral_bytes);
-	run->samples += container->samples;
-	run->pending_ms = MAX(run->pending_ms, member->pod->pending_ms);
-	self->is_watched |= member->pod->is_watched;
+	self->found->is_watched |= member->pod->is_watched;
 	self->restarts = MAX(self->restarts, container->restarts);
-	add_killed_limits(run, container);
-	fold_add_harm(self->summary, member, container);
-	fold_add_activity(self->summary, member->pod);
-	if (fold_add_decision(self->summary, member, container))
+	fold_add_figures(self->found, member->pod, container);
+	fold_add_harm(self->found, member, container);
+	if (fold_add_decision(self->found, member, container))
 		return -ENOMEM;
 	if (!member->is_last)
 		return 0;
 	return add_last_attempt(self, member, container, member_outcome(member->pod, container, runs));
 }
 
-/* By run key and start. A start known to the hour only is cut to it, so that later windows come to the same one. */
+/* Makes the uid from run key and start. A start that is known only to the hour is rounded down to it, so that later
+ * windows give the same uid. */
 static void stamp(struct summing *self, bool is_exact)
 {
 	const struct member *first = &self->group->members[0];
-	struct run *run = &self->summary->run;
-	int64_t start_ms = is_exact ? self->begin_ms : self->begin_ms - self->begin_ms % TIME_HOUR_MS;
+	struct run *run = &self->found->run;
+	int64_t start_ms = is_exact ? run->start_ms : run->start_ms - run->start_ms % TIME_HOUR_MS;
 	uint64_t hash = HASH_STABLE_INIT;
 	const char *name = strchr(first->identity.run_key, '/');
 
@@ -276,7 +173,7 @@ static void stamp(struct summing *self, bool is_exact)
 	hash = hash_stable_text(hash, first->identity.run_key);
 	hash = hash_stable(hash, &start_ms, sizeof(start_ms));
 	snprintf(run->uid, sizeof(run->uid), "%016llx", (unsigned long long)hash);
-	snprintf(run->name, sizeof(run->name), "%s", name ? name + 1 : first->identity.run_key);
+	identity_cut(name ? name + 1 : first->identity.run_key, run->name, sizeof(run->name));
 }
 
 static const char *source_of(const char *usage, bool has_usage, bool is_watched)
@@ -288,31 +185,28 @@ static const char *source_of(const char *usage, bool has_usage, bool is_watched)
 	return streq(usage, "remote-read") ? "remote-read+pods" : "query+pods";
 }
 
-static void finish(struct summing *self, int attempts, int world_size, const char *image)
+static void finish(struct summing *self, const char *image)
 {
-	struct run_summary *summary = self->summary;
-	struct run *run = &summary->run;
+	struct found_run *found = self->found;
+	struct run *run = &found->run;
 	int64_t end_ms = self->end_ms == INT64_MAX ? self->options->now_ms : self->end_ms;
 
-	run->start_ms = self->begin_ms;
-	run->duration_ms = MAX(end_ms - self->begin_ms, 0);
-	run->attempts = attempts + self->restarts;
-	run->world_size = world_size;
-	run->source = source_of(self->options->source, run->samples > 0, self->is_watched);
-	summary->is_seen = self->is_seen && run->peak_bytes > 0;
-	summary->is_watched = self->is_watched;
-	run->is_whole = self->is_whole && summary->is_seen;
+	run->duration_ms = MAX(end_ms - run->start_ms, 0);
+	run->attempts += self->restarts;
+	run->source = source_of(self->options->source, run->samples > 0, found->is_watched);
+	found->is_seen &= run->peak_bytes > 0;
+	run->is_whole &= found->is_seen;
 	run->is_quantile_exact = self->n_exact == 1;
 	if (self->n_exact > 1) {
-		run->median_bytes = sketch_quantile(&summary->usage, 0.5);
-		run->p95_bytes = sketch_quantile(&summary->usage, 0.95);
+		run->median_bytes = sketch_quantile(&found->usage, 0.5);
+		run->p95_bytes = sketch_quantile(&found->usage, 0.95);
 	}
-	identity_variant(image, NULL, 0, NULL, 0, world_size, run->variant);
+	identity_variant(image, NULL, 0, NULL, 0, run->world_size, run->variant);
 	stamp(self, self->group->members[0].pod->start_ms > 0);
-	summary->is_final = end_ms <= self->options->now_ms - FOLD_RETRY_MS;
+	found->is_final = end_ms <= self->options->now_ms - FOLD_RETRY_MS;
 }
 
-/* Another role of the run was killed: what this one used is a lower bound. */
+/* Whether another role of the run failed: then the use of this role is a lower bound. */
 static bool has_other_failure(const struct group *group, const char *role)
 {
 	for (size_t i = 0; i < group->n; i++) {
@@ -326,7 +220,7 @@ static bool has_other_failure(const struct group *group, const char *role)
 	return false;
 }
 
-/* It has not begun yet: no try so far. */
+/* The pod has not begun, so it is no attempt yet. */
 static bool is_waiting(const struct pod *pod)
 {
 	return pod->is_watched && !pod->start_ms;
@@ -335,39 +229,42 @@ static bool is_waiting(const struct pod *pod)
 static int summarise(const struct group *group, const struct member *first, const struct pod_container *model,
 		     struct summing *self)
 {
-	struct run_summary *summary = self->summary;
+	struct found_run *found = self->found;
+	struct run *run = &found->run;
 	const char *role = first->identity.role;
-	int world_size = 0, attempts = 0, r = 0;
+	int r = 0;
 
-	self->begin_ms = group->members[0].begin_ms;
-	self->end_ms = self->begin_ms;
-	self->is_whole = !has_other_failure(group, role);
-	self->is_seen = true;
-	*summary = (struct run_summary){.namespace_name = first->pod->namespace_name,
-					.container = model->name,
-					.identity = first->identity,
-					.run = {.chosen_by = CHOSEN_BY_UNKNOWN, .mode = -1, .activity_permille = -1}};
+	*found = (struct found_run){.identity = first->identity,
+				    .is_main = fold_main_container(first->pod) == model,
+				    .is_seen = true,
+				    .run = {.start_ms = group->members[0].begin_ms,
+					    .is_whole = !has_other_failure(group, role),
+					    .chosen_by = CHOSEN_BY_UNKNOWN,
+					    .mode = -1,
+					    .activity_permille = -1}};
+	snprintf(found->namespace_name, sizeof(found->namespace_name), "%s", first->pod->namespace_name);
+	snprintf(found->container, sizeof(found->container), "%s", model->name);
+	self->end_ms = run->start_ms;
 	for (size_t i = 0; i < group->n && !r; i++) {
 		const struct member *member = &group->members[i];
 
-		world_size += member->is_last;
+		run->world_size += member->is_last;
 		self->end_ms = MAX(self->end_ms, member->end_ms);
 		if (!streq(member->identity.role, role))
 			continue;
-		attempts = MAX(attempts, member->try_number - is_waiting(member->pod));
+		run->attempts = MAX(run->attempts, member->try_number - is_waiting(member->pod));
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++)
 			if (streq(member->pod->containers.items[k].name, model->name))
 				r = add_container(self, member, &member->pod->containers.items[k]);
 	}
-	finish(self, attempts, world_size, model->image);
+	finish(self, model->image);
 	return r;
 }
 
 static bool is_known(const struct fold *fold, size_t from, const char *role, const char *container)
 {
-	for (size_t i = from; i < fold->summaries.n; i++)
-		if (streq(fold->summaries.items[i].identity.role, role) &&
-		    streq(fold->summaries.items[i].container, container))
+	for (size_t i = from; i < fold->runs.n; i++)
+		if (streq(fold->runs.items[i].identity.role, role) && streq(fold->runs.items[i].container, container))
 			return true;
 	return false;
 }
@@ -375,7 +272,7 @@ static bool is_known(const struct fold *fold, size_t from, const char *role, con
 int group_summarise(const struct group *group, const struct pod_table *table, const struct fold_options *options,
 		    struct fold *ret)
 {
-	size_t from = ret->summaries.n;
+	size_t from = ret->runs.n;
 	struct group slots = *group;
 	int r = 0;
 
@@ -385,16 +282,37 @@ int group_summarise(const struct group *group, const struct pod_table *table, co
 
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++) {
 			const struct pod_container *container = &member->pod->containers.items[k];
-			struct run_summary summary;
-			struct summing self = {.group = group, .table = table, .options = options, .summary = &summary};
+			struct found_run found;
+			struct summing self = {.group = group, .table = table, .options = options, .found = &found};
 
 			if (is_known(ret, from, member->identity.role, container->name))
 				continue;
 			r = summarise(group, member, container, &self);
-			r = r ? r : vec_push(&ret->summaries, summary);
+			r = r ? r : vec_push(&ret->runs, found);
 			if (r)
-				run_summary_release(&summary);
+				found_run_release(&found);
 		}
 	}
 	return r;
+}
+
+void found_run_release(struct found_run *self)
+{
+	sketch_release(&self->usage);
+	vec_release(&self->decisions);
+}
+
+const struct pod_container *fold_main_container(const struct pod *pod)
+{
+	const struct pod_container *main = NULL;
+
+	for (size_t i = 0; i < pod->containers.n; i++) {
+		const struct pod_container *container = &pod->containers.items[i];
+
+		if (!main || container->accelerators_milli > main->accelerators_milli ||
+		    (container->accelerators_milli == main->accelerators_milli &&
+		     container->peak_bytes > main->peak_bytes))
+			main = container;
+	}
+	return main;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose curve a run has: that of the rank with the greatest peak. Adding ranks up would make a step where one ends. */
+/* fold_widest: selects the rank that provides the curve of a run, the one with the greatest peak. The sum of all ranks
+ * would drop when one of them ends. */
 #include "runs/fold_internal.h"
 
 #include <stdio.h>
 
-void fold_note_widest(struct run_summary *summary, const struct pod_table *table, const struct member *member,
+void fold_note_widest(struct found_run *found, const struct pod_table *table, const struct member *member,
 		      const struct pod_container *container)
 {
-	struct run_widest *widest = &summary->widest;
+	struct run_widest *widest = &found->widest;
 	int64_t step_ms = container->step_ms ? container->step_ms : table->step_ms;
 
 	if (container->peak_bytes <= widest->peak_bytes || member->end_ms == INT64_MAX)

@@ -1,144 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runs/pod_table.h"
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
-	/* A pod that began so shortly before the window was perhaps not scraped before. */
+	/* A pod that began this shortly before the window may not have been scraped before. */
 	START_GRACE_MS = 10 * 60 * 1000,
 	DEFAULT_STEP_MS = 30 * 1000,
 	STEP_VOTES = 512,
 };
 
-int pod_text_set(char **text, const char *value)
-{
-	char *copy;
-
-	if (*text && streq(*text, value))
-		return 0;
-	copy = strdup(value ? value : "");
-	if (!copy)
-		return -ENOMEM;
-	free(*text);
-	*text = copy;
-	return 0;
-}
-
-static void clear_labels(struct pod *self)
-{
-	for (size_t i = 0; i < self->labels.n; i++) {
-		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].key});
-		freep(&(char *){(char *)(uintptr_t)self->labels.items[i].value});
-	}
-	self->labels.n = 0;
-}
-
-void pod_free(struct pod *self)
-{
-	if (!self)
-		return;
-	for (size_t i = 0; i < self->containers.n; i++) {
-		free(self->containers.items[i].name);
-		free(self->containers.items[i].image);
-		sketch_release(&self->containers.items[i].usage);
-	}
-	vec_release(&self->containers);
-	clear_labels(self);
-	vec_release(&self->labels);
-	free(self->namespace_name);
-	free(self->name);
-	free(self->uid);
-	free(self->owner_kind);
-	free(self->owner_name);
-	free(self->root_kind);
-	free(self->root_name);
-	free(self->decision);
-	free(self);
-}
-
-struct pod *pod_new(const char *namespace_name, const char *name, const char *uid)
-{
-	struct pod *self = calloc(1, sizeof(*self));
-	int r;
-
-	if (!self)
-		return NULL;
-	r = pod_text_set(&self->namespace_name, namespace_name);
-	r = r ? r : pod_text_set(&self->name, name);
-	r = r ? r : pod_text_set(&self->uid, uid);
-	r = r ? r : pod_text_set(&self->owner_kind, "");
-	r = r ? r : pod_text_set(&self->owner_name, "");
-	r = r ? r : pod_text_set(&self->root_kind, "");
-	r = r ? r : pod_text_set(&self->root_name, "");
-	r = r ? r : pod_text_set(&self->decision, "");
-	if (!r)
-		return self;
-	pod_free(self);
-	return NULL;
-}
-
-int pod_label_add(struct pod *self, const char *key, const char *value)
-{
-	struct k8s_label label = {strdup(key), strdup(value)};
-
-	if (label.key && label.value && vec_push(&self->labels, label) == 0)
-		return 0;
-	freep(&(char *){(char *)(uintptr_t)label.key});
-	freep(&(char *){(char *)(uintptr_t)label.value});
-	return -ENOMEM;
-}
-
 void pod_table_release(struct pod_table *self)
 {
-	for (size_t i = 0; i < self->pods.n; i++)
-		pod_free(self->pods.items[i]);
-	for (size_t i = 0; i < self->keys.n; i++)
-		free(self->keys.items[i]);
-	vec_release(&self->pods);
-	vec_release(&self->keys);
-	strmap_release(&self->by_id);
+	pod_set_release(&self->pods);
 	*self = (struct pod_table)POD_TABLE_INIT;
 }
 
-static char *key_of(const char *namespace_name, const char *name, const char *uid)
-{
-	struct strbuf key = STRBUF_INIT((size_t)4 * LIMIT_NAME_BYTES);
-
-	strbuf_addf(&key, "%s/%s/%s", namespace_name, name, uid);
-	return strbuf_detach(&key);
-}
-
-int pod_table_add(struct pod_table *self, struct pod *take_pod)
-{
-	char *key = key_of(take_pod->namespace_name, take_pod->name, take_pod->uid);
-
-	if (!key || vec_push(&self->keys, key)) {
-		free(key);
-		pod_free(take_pod);
-		return -ENOMEM;
-	}
-	/* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what it holds */
-	if (vec_push(&self->pods, take_pod)) {
-		pod_free(take_pod);
-		return -ENOMEM;
-	}
-	return strmap_put(&self->by_id, key, take_pod);
-}
-
+/* Kept pods move to a set of their own, so that the memory of the others is freed. */
 int pod_table_filter(struct pod_table *self, const bool *keep)
 {
-	struct pod_table kept = {.step_ms = self->step_ms, .is_step_fixed = self->is_step_fixed};
+	struct pod_set kept = POD_SET_INIT(LIMIT_POD_TABLE_BYTES);
 	int r = 0;
 
-	for (size_t i = 0; i < self->pods.n && !r; i++)
-		if (keep[i])
-			r = pod_table_add(&kept, TAKE_PTR(self->pods.items[i]));
-	pod_table_release(self);
-	*self = kept;
+	for (size_t i = 0; i < self->pods.n && !r; i++) {
+		struct pod *from = self->pods.items[i];
+		struct pod *to = keep[i] ? pod_set_add(&kept, from->namespace_name, from->name, from->uid) : NULL;
+
+		if (to) {
+			*to = *from;
+			self->pods.items[i] = NULL;
+		}
+		r = !keep[i] ? 0 : to ? pod_set_own_texts(&kept, to) : -ENOMEM;
+	}
+	pod_set_release(&self->pods);
+	self->pods = kept;
 	return r;
 }
 
@@ -171,14 +72,15 @@ static int compare_steps(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The scrape interval by the middle vote: the fullest hour of long runs, duration by samples of short ones. */
+/* Measures the scrape interval as the median of estimates: one hour divided by the samples of the fullest hour of long
+ * runs, or duration divided by samples of short runs. */
 static int64_t measure_step(const struct evidence_batch *batch)
 {
 	int64_t votes[STEP_VOTES];
 	size_t n = 0;
 
 	for (size_t i = 0; i < batch->pods.n; i++) {
-		const struct evidence_pod *pod = batch->pods.items[i];
+		const struct pod *pod = batch->pods.items[i];
 		int64_t duration_ms = pod->completion_ms - pod->start_ms;
 		bool is_within = pod->start_ms >= batch->window.start_ms && duration_ms > 0;
 
@@ -197,7 +99,7 @@ static int64_t measure_step(const struct evidence_batch *batch)
 	return n > 0 ? MAX(votes[n / 2], 1) : 0;
 }
 
-/* A ladder of quantiles as weights between them: each rung stands for half of the way to its neighbours. */
+/* Adds a ladder of quantiles to a sketch. Each rung has the weight of half the distance to its neighbours. */
 static int add_ladder(struct sketch *sketch, const struct evidence_usage *usage, int64_t weight_ms)
 {
 	int low = 0;
@@ -239,52 +141,22 @@ static int merge_usage(const struct pod_table *table, struct pod_container *cont
 	}
 	if (usage->ladder_seen != (1u << EVIDENCE_LADDER) - 1)
 		return 0;
-	container->median_bytes = usage->ladder_bytes[EVIDENCE_LADDER_MEDIAN];
-	container->p95_bytes = usage->ladder_bytes[EVIDENCE_LADDER_P95];
 	container->n_parts++;
-	return add_ladder(&container->usage, usage, usage->samples * step_ms);
+	container->median_bytes = container->n_parts == 1 ? usage->ladder_bytes[EVIDENCE_LADDER_MEDIAN] : 0;
+	container->p95_bytes = container->n_parts == 1 ? usage->ladder_bytes[EVIDENCE_LADDER_P95] : 0;
+	return add_ladder(&container->sketch, usage, usage->samples * step_ms);
 }
 
-static int container_put(struct pod *pod, const char *name, struct pod_container **ret)
+static int merge_container(struct pod_table *table, struct pod *pod, const struct pod_container *from)
 {
-	struct pod_container container = {.name = NULL};
+	struct pod_container *to = pod_container_put(&table->pods, pod, from->name);
+	const char *image = pod_set_text(&table->pods, from->image);
+	int r = 0;
 
-	for (size_t i = 0; i < pod->containers.n; i++)
-		if (streq(pod->containers.items[i].name, name)) {
-			*ret = &pod->containers.items[i];
-			return 0;
-		}
-	if (pod_text_set(&container.name, name) || pod_text_set(&container.image, "") ||
-	    vec_push(&pod->containers, container)) {
-		free(container.name);
-		free(container.image);
+	if (!to || !image)
 		return -ENOMEM;
-	}
-	*ret = &pod->containers.items[pod->containers.n - 1];
-	return 0;
-}
-
-/* What the newer window says wins where it says anything. */
-static void merge_figure(int64_t *figure, int64_t newer)
-{
-	if (newer)
-		*figure = newer;
-}
-
-static int merge_container(const struct pod_table *table, struct pod *pod, const struct evidence_container *from)
-{
-	struct pod_container *to;
-	int r = container_put(pod, from->name, &to);
-
-	if (!r && *from->image)
-		r = pod_text_set(&to->image, from->image);
-	if (r)
-		return r;
-	merge_figure(&to->limit_bytes, from->limit_bytes);
-	merge_figure(&to->request_bytes, from->request_bytes);
-	merge_figure(&to->ephemeral_limit_bytes, from->ephemeral_limit_bytes);
-	merge_figure(&to->ephemeral_request_bytes, from->ephemeral_request_bytes);
-	merge_figure(&to->accelerators_milli, from->accelerators_milli);
+	to->image = *image ? image : to->image;
+	pod_numbers_merge(pod_container_numbers, POD_CONTAINER_NUMBERS, to, from);
 	to->ends |= from->ends;
 	to->restarts = MAX(to->restarts, from->restarts);
 	for (int i = 0; i < from->n_killed_limits; i++)
@@ -294,40 +166,24 @@ static int merge_container(const struct pod_table *table, struct pod *pod, const
 	return r;
 }
 
-/* Labels tell what workload a pod is of. Those that were told first stay, but what the API server itself tells is all
- * that there are. */
-static int merge_labels(struct pod *to, const struct evidence_pod *from)
+/* A text replaces the older one, unless it is "". Labels identify the workload. The first ones are kept, but labels
+ * from the API server are complete and replace them. */
+static int merge_texts(struct pod_table *table, struct pod *to, struct pod *from)
 {
 	int r = 0;
 
+	for (size_t i = POD_TEXTS_OF_ID; i < POD_TEXTS; i++)
+		if (**pod_text_of(from, i))
+			*pod_text_of(to, i) = *pod_text_of(from, i);
 	if (from->is_watched)
-		clear_labels(to);
-	if (to->labels.n)
-		return 0;
-	for (size_t i = 0; i < from->labels.n && !r; i++)
-		r = pod_label_add(to, from->labels.items[i].key, from->labels.items[i].value);
-	return r;
+		to->labels.n = 0;
+	for (size_t i = 0, n = to->labels.n ? 0 : from->labels.n; i < n && !r; i++)
+		r = vec_push(&to->labels, from->labels.items[i]);
+	return r ? r : pod_set_own_texts(&table->pods, to);
 }
 
-static int merge_names(struct pod *to, const struct evidence_pod *from)
-{
-	int r = 0;
-
-	if (*from->owner_kind) {
-		r = pod_text_set(&to->owner_kind, from->owner_kind);
-		r = r ? r : pod_text_set(&to->owner_name, from->owner_name);
-	}
-	if (!r && *from->root_kind) {
-		r = pod_text_set(&to->root_kind, from->root_kind);
-		r = r ? r : pod_text_set(&to->root_name, from->root_name);
-	}
-	if (!r && *from->decision)
-		r = pod_text_set(&to->decision, from->decision);
-	return r ? r : merge_labels(to, from);
-}
-
-/* Adds up over windows, as samples of memory do. */
-static void merge_activity(struct pod *to, const struct evidence_pod *from)
+/* Sums over windows, as for samples of memory. */
+static void merge_activity(struct pod *to, const struct pod *from)
 {
 	if (from->activity_sum < 0 || from->activity_samples <= 0)
 		return;
@@ -335,15 +191,11 @@ static void merge_activity(struct pod *to, const struct evidence_pod *from)
 	to->activity_samples += from->activity_samples;
 }
 
-static int merge_pod(const struct pod_table *table, struct pod *to, const struct evidence_pod *from, bool is_partial)
+static int merge_pod(struct pod_table *table, struct pod *to, struct pod *from, bool is_partial)
 {
-	int r = merge_names(to, from);
+	int r = merge_texts(table, to, from);
 
-	merge_figure(&to->start_ms, from->start_ms);
-	merge_figure(&to->completion_ms, from->completion_ms);
-	merge_figure(&to->pending_ms, from->pending_ms);
-	merge_figure(&to->memory_wait_ms, from->memory_wait_ms);
-	to->peak_ephemeral_bytes = MAX(to->peak_ephemeral_bytes, from->peak_ephemeral_bytes);
+	pod_numbers_merge(pod_numbers, POD_NUMBERS, to, from);
 	merge_activity(to, from);
 	to->ends |= from->ends;
 	to->is_alive = from->is_alive;
@@ -354,7 +206,7 @@ static int merge_pod(const struct pod_table *table, struct pod *to, const struct
 	return r;
 }
 
-static bool has_samples(const struct evidence_pod *pod)
+static bool has_samples(const struct pod *pod)
 {
 	for (size_t i = 0; i < pod->containers.n; i++)
 		for (size_t k = 0; k < pod->containers.items[i].usage.n; k++)
@@ -363,28 +215,29 @@ static bool has_samples(const struct evidence_pod *pod)
 	return false;
 }
 
-static bool is_news(const struct evidence_pod *pod, const struct evidence_window *window)
+static bool is_news(const struct pod *pod, const struct evidence_window *window)
 {
 	return has_samples(pod) || pod->is_watched ||
 	       (pod->start_ms && pod->start_ms >= window->start_ms - START_GRACE_MS);
 }
 
-static int find_or_add(struct pod_table *self, const struct evidence_pod *from, const struct evidence_window *window,
+static int find_or_add(struct pod_table *self, const struct pod *from, const struct evidence_window *window,
 		       struct pod **ret)
 {
-	CLEANUP(freep) char *key = key_of(from->namespace_name, from->name, from->uid);
-	struct pod *pod;
+	char uid[9] = "";
 
-	*ret = key ? strmap_get(&self->by_id, key) : NULL;
-	if (*ret || (key && !is_news(from, window)))
+	/* Only pods of the same name are told apart by it, so a hash is enough. */
+	if (*from->uid)
+		snprintf(uid, sizeof(uid), "%08x", (unsigned int)hash_stable_text(HASH_STABLE_INIT, from->uid));
+	*ret = pod_set_find(&self->pods, from->namespace_name, from->name, uid);
+	if (*ret || !is_news(from, window))
 		return 0;
-	pod = key ? pod_new(from->namespace_name, from->name, from->uid) : NULL;
-	if (!pod)
+	*ret = pod_set_add(&self->pods, from->namespace_name, from->name, uid);
+	if (!*ret)
 		return -ENOMEM;
-	/* One that waits for a node begins when it was made. */
-	pod->seen_from_ms = from->is_watched ? window->end_ms - from->pending_ms : window->start_ms;
-	*ret = pod;
-	return pod_table_add(self, pod);
+	/* a pod without a node begins with its creation */
+	(*ret)->seen_from_ms = from->is_watched ? window->end_ms - from->pending_ms : window->start_ms;
+	return 0;
 }
 
 int pod_table_merge(struct pod_table *self, const struct evidence_batch *batch, struct err *err)

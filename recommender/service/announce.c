@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What an event is about, with texts of its own: a sighting lives only as long as it is looked at. */
+/* The object of an Event. It has copies of the texts, because a sighting may only be used inside pods_visit. */
 struct subject {
 	const struct notice *notice;
-	const char *kind, *name; /* of the owner; kind is in `owner_kind` */
-	char owner_kind[RUN_NAME_BYTES];
+	const char *name; /* of the owner */
+	char kind[RUN_NAME_BYTES];
 	char api_version[128], uid[64];
 	bool is_found;
 };
@@ -32,7 +32,7 @@ static void take(struct subject *self, const char *api_version, const char *uid)
 	self->is_found = true;
 }
 
-static bool look(void *context, const struct sighting *sighting)
+static bool match_sighting(void *context, const struct sighting *sighting)
 {
 	struct subject *self = context;
 
@@ -47,35 +47,27 @@ static bool look(void *context, const struct sighting *sighting)
 	return !self->is_found;
 }
 
-static int announce_cap(struct announce *self, const struct notice *notice, struct err *err)
-{
-	const struct kube_event_object object = {.api_version = PROFILE_API_VERSION,
-						 .kind = "MemoryProfile",
-						 .name = PROFILE_OF_NAMESPACE,
-						 .namespace = notice->namespace_name};
-
-	return kube_events_record(self->events, &object, notice->is_warning, notice->reason, notice->text, err);
-}
-
 int announce_notice(struct announce *self, const struct notice *notice, struct err *err)
 {
 	struct subject subject = {.notice = notice};
 	const char *slash = strchr(notice->owner, '/');
-	struct kube_event_object object;
+	struct kube_event_object object = {.api_version = PROFILE_API_VERSION,
+					   .kind = "MemoryProfile",
+					   .name = PROFILE_OF_NAMESPACE,
+					   .namespace = notice->namespace_name};
 
-	if (notice->kind == NOTICE_CAP || !slash)
-		return announce_cap(self, notice, err);
-	snprintf(subject.owner_kind, sizeof(subject.owner_kind), "%.*s", (int)(slash - notice->owner), notice->owner);
-	subject.kind = subject.owner_kind;
-	subject.name = slash + 1;
-	if (self->pods)
-		pods_visit(self->pods, look, &subject);
-	if (!subject.is_found)
-		return 0; /* it is gone, and nobody would look there any more; the history has it */
-	object = (struct kube_event_object){.api_version = subject.api_version,
-					    .kind = subject.kind,
-					    .name = subject.name,
-					    .namespace = notice->namespace_name,
-					    .uid = subject.uid};
+	if (notice->kind != NOTICE_CAP && slash) {
+		snprintf(subject.kind, sizeof(subject.kind), "%.*s", (int)(slash - notice->owner), notice->owner);
+		subject.name = slash + 1;
+		if (self->pods)
+			pods_visit(self->pods, match_sighting, &subject);
+		if (!subject.is_found)
+			return 0; /* the owner is gone and nobody will look at it; the history has the entry */
+		object = (struct kube_event_object){.api_version = subject.api_version,
+						    .kind = subject.kind,
+						    .name = subject.name,
+						    .namespace = notice->namespace_name,
+						    .uid = subject.uid};
+	}
 	return kube_events_record(self->events, &object, notice->is_warning, notice->reason, notice->text, err);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* announce: notices as Events on the root owners of pods, found among the pods that are watched; a notice about a
- * namespace goes to its profile memtamer-namespace. Threads: the client's. */
+/* announce: writes notices as Events on the topmost owners of pods, which it looks up among the watched pods. A notice
+ * about a namespace becomes an Event on the profile memtamer-namespace. Threads: the client's. */
 #include "engine/notice.h"
 #include "kube/kube_events.h"
 #include "pods/pods.h"
 
 struct announce {
-	struct kube_events *events; /* NULL: none are written */
-	struct pods *pods; /* NULL: owners' uids are not known, and `kubectl describe` does not show the event */
+	struct kube_events *events; /* NULL: no Events are written */
+	struct pods *pods;	    /* NULL: the owners' uids are not known, so no Event is written for them */
 };
 
-/** @return 0; -ENOMEM. */
+/** Writes one Event. If no watched pod has the owner, the owner is gone and nothing is written. `events` must be set.
+ * Cost: the number of watched pods. @return 0; -ENOMEM. */
 int announce_notice(struct announce *self, const struct notice *notice, struct err *err) ATTR_NODISCARD;

@@ -21,24 +21,18 @@ int cycle_record_leave(struct cycle_record *self, struct store *store, const str
 		       int64_t now_ms, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_STATUS_BYTES);
-	char *said = without_times(status);
+	CLEANUP(freep) char *said = without_times(status);
 	int r;
 
-	if (!said || cycle_status_encode(status, &text)) {
-		free(said);
+	if (!said || cycle_status_encode(status, &text))
 		return err_set(err, -ENOMEM, "out of memory");
-	}
-	if (self->said && streq(self->said, said) && now_ms - self->said_ms < CYCLE_RECORD_MS) {
-		free(said);
+	if (self->said && streq(self->said, said) && now_ms - self->said_ms < CYCLE_RECORD_MS)
 		return 1;
-	}
 	r = store_status_save(store, strbuf_text(&text), text.len, err);
-	if (r) {
-		free(said);
+	if (r)
 		return r;
-	}
 	free(self->said);
-	self->said = said;
+	self->said = TAKE_PTR(said);
 	self->said_ms = now_ms;
 	return 0;
 }

@@ -47,13 +47,13 @@ static void count_harm(struct metrics *metrics, const struct engine_result *resu
 {
 	for (size_t i = 0; i < HARM_COUNT_; i++)
 		metrics_add(metrics, METRIC_HARM, i, 0, 0, result->harms[i]);
-	if (result->n_capped != SIZE_MAX)
-		metrics_set(metrics, METRIC_CAPPED, (double)result->n_capped);
+	for (size_t i = 0; i < CAP_SETTER_COUNT_ && result->capped.is_counted; i++)
+		metrics_put(metrics, METRIC_CAPPED, i, 0, 0, result->capped.n[i]);
 }
 
 static void count_reading(struct metrics *metrics, const struct engine_result *result)
 {
-	static const char *const conditions[] = {NULL, "too-heavy", "unreachable", "stopped"};
+	static const char *const conditions[] = {NULL, "too-heavy", "unreachable", "stopped", "mixed"};
 	bool is_condition = result->reading > 0 && (size_t)result->reading < ARRAY_LEN(conditions);
 	const char *condition = is_condition ? conditions[result->reading] : "other";
 
@@ -88,15 +88,14 @@ static void count_cycle(struct metrics *metrics, const struct engine_result *res
 
 void cycles_forget(struct session *self)
 {
-	static const size_t gauges[] = {METRIC_RUNS, METRIC_WORKLOADS, METRIC_CAPPED};
-
-	for (size_t i = 0; i < ARRAY_LEN(gauges); i++)
-		metrics_set(self->metrics, gauges[i], NAN);
+	metrics_set(self->metrics, METRIC_RUNS, NAN);
+	metrics_set(self->metrics, METRIC_WORKLOADS, NAN);
+	metrics_remove(self->metrics, METRIC_CAPPED);
 }
 
-/* A service in a cluster leaves a record of each cycle that says something new, and of the others every
- * CYCLE_RECORD_MS. Some may be missed, and a cycle may read until its deadline, before it counts as gone. A store that
- * is a file is read long after who wrote it, so nothing is promised for it. */
+/* After how long without a record the recommender counts as stopped. In a cluster every cycle with a new result is
+ * recorded, and all others every CYCLE_RECORD_MS. Some records may be missed, and a cycle may read until its deadline.
+ * A file store is often read when the recommender does not run any more, so there is no such time. */
 static int64_t silent_after_ms(const struct session *self)
 {
 	if (!self->service || !self->access.kube.client)
@@ -123,7 +122,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.profiles_changed = (int64_t)result->n_profiles_changed,
 		.days_done = (int64_t)result->days_done,
 		.days_total = (int64_t)result->days_total,
-		.webhook = self->service ? service_webhook(self->service) : "not-asked",
+		.webhook = replica_webhook(service_replica(self->service)),
 		.watches_pods = self->engine.pods != NULL,
 		.findings = self->reader->findings,
 		.n_findings = self->reader->n_findings,
@@ -134,7 +133,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		log_err(LOG_WARN, "what the cycle did could not be left for `status`", &why);
 }
 
-/* Once for each configuration: what is not scraped does not come back every five minutes. */
+/* Logged once for each configuration, as a missing metric does not appear by itself. */
 static void log_missing(const struct evidence_reader *reader)
 {
 	for (size_t i = 0; i < reader->n_findings; i++)

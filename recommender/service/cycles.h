@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* cycles: one cycle of a session, whole or quick, with what it leaves in the log, in metrics and for `status`. */
+/* cycles: runs one cycle of a session, complete or quick, and reports it in the log, in metrics and for `status`. Main
+ * thread. */
 #include "service/session.h"
 
-/** @return an exit code. */
+/** Runs a complete cycle without reporting it. @return an exit code. */
 int cycles_run(struct session *self, struct engine_result *ret, struct err *err) ATTR_NODISCARD;
-/** For `status`. Nothing depends on it, so that a cycle is as good without. */
+/** Writes the record that `status` reads. A failure is only logged, since no cycle depends on it. */
 void cycles_leave_record(struct session *self, const struct engine_result *result, const struct err *err, int code);
-/** A whole cycle of a leader. */
+/** Runs and reports a complete cycle. The service must lead. */
 void cycles_whole(struct session *self);
-/** Does something wait that a profile should know at once? */
+/** Whether a quick cycle is due: a change waits that a profile should reflect at once, and we lead. */
 bool cycles_is_quick_due(struct session *self);
-/** Take back what the last cycles said of the whole: who does not lead does not know it. */
+/** Removes the gauges that only the leader knows. Call it when leadership is lost. */
 void cycles_forget(struct session *self);
-/** What pods came to since the last one. */
+/** Runs and reports a quick cycle from the changes of pods since the last cycle. */
 void cycles_quick(struct session *self);
-/** A first reading of history takes minutes; what happens meanwhile, or rises to its limit, is not made to wait.
- * Context: a session. */
+/** Called between two queries of a complete cycle, whose first reading of history takes minutes: runs a quick cycle and
+ * a check for resizes if they are due. `context`: a session. */
 void cycles_between(void *context);

@@ -7,56 +7,32 @@
 
 #include <stdio.h>
 
-static const char *const cycle_values[] = {"done", "partial", "failed", "interrupted"};
-static const char *const quick_values[] = {"done", "failed", "interrupted"};
-static const char *const prom_error_values[] = {"too-heavy", "unreachable", "stopped", "other"};
-static const char *const event_values[] = {"recorded", "failed"};
-static const char *const write_values[] = {"ok", "conflict", "failed"};
-static const char *const verb_values[] = {"get", "list", "watch", "create", "update", "patch", "delete"};
-static const char *const kube_code_values[] = {"0",   "200", "201", "202", "400", "401", "403", "404",	"409",
-					       "410", "413", "422", "429", "500", "503", "504", "other"};
-static const char *const reload_values[] = {"ok", "failed"};
-static const char *const path_values[] = {"/healthz", "/readyz", "/metrics", "other"};
-static const char *const code_values[] = {"200", "400", "404", "405", "500", "503", "other"};
+/* LABEL(id, name, value...): a label with these values; LABEL_OF(id, name, table, n): those of a table. */
+#define LABEL(id, name, ...)                                                                                           \
+	static const char *const id##_values[] = {__VA_ARGS__};                                                        \
+	LABEL_OF(id, name, id##_values, ARRAY_LEN(id##_values))
+#define LABEL_OF(id, name, values, n) static const struct metric_label id[] = {{name, values, NULL, n}};
 
-#define SET(name, values)                                                                                              \
-	{                                                                                                              \
-		name, values, NULL, ARRAY_LEN(values)                                                                  \
-	}
-static const struct metric_label label_cycle = SET("result", cycle_values);
-static const struct metric_label label_quick = SET("result", quick_values);
-static const struct metric_label label_outcome = {"outcome", outcome_names, NULL, OUTCOME_COUNT_};
-static const struct metric_label label_partial = {"reason", engine_partial_names, NULL, ENGINE_PARTIAL_COUNT_};
-static const struct metric_label label_prom_error = SET("condition", prom_error_values);
-static const struct metric_label label_write = SET("result", write_values);
-static const struct metric_label label_harm = {"kind", harm_names, NULL, HARM_COUNT_};
-static const struct metric_label label_event = SET("result", event_values);
-static const struct metric_label label_verb = SET("verb", verb_values);
-static const struct metric_label label_kube_code = SET("code", kube_code_values);
-static const struct metric_label label_probe = {"result", probe_result_names, NULL, PROBE_RESULT_COUNT_};
-static const struct metric_label label_resize_kind = {"kind", resize_kind_names, NULL, RESIZE_KIND_COUNT_};
-static const struct metric_label label_resize_result = {"result", resize_result_names, NULL, RESIZE_RESULT_COUNT_};
-static const struct metric_label label_reload = SET("result", reload_values);
-static const struct metric_label label_path = SET("path", path_values);
-static const struct metric_label label_code = SET("code", code_values);
+LABEL(CYCLE_RESULT, "result", "done", "partial", "failed", "interrupted")
+LABEL(QUICK_RESULT, "result", "done", "failed", "interrupted")
+LABEL(PROM_ERROR, "condition", "too-heavy", "unreachable", "stopped", "mixed", "other")
+LABEL(EVENT_RESULT, "result", "recorded", "failed")
+LABEL(WRITE_RESULT, "result", "ok", "conflict", "failed")
+LABEL(VERB, "verb", "get", "list", "watch", "create", "update", "patch", "delete")
+LABEL(KUBE_CODE, "code", "0", "200", "201", "202", "400", "401", "403", "404", "409", "410", "413", "422", "429", "500",
+      "503", "504", "other")
+LABEL(RELOAD, "result", "ok", "failed")
+LABEL(PATH, "path", "/healthz", "/readyz", "/metrics", "other")
+LABEL(CODE, "code", "200", "400", "404", "405", "500", "503", "other")
+LABEL_OF(OUTCOME, "outcome", outcome_names, OUTCOME_COUNT_)
+LABEL_OF(PARTIAL, "reason", engine_partial_names, ENGINE_PARTIAL_COUNT_)
+LABEL_OF(HARM_KIND, "kind", harm_names, HARM_COUNT_)
+LABEL_OF(CAP_SETTER, "set_by", cap_setter_names, CAP_SETTER_COUNT_)
+LABEL_OF(PROBE_RESULT, "result", probe_result_names, PROBE_RESULT_COUNT_)
+LABEL_OF(RESIZE_KIND, "kind", resize_kind_names, RESIZE_KIND_COUNT_)
+LABEL_OF(RESIZE_RESULT, "result", resize_result_names, RESIZE_RESULT_COUNT_)
 
-#define NONE	      NULL
-#define CYCLE_RESULT  &label_cycle
-#define QUICK_RESULT  &label_quick
-#define OUTCOME	      &label_outcome
-#define PARTIAL	      &label_partial
-#define PROM_ERROR    &label_prom_error
-#define WRITE_RESULT  &label_write
-#define HARM_KIND     &label_harm
-#define EVENT_RESULT  &label_event
-#define VERB	      &label_verb
-#define KUBE_CODE     &label_kube_code
-#define PROBE_RESULT  &label_probe
-#define RELOAD	      &label_reload
-#define PATH	      &label_path
-#define RESIZE_KIND   &label_resize_kind
-#define RESIZE_RESULT &label_resize_result
-#define CODE	      &label_code
+#define NONE NULL
 static const struct metric_family families[METRIC_COUNT_] = {
 #define METRIC(id, type, name, help, a, b, c) {METRIC_TYPE_##type, name, help, {a, b, c}},
 #include "service/metrics.def"
@@ -64,7 +40,8 @@ static const struct metric_family families[METRIC_COUNT_] = {
 };
 
 #define MS 1000000LL
-/* Upper bounds in ns: a dry run takes milliseconds, the API server waits 2 s for a webhook, a first cycle minutes. */
+/* Upper bounds in ns: a dry run takes milliseconds, the API server waits 2 s for a webhook, a first cycle takes
+ * minutes. */
 static const int64_t bounds_ns[] = {5 * MS,	10 * MS,     25 * MS,	  50 * MS,     100 * MS,    250 * MS,
 				    500 * MS,	1000 * MS,   2500 * MS,	  5000 * MS,   10000 * MS,  30000 * MS,
 				    60000 * MS, 120000 * MS, 300000 * MS, 600000 * MS, 1800000 * MS};

@@ -9,29 +9,17 @@
 
 struct node_entry {
 	char name[256];
-	VEC(struct node_shape) shapes; /* without accelerators one; none: the node does not count */
+	VEC(struct node_shape) shapes; /* one shape for a node without accelerators; empty: the node does not count */
 };
 
-/* Where it is, or would be. */
-static size_t find(const struct node_table *self, const char *name, bool *ret_is_there)
+/* The index of the node; the number of nodes if it is not there. */
+static size_t find(const struct node_table *self, const char *name)
 {
-	size_t from = 0, to = self->entries.n;
+	size_t i = 0;
 
-	*ret_is_there = false;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		int order = strcmp(name, self->entries.items[middle]->name);
-
-		if (order == 0) {
-			*ret_is_there = true;
-			return middle;
-		}
-		if (order < 0)
-			to = middle;
-		else
-			from = middle + 1;
-	}
-	return from;
+	while (i < self->entries.n && !streq(name, self->entries.items[i]->name))
+		i++;
+	return i;
 }
 
 static void entry_free(struct node_entry *entry)
@@ -50,15 +38,12 @@ void node_table_release(struct node_table *self)
 
 void node_table_remove(struct node_table *self, const char *name)
 {
-	bool is_there;
-	size_t at = find(self, name, &is_there);
+	size_t at = find(self, name);
 
-	if (!is_there)
+	if (at == self->entries.n)
 		return;
 	entry_free(self->entries.items[at]);
-	self->entries.n--;
-	memmove(self->entries.items + at, self->entries.items + at + 1,
-		(self->entries.n - at) * sizeof(*self->entries.items));
+	self->entries.items[at] = self->entries.items[--self->entries.n];
 }
 
 static int add_shape(struct node_entry *entry, const struct k8s_node *node, const struct k8s_node_offer *offer)
@@ -70,7 +55,8 @@ static int add_shape(struct node_entry *entry, const struct k8s_node *node, cons
 	if (offer) {
 		snprintf(shape.resource, sizeof(shape.resource), "%s", offer->resource);
 		shape.accelerators = offer->count;
-		/* The plain case is written plainly, and is the same as what kube-state-metrics tells of it. */
+		/* The common case leaves these fields empty, so that the shape equals the one from
+		 * kube-state-metrics. */
 		if (offer->devices != offer->count)
 			shape.devices = offer->devices;
 		if (offer->parts != offer->count)
@@ -97,43 +83,39 @@ static struct node_entry *make_entry(const struct k8s_node *node)
 	return NULL;
 }
 
-/* Replace, or make room for it. */
-static int put_entry(struct node_table *self, struct node_entry *take_entry)
-{
-	bool is_there;
-	size_t at = find(self, take_entry->name, &is_there);
-
-	if (is_there) {
-		entry_free(self->entries.items[at]);
-	} else if (vec_push(&self->entries, take_entry)) {
-		entry_free(take_entry);
-		return -ENOMEM;
-	} else {
-		memmove(self->entries.items + at + 1, self->entries.items + at,
-			(self->entries.n - 1 - at) * sizeof(*self->entries.items));
-	}
-	self->entries.items[at] = take_entry;
-	return 0;
-}
-
 int node_table_put(struct node_table *self, struct json_object *json, struct err *err)
 {
 	struct node_entry *entry;
 	struct k8s_node node;
+	size_t at;
 	int r = k8s_node_read(json, &node, err);
 
 	if (r)
 		return r;
 	entry = make_entry(&node);
-	if (!entry || put_entry(self, entry))
+	at = find(self, node.name);
+	if (!entry || (at == self->entries.n && vec_push(&self->entries, NULL))) {
+		entry_free(entry);
 		return err_set(err, -ENOMEM, "out of memory for node %s", node.name);
+	}
+	entry_free(self->entries.items[at]);
+	self->entries.items[at] = entry;
 	return 0;
 }
 
-int node_table_shapes(const struct node_table *self, struct shapes *ret)
+static int compare(const void *a, const void *b)
+{
+	struct node_entry *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+int node_table_shapes(struct node_table *self, struct shapes *ret)
 {
 	int r = 0;
 
+	if (self->entries.n)
+		qsort(self->entries.items, self->entries.n, sizeof(struct node_entry *), compare);
 	for (size_t i = 0; i < self->entries.n && !r; i++)
 		for (size_t k = 0; k < self->entries.items[i]->shapes.n && !r; k++)
 			r = vec_push(&ret->items, self->entries.items[i]->shapes.items[k]);

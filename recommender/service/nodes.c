@@ -12,16 +12,10 @@ struct nodes {
 	struct reflector *reflector;
 	void (*failed)(void *context, const struct err *why);
 	void *context;
-	pthread_mutex_t mutex; /* for what follows */
+	pthread_mutex_t mutex; /* protects all fields below */
 	struct node_table table;
 	bool is_synced;
 };
-
-static void tell_failure(const struct nodes *self, const struct err *why)
-{
-	if (self->failed)
-		self->failed(self->context, why);
-}
 
 static void put(void *context, const struct kube_object *object)
 {
@@ -33,7 +27,7 @@ static void put(void *context, const struct kube_object *object)
 	r = node_table_put(&self->table, object->json, &err);
 	pthread_mutex_unlock(&self->mutex);
 	if (r)
-		tell_failure(self, &err);
+		self->failed(self->context, &err);
 }
 
 static void take_away(void *context, const struct kube_object *object)
@@ -56,8 +50,10 @@ static void synced(void *context)
 
 static void watch_failed(void *context, const struct err *why, int64_t retry_ms)
 {
+	struct nodes *self = context;
+
 	(void)retry_ms;
-	tell_failure(context, why);
+	self->failed(self->context, why);
 }
 
 int nodes_start(struct kube_client *client, void (*failed)(void *context, const struct err *why), void *context,

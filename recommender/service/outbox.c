@@ -37,14 +37,11 @@ void outbox_free(struct outbox *self)
 	free(self);
 }
 
-static void drop(struct outbox *self, size_t at)
+static void drop_first(struct outbox *self)
 {
-	if (at >= self->items.n)
-		return;
-	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there are items */
-	memmove(&self->items.items[at], &self->items.items[at + 1],
-		(self->items.n - at - 1) * sizeof(*self->items.items));
 	self->items.n--;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there are items */
+	memmove(self->items.items, self->items.items + 1, self->items.n * sizeof(*self->items.items));
 }
 
 static struct waiting *find(struct outbox *self, const struct notice *notice)
@@ -67,19 +64,13 @@ void outbox_put(struct outbox *self, const struct notice *notice, int64_t now_ms
 	known = find(self, notice);
 	if (known) {
 		known->notice = *notice;
-		known->notice.is_update = false; /* the one that it takes the place of was to be told */
+		known->notice.is_update = false; /* the notice that it replaces was not sent yet */
 	} else if (!notice->is_update) {
 		if (self->items.n == OUTBOX_MAX)
-			drop(self, 0);
-		(void)!vec_push(&self->items, waiting); /* best effort: it stands in the history */
+			drop_first(self);
+		(void)!vec_push(&self->items, waiting); /* best effort: the history has the entry */
 	}
 	pthread_mutex_unlock(&self->mutex);
-}
-
-static void drop_stale(struct outbox *self, int64_t now_ms)
-{
-	while (self->items.n && now_ms - self->items.items[0].since_ms > OUTBOX_KEPT_MS)
-		drop(self, 0);
 }
 
 bool outbox_take(struct outbox *self, int64_t now_ms, struct notice *ret)
@@ -87,11 +78,12 @@ bool outbox_take(struct outbox *self, int64_t now_ms, struct notice *ret)
 	bool is_any;
 
 	pthread_mutex_lock(&self->mutex);
-	drop_stale(self, now_ms);
+	while (self->items.n && now_ms - self->items.items[0].since_ms > OUTBOX_KEPT_MS)
+		drop_first(self);
 	is_any = self->items.n && now_ms - self->items.items[0].since_ms >= OUTBOX_SETTLE_MS;
 	if (is_any) {
 		*ret = self->items.items[0].notice;
-		drop(self, 0);
+		drop_first(self);
 	}
 	pthread_mutex_unlock(&self->mutex);
 	return is_any;

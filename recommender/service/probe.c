@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/probe.h"
 
+#include "base/json_write.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "k8s/keys.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 #define OBJECT_NAME  "memtamer-probe"
-#define LABEL	     "memtamer.io/probe"
-#define ANNOTATION   "memtamer.io/probed-by"
 #define WEBHOOK_NAME "probe.memtamer.io"
 #define TIMEOUT_MS   (10 * TIME_SECOND_MS)
 
@@ -19,22 +19,14 @@ const char *const probe_result_names[PROBE_RESULT_COUNT_] = {
 	[PROBE_REFUSED] = "refused", [PROBE_TIMED_OUT] = "timed-out",		[PROBE_NO_SERVER] = "no-server",
 };
 
-static int64_t monotonic_ns(void)
+ATTR_PRINTF(3, 4) static void end(struct probe *self, enum probe_result result, const char *fmt, ...)
 {
-	struct timespec now;
+	va_list args;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-#define SAY(self, result_, ...)                                                                                        \
-	do {                                                                                                           \
-		(self)->outcome.result = (result_);                                                                    \
-		snprintf((self)->outcome.text, sizeof((self)->outcome.text), __VA_ARGS__);                             \
-	} while (0)
-
-static void tell(struct probe *self)
-{
+	self->outcome.result = result;
+	va_start(args, fmt);
+	vsnprintf(self->outcome.text, sizeof(self->outcome.text), fmt, args);
+	va_end(args);
 	self->done(self->context, &self->outcome);
 }
 
@@ -45,9 +37,9 @@ static const char *text_of(struct json_object *object, const char *key)
 	return json_object_is_type(value, json_type_string) ? json_object_get_string(value) : NULL;
 }
 
-/* ---- it was not the webhook that answered: why? ---- */
+/* ---- why the webhook did not answer ---- */
 
-/* Our entry in the configuration; NULL: none. */
+/* The probe's entry in the webhook configuration. NULL: there is none. */
 static struct json_object *find_entry(struct json_object *configuration)
 {
 	struct json_object *webhooks = json_member(configuration, "webhooks");
@@ -62,39 +54,30 @@ static struct json_object *find_entry(struct json_object *configuration)
 	return NULL;
 }
 
-static void judge_configuration(struct probe *self, const struct kube_result *result)
+static void configuration_done(void *context, const struct kube_result *result)
 {
+	struct probe *self = context;
 	struct json_object *entry = find_entry(result->object);
 	const char *bundle = text_of(json_member(entry, "clientConfig"), "caBundle");
 
+	self->call = NULL;
 	if (result->code == KUBE_NOT_FOUND)
-		SAY(self, PROBE_NOT_CONFIGURED,
+		end(self, PROBE_NOT_CONFIGURED,
 		    "there is no MutatingWebhookConfiguration %s: pods are made without memtamer (its kill switch is "
-		    "used, "
-		    "or it is not installed)",
+		    "used, or it is not installed)",
 		    self->configuration);
 	else if (result->code)
-		SAY(self, PROBE_FAILED_OPEN,
+		end(self, PROBE_FAILED_OPEN,
 		    "the webhook did not answer the API server, and why is not known: MutatingWebhookConfiguration %s "
 		    "cannot be read: %s",
 		    self->configuration, result->err.msg);
 	else if (!entry)
-		SAY(self, PROBE_NOT_CONFIGURED, "MutatingWebhookConfiguration %s has no webhook named " WEBHOOK_NAME,
+		end(self, PROBE_NOT_CONFIGURED, "MutatingWebhookConfiguration %s has no webhook named " WEBHOOK_NAME,
 		    self->configuration);
 	else
-		SAY(self, PROBE_FAILED_OPEN,
-		    "the webhook did not answer the API server, which goes on without it (fail open): pods are made "
-		    "without memtamer%s",
+		end(self, PROBE_FAILED_OPEN,
+		    "the webhook did not answer the API server, which fails open: pods are created without memtamer%s",
 		    bundle && *bundle ? "" : "; its entry in the configuration has no caBundle yet");
-}
-
-static void configuration_done(void *context, const struct kube_result *result)
-{
-	struct probe *self = context;
-
-	self->call = NULL;
-	judge_configuration(self, result);
-	tell(self);
 }
 
 static void ask_why(struct probe *self)
@@ -110,13 +93,10 @@ static void ask_why(struct probe *self)
 	};
 	struct err err = ERR_INIT;
 
-	if (!self->configuration) {
-		SAY(self, PROBE_FAILED_OPEN, "the webhook did not answer the API server");
-		tell(self);
-	} else if (kube_client_submit(self->client, &request, &self->call, &err)) {
-		SAY(self, PROBE_FAILED_OPEN, "the webhook did not answer the API server: %s", err.msg);
-		tell(self);
-	}
+	if (!self->configuration)
+		end(self, PROBE_FAILED_OPEN, "the webhook did not answer the API server");
+	else if (kube_client_submit(self->client, &request, &self->call, &err))
+		end(self, PROBE_FAILED_OPEN, "the webhook did not answer the API server: %s", err.msg);
 }
 
 /* ---- the dry run ---- */
@@ -124,58 +104,44 @@ static void ask_why(struct probe *self)
 static void judge_failure(struct probe *self, const struct kube_result *result)
 {
 	if (result->code == KUBE_ALREADY_EXISTS)
-		SAY(self, PROBE_REFUSED, "a ConfigMap named " OBJECT_NAME " is in the way in namespace %s: delete it",
+		end(self, PROBE_REFUSED, "a ConfigMap named " OBJECT_NAME " is in the way in namespace %s: delete it",
 		    self->namespace);
 	else if (result->code == -ETIMEDOUT || result->code == KUBE_TIMEOUT)
-		SAY(self, PROBE_TIMED_OUT, "the API server did not answer the dry run in time: %s", result->err.msg);
+		end(self, PROBE_TIMED_OUT, "the API server did not answer the dry run in time: %s", result->err.msg);
 	else if (result->code < 0)
-		SAY(self, PROBE_NO_SERVER, "the API server was not reached: %s", result->err.msg);
+		end(self, PROBE_NO_SERVER, "the API server was not reached: %s", result->err.msg);
 	else
-		SAY(self, PROBE_REFUSED, "the API server refused the dry run: %s", result->err.msg);
+		end(self, PROBE_REFUSED, "the API server refused the dry run: %s", result->err.msg);
 }
 
 static void dry_run_done(void *context, const struct kube_result *result)
 {
 	struct probe *self = context;
 	struct json_object *metadata = json_member(result->object, "metadata");
-	const char *pod = text_of(json_member(metadata, "annotations"), ANNOTATION);
+	const char *pod = text_of(json_member(metadata, "annotations"), KEY_PROBED_BY);
 
 	self->call = NULL;
-	self->outcome.duration_ns = monotonic_ns() - self->begun_ns;
-	if (result->code) {
+	self->outcome.duration_ms = time_monotonic_ms() - self->begun_ms;
+	if (result->code)
 		judge_failure(self, result);
-		tell(self);
-	} else if (!pod) {
+	else if (!pod)
 		ask_why(self);
-	} else {
-		SAY(self, PROBE_REACHED, "the API server reaches the webhook: %.253s answered in %lld ms",
-		    *pod ? pod : "a pod without a name", (long long)(self->outcome.duration_ns / 1000000));
-		tell(self);
-	}
+	else
+		end(self, PROBE_REACHED, "the API server reaches the webhook: %.253s answered in %lld ms",
+		    *pod ? pod : "a pod without a name", (long long)self->outcome.duration_ms);
 }
 
+/* NULL: out of memory. */
 static struct json_object *make_object(const struct probe *self)
 {
-	CLEANUP(json_putp)
-	struct json_object *object = json_object_new_object(), *metadata = json_object_new_object(),
-			   *labels = json_object_new_object();
-	int r = object && metadata && labels ? 0 : -ENOMEM;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+	struct json_object *object = NULL;
 
-	if (!r)
-		r = json_add(object, "apiVersion", json_object_new_string("v1"));
-	if (!r)
-		r = json_add(object, "kind", json_object_new_string("ConfigMap"));
-	if (!r)
-		r = json_add(metadata, "name", json_object_new_string(OBJECT_NAME));
-	if (!r)
-		r = json_add(metadata, "namespace", json_object_new_string(self->namespace));
-	if (!r)
-		r = json_add(labels, LABEL, json_object_new_string("true"));
-	if (!r)
-		r = json_add(metadata, "labels", TAKE_PTR(labels));
-	if (!r)
-		r = json_add(object, "metadata", TAKE_PTR(metadata));
-	return r ? NULL : TAKE_PTR(object);
+	strbuf_adds(&text, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" OBJECT_NAME "\"");
+	json_write_text(&text, "namespace", self->namespace);
+	strbuf_adds(&text, ",\"labels\":{\"" KEY_PROBE "\":\"true\"}}}");
+	(void)!json_parse(strbuf_text(&text), text.len, 8, &object, NULL);
+	return object;
 }
 
 void probe_begin(struct probe *self)
@@ -196,13 +162,11 @@ void probe_begin(struct probe *self)
 	int r = object ? 0 : err_set(&err, -ENOMEM, "out of memory");
 
 	self->outcome = (struct probe_outcome){.result = PROBE_NO_SERVER};
-	self->begun_ns = monotonic_ns();
+	self->begun_ms = time_monotonic_ms();
 	if (!r)
 		r = kube_client_submit(self->client, &request, &self->call, &err);
-	if (!r)
-		return;
-	SAY(self, PROBE_NO_SERVER, "the dry run could not be asked for: %s", err.msg);
-	tell(self);
+	if (r)
+		end(self, PROBE_NO_SERVER, "the dry run could not be sent: %s", err.msg);
 }
 
 void probe_cancel(struct probe *self)

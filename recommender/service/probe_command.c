@@ -9,16 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define COMMAND "memtamer-recommender probe"
-
-static int complain(const struct err *err, int code)
-{
-	char text[sizeof(err->where) + sizeof(err->msg)];
-
-	fprintf(stderr, COMMAND ": %s\n", err_text(err, text, sizeof(text)));
-	return code;
-}
-
 struct waiting {
 	bool is_done;
 	struct probe_outcome outcome;
@@ -39,12 +29,13 @@ static int exit_code(enum probe_result result)
 	return result == PROBE_NOT_CONFIGURED || result == PROBE_FAILED_OPEN ? EXIT_FINDINGS : EXIT_DEPENDENCY;
 }
 
-static int ask(const struct config *config, const struct kube_access *access, const char *namespace)
+static int ask(const struct cli_args *args, const struct config *config, const struct kube_access *access)
 {
+	const char *given = cli_get(args, "namespace"), *own = given ? given : config->policy.own_namespace;
 	struct waiting waiting = {.is_done = false};
 	struct probe probe = {
 		.client = access->client,
-		.namespace = namespace,
+		.namespace = own && *own ? own : access->namespace,
 		.configuration = config->webhook.mutating_configuration,
 		.done = probe_done,
 		.context = &waiting,
@@ -55,43 +46,33 @@ static int ask(const struct config *config, const struct kube_access *access, co
 	while (!waiting.is_done)
 		if (kube_client_poll(access->client, NULL, 0, 1000, &err) && !waiting.is_done) {
 			probe_cancel(&probe);
-			return complain(&err, EXIT_DEPENDENCY);
+			return cli_fail(args, &err, EXIT_DEPENDENCY);
 		}
 	fprintf(waiting.outcome.result == PROBE_REACHED ? stdout : stderr, "%s\n", waiting.outcome.text);
 	return exit_code(waiting.outcome.result);
 }
 
-static int run_with(const struct cli_args *args, const struct config *config)
-{
-	CLEANUP(kube_access_release) struct kube_access access = KUBE_ACCESS_INIT;
-	const char *kubeconfig = cli_get(args, "kubeconfig"), *context = cli_get(args, "context");
-	const char *namespace = cli_get(args, "namespace");
-	struct err err = ERR_INIT;
-	int r = kube_access_open(kubeconfig ? kubeconfig : config->kubernetes.kubeconfig,
-				 context ? context : config->kubernetes.context, "memtamer-recommender", &access, &err);
-
-	if (r)
-		return complain(&err, r == -EINVAL ? EXIT_USAGE : EXIT_DEPENDENCY);
-	if (!namespace)
-	namespace = config->policy.own_namespace;
-	return ask(config, &access, namespace && *namespace ? namespace : access.namespace);
-}
-
 static int run(const struct cli_args *args)
 {
+	CLEANUP(kube_access_release) struct kube_access access = KUBE_ACCESS_INIT;
 	CLEANUP(config_freep) struct config *config = NULL;
-	const char *path = cli_get(args, "config");
+	const char *kubeconfig = cli_get(args, "kubeconfig"), *context = cli_get(args, "context");
 	struct err err = ERR_INIT;
+	int r;
 
 	signal(SIGPIPE, SIG_IGN);
-	if (path ? config_load(path, &config, &err) : !(config = config_new_default()))
-		return complain(&err, EXIT_USAGE);
-	return run_with(args, config);
+	if (config_load(cli_get(args, "config"), &config, &err))
+		return cli_fail(args, &err, EXIT_USAGE);
+	r = kube_access_open(kubeconfig ? kubeconfig : config->kubernetes.kubeconfig,
+			     context ? context : config->kubernetes.context, "memtamer-recommender", &access, &err);
+	if (r)
+		return cli_fail(args, &err, r == -EINVAL ? EXIT_USAGE : EXIT_DEPENDENCY);
+	return ask(args, config, &access);
 }
 
 static const struct cli_option options[] = {
 	{"config", 0, CLI_STRING, "FILE", "configuration file; without it the defaults", NULL},
-	{"kubeconfig", 0, CLI_STRING, "FILE", "ask the cluster of this kubeconfig", NULL},
+	{"kubeconfig", 0, CLI_STRING, "FILE", "use the cluster of this kubeconfig", NULL},
 	{"context", 0, CLI_STRING, "NAME", "this context of the kubeconfig", NULL},
 	{"namespace", 'n', CLI_STRING, "NAMESPACE", "memtamer's own namespace", NULL},
 	{.name = NULL},
@@ -99,7 +80,7 @@ static const struct cli_option options[] = {
 
 const struct cli_command probe_command = {
 	.name = "probe",
-	.help = "does the API server reach the webhook?",
+	.help = "check whether the API server reaches the webhook",
 	.options = options,
 	.run = run,
 };

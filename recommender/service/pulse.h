@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* pulse: a thread says how long its next step may take; another one sees when it took longer. Any thread. */
+/* pulse: one thread declares how long its next step may take; another thread checks whether it took longer. Any
+ * thread. */
 #include "base/attr.h"
 #include "base/timefmt.h"
 
@@ -8,16 +9,16 @@
 #include <stdint.h>
 
 struct pulse {
-	_Atomic int64_t due_ms; /* of time_monotonic_ms(); 0: nothing was promised */
+	_Atomic int64_t due_ms; /* time_monotonic_ms() of the deadline; 0: none was set */
 };
 
-/** Before the step: within this time there will be another call. */
+/** Call it before a step: the next call will come within this time. */
 static inline void pulse_promise(struct pulse *self, int64_t within_ms)
 {
 	atomic_store(&self->due_ms, time_monotonic_ms() + within_ms);
 }
 
-/** So late is it, in ms; 0: it is not. */
+/** By how many ms the deadline has passed; 0: it has not. */
 static inline int64_t pulse_late_ms(struct pulse *self)
 {
 	int64_t due_ms = atomic_load(&self->due_ms);

@@ -4,23 +4,23 @@
 #include "base/timefmt.h"
 #include "service/service.h"
 
-/* Ends that belong together come within this time. */
+/* Ends that belong together arrive within this time. */
 #define GATHER_MS ((int64_t)200)
 #define LEAST_MS  (1 * TIME_SECOND_MS)
 #define RETRY_MS  (5 * TIME_SECOND_MS)
 #define REST	  4
-#define REST_MS	  (3 * TIME_SECOND_MS) /* nobody waits longer, however long the first one took */
+#define REST_MS	  (3 * TIME_SECOND_MS) /* maximum delay, however long the last quick cycle took */
 
 int quick_pods(void *context, bool only_news, struct evidence_batch *batch)
 {
 	struct quick *self = context;
-	struct pods *pods = self->service ? service_pods(self->service) : NULL;
+	struct replica *replica = service_replica(self->service);
 	bool is_all = !only_news && !batch->window.start_ms;
-	int r = pods ? pods_batch(pods, batch->window.end_ms, is_all ? 0 : self->told_seq, batch, &self->telling_seq)
-		     : 1;
+	int r = pods_batch(replica_pods(replica), batch->window.end_ms, is_all ? 0 : self->told_seq, batch,
+			   &self->telling_seq);
 
 	if (!r)
-		service_mark_refused(self->service, batch);
+		replica_mark_refused(replica, batch);
 	return r;
 }
 
@@ -29,7 +29,7 @@ void quick_written(void *context, int64_t now_ms)
 	struct quick *self = context;
 
 	self->told_seq = self->telling_seq;
-	pods_written(service_pods(self->service), self->told_seq, now_ms);
+	pods_written(replica_pods(service_replica(self->service)), self->told_seq, now_ms);
 }
 
 int64_t quick_due_ms(const struct quick *self)
@@ -38,7 +38,7 @@ int64_t quick_due_ms(const struct quick *self)
 
 	if (!since_ms && !self->has_failed)
 		return INT64_MAX;
-	/* The first one tells everything, and there is nothing to gather. */
+	/* The first quick cycle gets all pods anyway, so it need not wait for more. */
 	return MAX(since_ms && self->told_seq ? since_ms + GATHER_MS : since_ms, self->not_before_ms);
 }
 

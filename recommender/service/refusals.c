@@ -15,15 +15,15 @@
 enum { GENERATION_MAX = 4096, KEY_BYTES = LIMIT_NAMESPACE_BYTES + LIMIT_NAME_BYTES + 2 };
 #define GENERATION_MS (12 * TIME_HOUR_MS)
 
-/* Owners are known by their uid: a later Job of the same name was refused nothing. Of the namespace, too: an Event may
- * name any uid, and must not speak of owners elsewhere. They are kept in two generations, of which the older one is
- * dropped at once: for 12 to 24 hours after the last Event, or less when there are too many. A run's harm is in its
- * history by then. */
+/* Owners are identified by uid, since a later Job of the same name had no pods rejected, and by namespace, since an
+ * Event may contain any uid and must not affect owners in other namespaces. They are kept in two generations, and the
+ * older one is dropped as a whole: an owner is kept for 12 to 24 hours after its last Event, or less if there are too
+ * many. By then the harm is in the run's history. */
 struct refusals {
 	struct reflector *reflector;
 	struct kube_client *client;
 	struct refusals_config config;
-	pthread_mutex_t mutex;	  /* for what follows */
+	pthread_mutex_t mutex;	  /* protects all fields below */
 	struct strmap young, old; /* "namespace/uid", heap */
 	int64_t young_since_ms;
 };
@@ -36,7 +36,7 @@ bool refusals_is_memory_quota(const char *message)
 	if (!requested)
 		return false;
 	end = strstr(requested, ", used: ");
-	/* what is listed there is what was too much: memory, requests.memory, limits.memory */
+	/* the list contains only what exceeded the quota: memory, requests.memory, limits.memory */
 	requested = strstr(requested, "memory=");
 	return requested && (!end || requested < end);
 }
@@ -63,7 +63,7 @@ static void grow_older(struct refusals *self, int64_t now_ms)
 	self->young_since_ms = now_ms;
 }
 
-/* @return whether it was not known. Without memory it is told again by the next Event. */
+/* @return whether the owner is new. Without memory the next Event reports it again. */
 static bool put_owner(struct refusals *self, const char *text, int64_t now_ms)
 {
 	bool is_known;
@@ -98,7 +98,7 @@ static void put(void *context, const struct kube_object *object)
 		self->config.refused(self->config.context, object->namespace, uid);
 }
 
-/* Events end after an hour; what they said does not. */
+/* The API server deletes Events after an hour; what they said remains true. */
 static void forget(void *context, size_t n)
 {
 	(void)context;
@@ -159,7 +159,7 @@ void refusals_free(struct refusals *self)
 	free(self);
 }
 
-static bool is_refused(const struct refusals *self, const struct evidence_pod *pod)
+static bool is_refused(const struct refusals *self, const struct pod *pod)
 {
 	char key[KEY_BYTES];
 

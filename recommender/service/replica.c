@@ -29,8 +29,9 @@ bool replica_is_stuck(struct replica *self)
 	return pulse_late_ms(&self->pulse) > 0;
 }
 
-int replica_shapes(struct replica *self, struct shapes *ret)
+int replica_shapes(void *context, struct shapes *ret)
 {
+	struct replica *self = context;
 	int r;
 
 	pthread_mutex_lock(&self->mutex);
@@ -49,9 +50,11 @@ const char *replica_not_ready(struct replica *self, char buf[REPLICA_WORDS])
 	return buf;
 }
 
-enum probe_result replica_probe(const struct replica *self)
+const char *replica_webhook(const struct replica *self)
 {
-	return (enum probe_result)atomic_load(&self->probe_seen);
+	int result = self ? atomic_load(&self->probe_seen) : PROBE_RESULT_COUNT_;
+
+	return result < PROBE_RESULT_COUNT_ ? probe_result_names[result] : "not-asked";
 }
 
 int replica_resize(struct replica *self, const struct resize_ask *ask)
@@ -59,7 +62,7 @@ int replica_resize(struct replica *self, const struct resize_ask *ask)
 	int r;
 
 	pthread_mutex_lock(&self->mutex);
-	r = self->resizes ? resizes_post(self->resizes, ask) : 1;
+	r = self->resizes ? resizer_post(resizes_resizer(self->resizes), ask) : 1;
 	pthread_mutex_unlock(&self->mutex);
 	return r;
 }
@@ -68,7 +71,7 @@ void replica_set_used(struct replica *self, struct resize_used *take_used)
 {
 	pthread_mutex_lock(&self->mutex);
 	if (self->resizes)
-		resizes_set_used(self->resizes, take_used);
+		resizer_set_used(resizes_resizer(self->resizes), take_used);
 	else
 		take_used->free(take_used);
 	pthread_mutex_unlock(&self->mutex);
@@ -92,9 +95,9 @@ void replica_notify(struct replica *self, const struct notice *notice)
 	outbox_put(self->outbox, notice, time_monotonic_ms());
 }
 
-/* ---- leading ---- */
+/* ---- leadership ---- */
 
-/* What the lease tells is looked at after each round, all at one place: who holds it may change without `started` or
+/* The lease is checked after each round, in one place: its holder may change without a call of `started` or
  * `stopped`. */
 static void lease_changed(void *context)
 {
@@ -108,7 +111,8 @@ static void lease_new_leader(void *context, const char *identity)
 	self->lease_said[0] = '\0';
 	atomic_store(&self->has_heard, true);
 	if (!streq(identity, self->identity))
-		log_event(LOG_INFO, *identity ? "another one leads" : "nobody leads", "identity", identity, NULL);
+		log_event(LOG_INFO, *identity ? "another one leads" : "no replica is the leader", "identity", identity,
+			  NULL);
 }
 
 static void lease_failed(void *context, const struct err *why)
@@ -142,7 +146,7 @@ static void end_leading(struct replica *self)
 	replica_stop_work(self);
 }
 
-/* Work of a leader begins and ends here, outside of all callbacks. */
+/* Starts and stops the work of a leader, outside of all callbacks. */
 static void follow_leadership(struct replica *self, bool may_lead)
 {
 	bool leads;
@@ -154,7 +158,8 @@ static void follow_leadership(struct replica *self, bool may_lead)
 	if (leads != self->is_working) {
 		self->is_working = leads;
 		if (!leads)
-			self->config.changed(self->config.context, false); /* first: it ends what is under way */
+			/* first, because it ends the current cycle */
+			self->config.changed(self->config.context, false);
 		(leads ? begin_leading : end_leading)(self);
 		if (leads)
 			self->config.changed(self->config.context, true);
@@ -163,22 +168,17 @@ static void follow_leadership(struct replica *self, bool may_lead)
 
 /* ---- the thread ---- */
 
-static bool is_asked_to_stop(const struct pollfd *fd)
-{
-	return fd->revents & POLLIN;
-}
-
 static void *replica_main(void *context)
 {
 	struct replica *self = context;
 	struct pollfd fd = {.fd = self->stop_fd, .events = POLLIN};
 	struct err err = ERR_INIT;
 
-	while (!is_asked_to_stop(&fd)) {
+	while (!(fd.revents & POLLIN)) {
 		fd.revents = 0;
 		if (kube_client_poll(self->access.client, &fd, 1, REPLICA_TURN_MS, &err)) {
 			log_err(LOG_ERROR, "requests to the API server failed", &err);
-			poll(&fd, 1, (int)REPLICA_TURN_MS); /* it goes on, but not in a hurry */
+			poll(&fd, 1, (int)REPLICA_TURN_MS); /* continue, but wait a moment */
 		}
 		pulse_promise(&self->pulse, STUCK_MS);
 		follow_leadership(self, true);
@@ -198,7 +198,7 @@ static void count_request(void *context, enum kube_verb verb, long status)
 		      service_metrics_code(METRIC_KUBE_REQUESTS, 1, status), 0);
 }
 
-/* New for every start, and in words that lead to the pod. */
+/* Makes an identity that is new for every start and that contains the pod's name. */
 static void make_identity(struct replica *self)
 {
 	const char *pod = getenv("POD_NAME");

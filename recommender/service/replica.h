@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* replica: this process's part in a cluster, in a thread of its own with a client of its own, so that a long cycle does
- * not keep a Lease from being renewed. It stands for election; while it leads it watches nodes and pods, and asks now
- * and then whether the API server reaches the webhook.
+/* replica: this process's part in a cluster. It has a thread and a client of its own, so that a long cycle does not
+ * delay the renewal of the Lease. It takes part in the election; while it leads it watches nodes and pods, and
+ * regularly checks whether the API server reaches the webhook.
  *
- * Whether we lead is a time, not a flag: until then, by our monotonic clock, nobody else can have taken the Lease. So a
- * process that was stopped for a while knows, before its next write, that it may lead no more. Everything but start and
- * stop may be called from any thread. */
+ * Leadership is a time, not a flag: until then, by our monotonic clock, no other replica can have taken the Lease. A
+ * process that was stopped for a while therefore knows before its next write that it may not lead any more. All
+ * functions but replica_start and replica_stop may be called from any thread. */
 #include "engine/shapes.h"
 #include "metrics/metrics.h"
 #include "service/probe.h"
@@ -18,40 +18,46 @@ struct pods;
 struct replica;
 
 struct replica_config {
-	const struct config *config; /* must live as long */
+	const struct config *config; /* must live as long as the replica */
 	struct metrics *metrics;
-	/** Leadership came or went. The replica's thread; must not block, nor call stop. */
+	/** Leadership was gained or lost. Called from the replica's thread; must not block or call replica_stop. */
 	void (*changed)(void *context, bool leads);
-	/** Something happened to a pod that a profile should know at once. The same. */
+	/** A pod changed in a way that a profile should reflect at once. Called as `changed` is. */
 	void (*pods_changed)(void *context);
 	void *context;
-	int64_t lease_ms, renew_deadline_ms, retry_ms; /* of lease.h; 0: its defaults */
+	int64_t lease_ms, renew_deadline_ms, retry_ms; /* see lease.h; 0: its defaults */
 };
 
-/** @return 0; -ENOENT no kubeconfig; -EINVAL; -errno. */
+/** Starts the thread. @return 0; as kube_access_open; -errno. */
 int replica_start(const struct replica_config *config, struct replica **ret, struct err *err) ATTR_NODISCARD;
-/** Gives the Lease up when it is ours, so that another need not wait, and frees. Takes a few seconds at most. NULL
- *  allowed. */
+/** Stops the thread and frees the replica. If we hold the Lease it is released, so that another replica need not wait.
+ * Takes a few seconds at most. NULL is allowed. */
 void replica_stop(struct replica *self);
 
+/** Whether this replica leads now. */
 bool replica_leads(const struct replica *self);
-/** Shapes of the nodes there are. @return 0; 1 not known (yet): not leading, or not listed; -ENOMEM. */
-int replica_shapes(struct replica *self, struct shapes *ret) ATTR_NODISCARD;
-/** As resizer_post and resizer_set_used, while we lead. @return as they do; 1: not leading, or resizes are off. */
+/** An engine_nodes_fn; `context` is a replica. Appends the shapes of the cluster's nodes. @return 0; 1: not known
+ * (yet), as we do not lead or the nodes are not listed; -ENOMEM. */
+int replica_shapes(void *context, struct shapes *ret) ATTR_NODISCARD;
+/** As resizer_post and resizer_set_used. @return as they do; 1: we do not lead, or resizes are off. */
 struct resize_ask;
 struct resize_used;
 int replica_resize(struct replica *self, const struct resize_ask *ask) ATTR_NODISCARD;
 void replica_set_used(struct replica *self, struct resize_used *take_used);
-/** The pods that it watches while it leads; NULL: recommender.pods is off. They live as long as the replica. */
+/** The table of watched pods, which is empty while we do not lead; it lives as long as the replica. NULL:
+ * recommender.pods is off. */
 struct pods *replica_pods(const struct replica *self);
-/** Marks the pods of a batch whose owner was refused pods by a quota on memory (END_QUOTA). */
+/** Sets END_QUOTA in the pods of a batch whose owner had pods rejected by a quota on memory. */
 void replica_mark_refused(struct replica *self, struct evidence_batch *batch);
-/** Copy a notice, to be sent as an Event while we lead. Best effort. */
+/** Queues a copy of a notice, which is sent as an Event while we lead. Best effort. */
 void replica_notify(struct replica *self, const struct notice *notice);
-/** What keeps it from taking part, in words of at most REPLICA_WORDS; NULL: nothing. */
+/** Why the replica cannot take part in the election, in at most REPLICA_WORDS bytes, in `buf`. NULL: it takes part. */
 #define REPLICA_WORDS 400
 const char *replica_not_ready(struct replica *self, char buf[REPLICA_WORDS]);
-/** What the probe found last, since we lead; PROBE_RESULT_COUNT_: it has not asked. */
-enum probe_result replica_probe(const struct replica *self);
-/** Its thread has not turned for a minute. */
+/** Whether the API server reaches the webhook: one of probe_result_names, or "not-asked" if there is no result since we
+ * lead or `self` is NULL. Static. */
+const char *replica_webhook(const struct replica *self);
+/** Whether the thread has not finished a round for a minute. */
 bool replica_is_stuck(struct replica *self);
+/** Whether `why` differs from the message in `said`, where it is stored. Repeated failures are logged once. */
+bool replica_is_new(char said[160], const struct err *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* replica_internal: what replica.c (the thread, and leadership) and replica_work.c (what a leader does) share. */
+/* replica_internal: shared by replica.c (thread and leadership) and replica_work.c (the work of a leader). */
 #include "base/timefmt.h"
 #include "kube/kube_access.h"
 #include "kube/lease.h"
@@ -11,9 +11,11 @@
 #include "service/outbox.h"
 #include "service/probe.h"
 #include "service/pulse.h"
+#include "service/queued_kills.h"
 #include "service/refusals.h"
 #include "service/replica.h"
 #include "service/resizes.h"
+#include "service/wait_events.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,37 +30,37 @@ struct replica {
 	pthread_t thread;
 	int stop_fd;
 
-	/* Of the thread. */
+	/* Used by the replica's thread only. */
 	struct kube_access access;
-	struct lease *lease; /* NULL: no election, we lead */
+	struct lease *lease; /* NULL: no election, we always lead */
 	struct kube_timer probe_timer;
 	struct probe probe;
-	bool is_working;	     /* as leader */
-	struct pods_figures counted; /* in the metrics */
+	bool is_working;	     /* the work of a leader is started */
+	struct pods_figures counted; /* figures that are in the metrics already */
 	char lease_said[160], watch_said[160], pods_said[160], refusals_said[160], events_said[160];
 	struct announce announce;
-	int64_t overdue_ms; /* until then pods were looked at that wait; wall clock */
+	struct queued_kills kills;
+	int64_t overdue_ms;		 /* waiting pods were checked up to this time; wall clock */
+	struct wait_events *wait_events; /* NULL: not leading, or pods are not watched */
 
-	/* Of any thread. */
+	/* May be used by any thread. */
 	struct outbox *outbox;
-	struct pods *pods;		/* NULL: they are not watched */
-	_Atomic int64_t leads_until_ms; /* monotonic; INT64_MAX: for ever */
+	struct pods *pods;		/* NULL: pods are not watched */
+	_Atomic int64_t leads_until_ms; /* monotonic; INT64_MAX: no end */
 	struct pulse pulse;
 	_Atomic int probe_seen;	   /* enum probe_result; PROBE_RESULT_COUNT_: none */
-	_Atomic bool has_heard;	   /* from the API server: who leads */
-	pthread_mutex_t mutex;	   /* for what follows */
+	_Atomic bool has_heard;	   /* the API server has reported who leads */
+	pthread_mutex_t mutex;	   /* protects all fields below */
 	struct nodes *nodes;	   /* NULL: not leading */
 	struct refusals *refusals; /* NULL: not leading */
-	struct resizes *resizes;   /* NULL: not leading, or pods that run are not resized */
+	struct resizes *resizes;   /* NULL: not leading, or resizes are off */
 	char not_ready[REPLICA_WORDS];
 };
 
-/** Once, before the thread. @return 0; -ENOMEM. */
+/** Call it once, before the thread starts. @return 0; -ENOMEM. */
 int replica_make_pods(struct replica *self, struct err *err) ATTR_NODISCARD;
-/** What a leader does, begun and ended outside of all callbacks. */
+/** Start and stop the work of a leader, outside of all callbacks. */
 void replica_start_work(struct replica *self);
 void replica_stop_work(struct replica *self);
-/** Between two rounds of the client, leading or not. */
+/** Called after each round of the client, whether we lead or not. */
 void replica_work(struct replica *self);
-/** What is said again every few seconds is said once. */
-bool replica_is_new(char said[160], const struct err *why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replica_work: what a replica does while it leads: probe, watches of nodes, pods and refusals, Events, resizes. */
+/* replica_work: what a replica does while it leads: the probe, watches of nodes, pods and rejections, Events,
+ * resizes. */
 #include "service/replica_internal.h"
 
 #include "base/log.h"
@@ -9,6 +10,14 @@
 #include <stdio.h>
 
 #define FIRST_PROBE_MS (2 * TIME_SECOND_MS)
+
+/* Sets a pointer that other threads read. */
+#define SHARE(self, field, value)                                                                                      \
+	do {                                                                                                           \
+		pthread_mutex_lock(&(self)->mutex);                                                                    \
+		(self)->field = (value);                                                                               \
+		pthread_mutex_unlock(&(self)->mutex);                                                                  \
+	} while (0)
 
 /* ---- the probe ---- */
 
@@ -20,7 +29,7 @@ static void probe_done(void *context, const struct probe_outcome *outcome)
 	bool is_known = result == PROBE_REACHED || result == PROBE_NOT_CONFIGURED || result == PROBE_FAILED_OPEN;
 
 	metrics_count(metrics, METRIC_PROBES, result, 0, 0);
-	metrics_observe_ns(metrics, METRIC_PROBE_DURATION, outcome->duration_ns);
+	metrics_observe_ns(metrics, METRIC_PROBE_DURATION, outcome->duration_ms * 1000000);
 	metrics_set(metrics, METRIC_REACHABLE, is_known ? result == PROBE_REACHED : (double)NAN);
 	if ((int)result != atomic_load(&self->probe_seen))
 		log_event(result == PROBE_REACHED ? LOG_INFO : LOG_WARN, "webhook probe", "result",
@@ -78,13 +87,6 @@ static void watch_failed(void *context, const struct err *why)
 		log_err(LOG_WARN, "watch of nodes failed, it is tried again", why);
 }
 
-static void set_nodes(struct replica *self, struct nodes *nodes)
-{
-	pthread_mutex_lock(&self->mutex);
-	self->nodes = nodes;
-	pthread_mutex_unlock(&self->mutex);
-}
-
 static void start_watching(struct replica *self)
 {
 	struct nodes *nodes = NULL;
@@ -94,14 +96,14 @@ static void start_watching(struct replica *self)
 	if (nodes_start(self->access.client, watch_failed, self, &nodes, &err))
 		log_err(LOG_ERROR, "nodes are not watched", &err);
 	else
-		set_nodes(self, nodes);
+		SHARE(self, nodes, nodes);
 }
 
 static void stop_watching(struct replica *self)
 {
 	struct nodes *nodes = self->nodes;
 
-	set_nodes(self, NULL);
+	SHARE(self, nodes, NULL);
 	nodes_free(nodes);
 	metrics_set(self->config.metrics, METRIC_NODES, NAN);
 }
@@ -155,7 +157,7 @@ static void stop_pods(struct replica *self)
 	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, NAN);
 }
 
-/* Counted where they are known, told where they are scraped. */
+/* Copies the figures of the table of pods to the metrics. */
 static void show_pods(struct replica *self)
 {
 	struct pods_figures figures;
@@ -171,13 +173,6 @@ static void show_pods(struct replica *self)
 
 /* ---- resizes ---- */
 
-static void set_resizes(struct replica *self, struct resizes *resizes)
-{
-	pthread_mutex_lock(&self->mutex);
-	self->resizes = resizes;
-	pthread_mutex_unlock(&self->mutex);
-}
-
 static void start_resizes(struct replica *self)
 {
 	const struct config *config = self->config.config;
@@ -189,14 +184,14 @@ static void start_resizes(struct replica *self)
 	if (resizes_start(self->access.client, config, self->config.metrics, self->identity, &resizes, &err))
 		log_err(LOG_ERROR, "pods that run are not resized", &err);
 	else
-		set_resizes(self, resizes);
+		SHARE(self, resizes, resizes);
 }
 
 static void stop_resizes(struct replica *self)
 {
 	struct resizes *resizes = self->resizes;
 
-	set_resizes(self, NULL);
+	SHARE(self, resizes, NULL);
 	resizes_stop(resizes);
 }
 
@@ -208,7 +203,7 @@ static void refusals_failed(void *context, const struct err *why)
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
 	if (replica_is_new(self->refusals_said, why))
-		log_err(LOG_WARN, "watch of events failed, it is tried again", why);
+		log_err(LOG_WARN, "events cannot be read, it is tried again", why);
 }
 
 struct refused {
@@ -229,7 +224,7 @@ static void owner_refused(void *context, const char *namespace_name, const char 
 	pods_touch(self->pods, is_refused, &(struct refused){namespace_name, uid});
 }
 
-/* Times between which a pod became one that has waited for too long. */
+/* A pod became overdue if the start of its wait is between these times. */
 struct overdue {
 	int64_t from_ms, to_ms;
 };
@@ -237,13 +232,13 @@ struct overdue {
 static bool is_overdue(void *context, const struct sighting *sighting)
 {
 	const struct overdue *self = context;
-	int64_t since_ms = sighting->memory_since_ms - sighting->memory_waited_ms; /* as if it had been at one go */
+	int64_t since_ms = sighting->room_since_ms - sighting->room_waited_ms; /* as if it had waited without a break */
 
-	return sighting->memory_since_ms && since_ms > self->from_ms && since_ms <= self->to_ms;
+	return sighting->room_since_ms && since_ms > self->from_ms && since_ms <= self->to_ms;
 }
 
-/* That time goes by is no change of a pod. */
-static void look_for_overdue(struct replica *self)
+/* Finds pods that became overdue. Time passing is not a change of a pod, so the watch does not report it. */
+static void touch_overdue(struct replica *self)
 {
 	int64_t now_ms = kube_client_now_ms(self->access.client), after_ms = self->config.config->harm.pending_after_ms;
 
@@ -251,13 +246,8 @@ static void look_for_overdue(struct replica *self)
 		return;
 	pods_touch(self->pods, is_overdue, &(struct overdue){self->overdue_ms - after_ms, now_ms - after_ms});
 	self->overdue_ms = now_ms;
-}
-
-static void set_refusals(struct replica *self, struct refusals *refusals)
-{
-	pthread_mutex_lock(&self->mutex);
-	self->refusals = refusals;
-	pthread_mutex_unlock(&self->mutex);
+	if (self->wait_events)
+		wait_events_turn(self->wait_events);
 }
 
 static void events_failed(void *context, const struct err *why)
@@ -286,39 +276,56 @@ static void start_events(struct replica *self)
 	if (!self->pods)
 		return;
 	self->overdue_ms = kube_client_now_ms(self->access.client);
+	queued_kills_start(&self->kills, self->overdue_ms);
+	if (wait_events_new(self->access.client,
+			    &(struct wait_events_config){.pods = self->pods,
+							 .after_ms = self->config.config->harm.pending_after_ms,
+							 .failed = refusals_failed,
+							 .context = self},
+			    &self->wait_events, &err))
+		log_err(LOG_ERROR, "events of waiting pods are not read", &err);
 	if (refusals_start(
 		    self->access.client,
 		    &(struct refusals_config){.refused = owner_refused, .failed = refusals_failed, .context = self},
 		    &refusals, &err))
 		log_err(LOG_ERROR, "events are not watched", &err);
 	else
-		set_refusals(self, refusals);
+		SHARE(self, refusals, refusals);
 }
 
 static void stop_events(struct replica *self)
 {
 	struct refusals *refusals = self->refusals;
 
-	set_refusals(self, NULL);
+	wait_events_free(TAKE_PTR(self->wait_events));
+	SHARE(self, refusals, NULL);
 	refusals_free(refusals);
 	kube_events_free(self->announce.events);
 	self->announce.events = NULL;
 }
 
-static void tell_notices(struct replica *self)
+static void record_notice(struct replica *self, const struct notice *notice)
 {
-	struct notice notice;
 	struct err err = ERR_INIT;
 
-	while (self->announce.events && outbox_take(self->outbox, time_monotonic_ms(), &notice)) {
-		if (announce_notice(&self->announce, &notice, &err))
-			events_failed(self, &err);
-		else
-			metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_RECORDED, 0, 0);
-	}
+	if (announce_notice(&self->announce, notice, &err))
+		events_failed(self, &err);
+	else
+		metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_RECORDED, 0, 0);
 }
 
-/* ---- all of it ---- */
+static void record_notices(struct replica *self)
+{
+	struct notice notice;
+
+	while (self->announce.events && outbox_take(self->outbox, time_monotonic_ms(), &notice))
+		record_notice(self, &notice);
+	if (self->announce.events && self->pods && self->is_working &&
+	    queued_kills_next(&self->kills, self->pods, self->counted.ends[OUTCOME_OOM_KILLED], &notice))
+		record_notice(self, &notice);
+}
+
+/* ---- start and stop ---- */
 
 void replica_start_work(struct replica *self)
 {
@@ -345,7 +352,7 @@ void replica_work(struct replica *self)
 	if (self->is_working)
 		show_pods(self);
 	if (self->resizes)
-		resizes_turn(self->resizes);
-	look_for_overdue(self);
-	tell_notices(self);
+		resizer_turn(resizes_resizer(self->resizes));
+	touch_overdue(self);
+	record_notices(self);
 }

@@ -8,38 +8,37 @@
 #include "evidence/query_usage.h"
 #include "model/identity.h"
 #include "resize/resize_scan.h"
-#include "service/service.h"
+#include "service/replica.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the scrape interval is not configured: of most installations. */
+/* The scrape interval of most installations, if none is configured. */
 #define STEP_MS	     (30 * TIME_SECOND_MS)
 #define LOOK_STEPS   4
 #define LOOK_MAX_MS  (30 * TIME_SECOND_MS)
 #define LOOK_MIN_MS  (2 * TIME_SECOND_MS)
 #define WINDOW_STEPS 8
-/* cAdvisor looks at a container every 10 to 15 s, however often it is scraped. */
+/* cAdvisor samples a container every 10 to 15 s, however often it is scraped. */
 #define WINDOW_MIN_MS (1 * TIME_MINUTE_MS)
 #define QUERY_MS      (10 * TIME_SECOND_MS)
 
 struct resize_watch {
-	struct service *service;
+	struct replica *replica;
 	struct evidence_reader *reader;
 	struct store *store;
 	struct resize_scan *scan;
-	int64_t deadline_ms; /* of the cycle, for the reader */
+	int64_t deadline_ms; /* deadline of the current cycle, for the reader */
 	char said[160];
 };
 
-/* ---- what the scan asks ---- */
+/* ---- what the scan reads ---- */
 
 static void visit_pods(void *context, pods_visit_fn *visit, void *visit_context)
 {
 	struct resize_watch *self = context;
-
-	struct pods *pods = service_pods(self->service);
+	struct pods *pods = replica_pods(self->replica);
 
 	if (pods)
 		pods_visit(pods, visit, visit_context);
@@ -81,7 +80,7 @@ static int take_history(void *context, struct history *take_history, struct err 
 		    take_history->runs.items[i].duration_ms > 0)
 			durations[n++] = take_history->runs.items[i].duration_ms;
 	if (!ret->peak_bytes)
-		ret->peak_bytes = take_history->aggregate.peak_bytes;
+		ret->peak_bytes = take_history->aggregate.peak.bytes;
 	history_free(take_history);
 	if (!n || ret->duration_ms)
 		return 0;
@@ -90,7 +89,8 @@ static int take_history(void *context, struct history *take_history, struct err 
 	return 0;
 }
 
-/* The history of the first of its keys that has one; of an alias nothing is found, and the end counts as unknown. */
+/* Reads the history of the first key that has one. Histories under another name (aliases) are not found; then the end
+ * of the run counts as unknown. */
 static void usual(void *context, const struct resize_workload *workload, struct resize_usual *ret)
 {
 	struct resize_watch *self = context;
@@ -112,25 +112,25 @@ static int post(void *context, const struct resize_ask *ask)
 {
 	struct resize_watch *self = context;
 
-	return service_resize(self->service, ask);
+	return replica_resize(self->replica, ask);
 }
 
 static void set_used(void *context, struct resize_used *take_used)
 {
 	struct resize_watch *self = context;
 
-	service_set_used(self->service, take_used);
+	replica_set_used(self->replica, take_used);
 }
 
-/* ---- */
+/* ---- start and stop ---- */
 
-int resize_watch_new(const struct config *config, struct service *service, struct evidence_reader *reader,
+int resize_watch_new(const struct config *config, struct replica *replica, struct evidence_reader *reader,
 		     struct store *store, struct resize_watch **ret, struct err *err)
 {
 	int64_t step_ms = config->prometheus.step_ms ? config->prometheus.step_ms : STEP_MS;
 	struct resize_watch *self = calloc(1, sizeof(*self));
 	const struct resize_scan_config scan = {
-		.mode = service_has_nodes(service) ? config->policy.resize : RESIZE_OFF,
+		.mode = config->policy.resize,
 		.look_ms = MAX(MIN(LOOK_STEPS * step_ms, LOOK_MAX_MS), LOOK_MIN_MS),
 		.window_ms = MAX(WINDOW_STEPS * step_ms, WINDOW_MIN_MS),
 		.visit = visit_pods,
@@ -145,7 +145,7 @@ int resize_watch_new(const struct config *config, struct service *service, struc
 
 	if (!self)
 		return err_set(err, -ENOMEM, "out of memory");
-	self->service = service;
+	self->replica = replica;
 	self->reader = reader;
 	self->store = store;
 	r = resize_scan_new(&scan, &self->scan, err);
@@ -162,16 +162,6 @@ void resize_watch_free(struct resize_watch *self)
 	if (self)
 		resize_scan_free(self->scan);
 	free(self);
-}
-
-static void say(struct resize_watch *self, int status, const char *what, const struct err *why)
-{
-	if (!status)
-		self->said[0] = '\0';
-	else if (strncmp(self->said, why->msg, sizeof(self->said) - 1) != 0)
-		log_err(LOG_WARN, what, why);
-	if (status)
-		snprintf(self->said, sizeof(self->said), "%.159s", why->msg);
 }
 
 void resize_watch_kills(struct resize_watch *self)
@@ -191,11 +181,15 @@ void resize_watch_ramps(struct resize_watch *self)
 {
 	struct err err = ERR_INIT;
 	int64_t now_ms = time_monotonic_ms();
+	int r;
 
 	if (now_ms < resize_watch_next_ms(self))
 		return;
-	say(self, resize_scan_ramps(self->scan, now_ms, time_now_ms(), &err),
-	    "what containers use is not known: none is resized before it is killed", &err);
+	r = resize_scan_ramps(self->scan, now_ms, time_now_ms(), &err);
+	if (!r)
+		self->said[0] = '\0';
+	else if (replica_is_new(self->said, &err))
+		log_err(LOG_WARN, "what containers use is not known: none is resized before it is killed", &err);
 	query_reader_deadline(self->reader, self->deadline_ms);
 }
 

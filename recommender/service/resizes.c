@@ -77,7 +77,7 @@ static void write_log(const struct resize_report *report)
 		  "why", report->why, NULL);
 }
 
-static void told(void *context, const struct resize_report *report)
+static void on_report(void *context, const struct resize_report *report)
 {
 	struct resizes *self = context;
 
@@ -103,7 +103,7 @@ int resizes_start(struct kube_client *client, const struct config *config, struc
 {
 	struct resizes *self = calloc(1, sizeof(*self));
 	const struct resizer_config resizer = {
-		.client = client, .policy = &config->policy, .told = told, .context = self};
+		.client = client, .policy = &config->policy, .report = on_report, .context = self};
 	const struct kube_events_config events = {
 		.component = COMPONENT, .instance = instance, .failed = event_failed, .context = self};
 	int r = self ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -131,17 +131,7 @@ void resizes_stop(struct resizes *self)
 	free(self);
 }
 
-void resizes_turn(struct resizes *self)
+struct resizer *resizes_resizer(const struct resizes *self)
 {
-	resizer_turn(self->resizer);
-}
-
-int resizes_post(struct resizes *self, const struct resize_ask *ask)
-{
-	return resizer_post(self->resizer, ask);
-}
-
-void resizes_set_used(struct resizes *self, struct resize_used *take_used)
-{
-	resizer_set_used(self->resizer, take_used);
+	return self->resizer;
 }

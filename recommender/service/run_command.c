@@ -10,19 +10,10 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define COMMAND "memtamer-recommender run"
-/* How often a changed configuration is looked for while waiting. */
+/* How often the configuration file is checked while waiting. */
 #define LOOK_MS (2 * TIME_SECOND_MS)
-/* A new leader's first cycle waits so long for the list of nodes. */
+/* How long the first cycle of a new leader waits for the list of nodes. */
 #define NODES_MS (5 * TIME_SECOND_MS)
-
-static int load_config(const char *path, struct config **ret, struct err *err)
-{
-	if (path)
-		return config_load(path, ret, err);
-	*ret = config_new_default();
-	return *ret ? 0 : err_set(err, -ENOMEM, "no memory left");
-}
 
 static struct timespec mtime_of(const char *path)
 {
@@ -31,42 +22,34 @@ static struct timespec mtime_of(const char *path)
 	return path && stat(path, &status) == 0 ? status.st_mtim : (struct timespec){0};
 }
 
-static int run_once(struct session *self)
+static int run_once(struct session *self, const struct cli_args *args)
 {
 	struct engine_result result;
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
 	int code = cycles_run(self, &result, &err);
 
 	run_output_findings(self->reader, stderr);
 	cycles_leave_record(self, &result, &err, code);
-	if (code == EXIT_DEPENDENCY) {
-		fprintf(stderr, COMMAND ": %s\n", err_text(&err, text, sizeof(text)));
-		return code;
-	}
-	if (run_output_summary(self->access.store, &result, stdout, &err)) {
-		fprintf(stderr, COMMAND ": %s\n", err_text(&err, text, sizeof(text)));
-		return EXIT_DEPENDENCY;
-	}
+	if (code == EXIT_DEPENDENCY)
+		return cli_fail(args, &err, result.reading == EVIDENCE_MIXED ? EXIT_USAGE : code);
+	if (run_output_summary(self->access.store, &self->config->policy.sizing, &result, stdout, &err))
+		return cli_fail(args, &err, EXIT_DEPENDENCY);
 	if (code == EXIT_FINDINGS)
-		fprintf(stderr, COMMAND ": partial data: %s\n", result.why);
+		fprintf(stderr, "%s: partial data: %s\n", args->command, result.why);
 	return code;
 }
 
-/* ---- for ever ---- */
+/* ---- the loop ---- */
 
-static bool has_changed(struct session *self)
+static bool has_changed(const struct session *self)
 {
 	struct timespec mtime = mtime_of(self->path);
 
-	if (!self->path || (mtime.tv_sec == self->config_mtime.tv_sec && mtime.tv_nsec == self->config_mtime.tv_nsec))
-		return false;
-	self->config_mtime = mtime;
-	return true;
+	return mtime.tv_sec != self->config_mtime.tv_sec || mtime.tv_nsec != self->config_mtime.tv_nsec;
 }
 
-/* A changed file becomes a new session; what cannot be read leaves the old one. After leadership was lost reader and
- * store begin anew. @return an exit code. */
+/* Reloads a changed configuration file; if it is invalid, the old configuration stays. Reopens reader and store after
+ * leadership was lost. @return an exit code. */
 static int refresh(struct session *self)
 {
 	struct config *config = self->config;
@@ -74,8 +57,10 @@ static int refresh(struct session *self)
 	int code;
 
 	if (has_changed(self)) {
-		bool is_bad = config_load(self->path, &config, &err) != 0;
+		bool is_bad;
 
+		self->config_mtime = mtime_of(self->path);
+		is_bad = config_load(self->path, &config, &err) != 0;
 		metrics_count(self->metrics, METRIC_CONFIG_RELOADS, is_bad ? RELOAD_FAILED : RELOAD_OK, 0, 0);
 		if (is_bad) {
 			log_err(LOG_ERROR, "configuration is invalid, the old one stays", &err);
@@ -93,33 +78,30 @@ static int refresh(struct session *self)
 	return code;
 }
 
-/* Nodes and pods are listed since we lead, and a cycle without them would be a partial one. */
+/* Waits until nodes and pods are listed, as a cycle without them would be partial. */
 static void wait_for_nodes(struct session *self)
 {
 	int64_t end_ms = time_monotonic_ms() + NODES_MS;
 	struct shapes seen = {.items = VEC_INIT};
-	struct pods *pods = service_pods(self->service);
+	struct replica *replica = service_replica(self->service);
+	struct pods *pods = replica ? replica_pods(replica) : NULL;
 
-	while (service_has_nodes(self->service) && !session_is_stopping() && service_leads(self->service) &&
-	       time_monotonic_ms() < end_ms &&
-	       (service_nodes(self->service, &seen) > 0 || (pods && !pods_is_synced(pods))))
+	while (replica && !session_is_stopping() && replica_leads(replica) && time_monotonic_ms() < end_ms &&
+	       (replica_shapes(replica, &seen) > 0 || (pods && !pods_is_synced(pods))))
 		service_wait(self->service, 50);
 	vec_release(&seen.items);
 	if (cycles_is_quick_due(self))
-		cycles_quick(self); /* before the first whole one, which may read history for minutes */
+		cycles_quick(self); /* before the first complete cycle, which may read history for minutes */
 }
 
-/* Until the time has come, the configuration has changed, or whether we lead. */
+/* Waits until `end_ms`, a changed configuration, or a change of leadership. */
 static void wait_until(struct session *self, int64_t end_ms)
 {
 	bool led = service_leads(self->service);
 
 	while (!session_is_stopping() && time_monotonic_ms() < end_ms && service_leads(self->service) == led &&
 	       !atomic_load(&self->is_interrupted)) {
-		struct timespec mtime = mtime_of(self->path);
-
-		if (self->path &&
-		    (mtime.tv_sec != self->config_mtime.tv_sec || mtime.tv_nsec != self->config_mtime.tv_nsec))
+		if (has_changed(self))
 			return;
 		if (cycles_is_quick_due(self))
 			cycles_quick(self);
@@ -155,7 +137,7 @@ static int run_forever(struct session *self)
 		wait_until(self, MAX(begun_ms + self->config->recommender.interval_ms,
 				     time_monotonic_ms() + MIN(self->config->recommender.interval_ms, TIME_SECOND_MS)));
 	}
-	session_close(self); /* gives up the lease; a new leader goes on where this one stopped */
+	session_close(self); /* releases the Lease, so that a new leader can continue */
 	log_event(LOG_INFO, "stopped", NULL);
 	return EXIT_CLEAN;
 }
@@ -166,20 +148,17 @@ static int run_run(const struct cli_args *args)
 	struct session session = {
 		.path = cli_get(args, "config"), .access = STORE_ACCESS_INIT, .between = cycles_between};
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
 	int code;
 
 	session.config_mtime = mtime_of(session.path);
-	if (load_config(session.path, &session.config, &err)) {
-		fprintf(stderr, COMMAND ": %s\n", err_text(&err, text, sizeof(text)));
-		return EXIT_USAGE;
-	}
+	if (config_load(session.path, &session.config, &err))
+		return cli_fail(args, &err, EXIT_USAGE);
 	session_catch_signals();
 	code = session_start(&session, is_once, &err);
 	if (code)
-		fprintf(stderr, COMMAND ": %s\n", err_text(&err, text, sizeof(text)));
+		cli_complain(args, NULL, &err);
 	else
-		code = is_once ? run_once(&session) : run_forever(&session);
+		code = is_once ? run_once(&session, args) : run_forever(&session);
 	session_close(&session);
 	metrics_free(session.metrics);
 	return code;
@@ -187,7 +166,7 @@ static int run_run(const struct cli_args *args)
 
 static const struct cli_option run_options[] = {
 	{"config", 0, CLI_STRING, "FILE", "configuration file", NULL},
-	{"once", 0, CLI_FLAG, NULL, "one cycle, a summary, and the end", NULL},
+	{"once", 0, CLI_FLAG, NULL, "run one cycle, print a summary and exit", NULL},
 	{.name = NULL},
 };
 

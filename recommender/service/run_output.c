@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/run_output.h"
 
-#include "k8s/quantity.h"
+#include "policy/size.h"
 #include "report/table.h"
 
 #include <errno.h>
@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static double rate_of(int64_t n, int64_t ms)
-{
-	return ms > 0 ? (double)n * 1000.0 / (double)ms : 0;
-}
-
-/* "1.2M", "940k", "312". */
+/* Formats a number in short: "1.2M", "940k", "312". */
 static const char *short_number(double value, char buf[16])
 {
 	if (value >= 1e6)
@@ -35,7 +30,7 @@ void run_output_progress(void *context, const struct collect_progress *progress)
 		return;
 	fprintf(stderr, "\r\033[K%s  day %zu of %zu  %s series  %s samples/s", progress->day ? progress->day : "",
 		progress->days_done, progress->days_total, short_number((double)progress->n_series, series),
-		short_number(rate_of(progress->n_samples, progress->elapsed_ms), rate));
+		short_number((double)progress->n_samples * 1000 / (double)MAX(progress->elapsed_ms, 1), rate));
 	fflush(stderr);
 }
 
@@ -49,74 +44,64 @@ void run_output_progress_end(void)
 
 void run_output_findings(const struct evidence_reader *reader, FILE *out)
 {
-	static const char *const heads[] = {"METRIC", "STATE", "WITHOUT IT"};
 	struct table table;
-	size_t missing = 0;
+	size_t missing;
 
-	table_init(&table, heads, ARRAY_LEN(heads));
+	table_init(&table, "METRIC,STATE,WITHOUT IT");
 	for (size_t i = 0; i < reader->n_findings; i++) {
 		const struct evidence_finding *finding = &reader->findings[i];
-		const char *cells[] = {finding->metric, "missing",
-				       finding->without ? finding->without : "nothing can be learned"};
 
 		if (finding->is_present)
 			continue;
-		table_add(&table, cells);
-		missing++;
+		table_add(&table, finding->metric);
+		table_add(&table, "missing");
+		table_add(&table, finding->without ? finding->without : "nothing can be learned");
 	}
-	if (missing) {
+	missing = table_rows(&table);
+	if (missing)
 		fprintf(out, "%zu of %zu metrics are there; missing:\n", reader->n_findings - missing,
 			reader->n_findings);
-		if (table_print(&table, out, 2) == 0)
-			fputc('\n', out);
-	}
-	table_release(&table);
+	if (!table_print(&table, out, 2) && missing)
+		fputc('\n', out);
 }
 
 struct listing {
+	const struct sizing_policy *sizing;
 	struct table table;
-	size_t n;
 };
 
-static const char *size_text(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
+static void list_workload(struct table *table, const struct profile *profile, const struct recommendation *rec)
 {
-	return bytes ? quantity_render_human(bytes, buf) : "-";
+	table_add(table, profile->namespace_name);
+	table_addf(table, "%s%s%s", profile->workload, *profile->role ? " " : "", profile->role);
+	table_add(table, profile->container);
+	table_addf(table, rec->oom_kills ? "%d (%d OOM)" : "%d", rec->runs, rec->oom_kills);
+	table_add_bytes(table, rec->median_bytes);
+	table_add_bytes(table, rec->peak_bytes);
+	table_add_bytes(table, rec->request_bytes);
+	table_add_bytes(table, rec->limit_bytes);
+	table_add(table, confidence_names[rec->confidence]);
 }
 
+/* Profiles without a workload belong to namespaces, or were written by people and have no run yet. */
 static int list_profile(void *context, struct profile *take_profile, struct err *err)
 {
-	const struct recommendation *rec = &take_profile->parent;
+	struct recommendation sizes = take_profile->parent;
 	struct listing *listing = context;
-	char workload[512], runs[64], median[QUANTITY_TEXT_BYTES], peak[QUANTITY_TEXT_BYTES];
-	char request[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES];
-	const char *cells[] = {take_profile->namespace_name,
-			       workload,
-			       take_profile->container,
-			       runs,
-			       size_text(rec->median_bytes, median),
-			       size_text(rec->peak_bytes, peak),
-			       size_text(rec->request_bytes, request),
-			       size_text(rec->limit_bytes, limit),
-			       confidence_names[rec->confidence]};
+	enum size_by by[2];
 
 	(void)err;
-	snprintf(workload, sizeof(workload), "%s%s%s", take_profile->workload, *take_profile->role ? " " : "",
-		 take_profile->role);
-	if (rec->oom_kills)
-		snprintf(runs, sizeof(runs), "%d (%d OOM)", rec->runs, rec->oom_kills);
-	else
-		snprintf(runs, sizeof(runs), "%d", rec->runs);
-	table_add(&listing->table, cells);
-	listing->n++;
+	size_apply(listing->sizing, take_profile->spec, &sizes, by);
+	if (*take_profile->workload)
+		list_workload(&listing->table, take_profile, &sizes);
 	profile_free(take_profile);
 	return 0;
 }
 
-int run_output_summary(struct store *store, const struct engine_result *result, FILE *out, struct err *err)
+int run_output_summary(struct store *store, const struct sizing_policy *sizing, const struct engine_result *result,
+		       FILE *out, struct err *err)
 {
-	static const char *const heads[] = {"NAMESPACE", "WORKLOAD", "CONTAINER", ">RUNS",     ">MEDIAN",
-					    ">PEAK",	 ">REQUEST", ">LIMIT",	  "CONFIDENCE"};
-	struct listing listing = {.n = 0};
+	struct listing listing = {.sizing = sizing};
 	const struct store_visitor visitor = {.context = &listing, .profile = list_profile};
 	char samples[16];
 	int r;
@@ -125,12 +110,13 @@ int run_output_summary(struct store *store, const struct engine_result *result, 
 		result->days_done, result->days_total, result->n_queries,
 		short_number((double)result->n_samples, samples), (double)result->duration_ms / 1000.0);
 	fprintf(out, "%zu profiles changed\n\n", result->n_profiles_changed);
-	table_init(&listing.table, heads, ARRAY_LEN(heads));
+	table_init(&listing.table, "NAMESPACE,WORKLOAD,CONTAINER,>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,CONFIDENCE");
 	r = store_visit(store, &visitor, err);
-	if (!r && listing.n > 0)
-		r = table_print(&listing.table, out, 0);
-	else if (!r)
+	if (r) {
+		table_release(&listing.table);
+		return r;
+	}
+	if (!table_rows(&listing.table))
 		fprintf(out, "No workloads known yet.\n");
-	table_release(&listing.table);
-	return r;
+	return table_print(&listing.table, out, 0);
 }

@@ -4,11 +4,9 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "config/config.h"
+#include "http_server/http_server.h"
 #include "service/metrics.h"
-#include "resize/resizer.h"
 #include "service/pulse.h"
-#include "service/replica.h"
-#include "service/routes.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,13 +25,13 @@
 #define BODIES_BYTES (64 * 1024)
 
 struct service {
-	struct routes routes;
+	struct metrics *metrics;
 	struct http_server *server; /* NULL: none */
 	struct replica *replica;    /* NULL: no cluster */
 	struct pulse pulse;	    /* of the main thread */
 	int wake_fd;
 	_Atomic int64_t urgent_since_ms; /* 0: no change of a pod waits */
-	pthread_mutex_t mutex;		 /* for what follows */
+	pthread_mutex_t mutex;		 /* protects all fields below */
 	void (*interrupt)(void *context);
 	void *interrupt_context;
 };
@@ -70,36 +68,9 @@ static void pods_changed(void *context)
 		service_wake(self);
 }
 
-struct pods *service_pods(const struct service *self)
+struct replica *service_replica(const struct service *self)
 {
-	return self->replica ? replica_pods(self->replica) : NULL;
-}
-
-int service_resize(struct service *self, const struct resize_ask *ask)
-{
-	return self->replica ? replica_resize(self->replica, ask) : 1;
-}
-
-void service_set_used(struct service *self, struct resize_used *take_used)
-{
-	if (self->replica)
-		replica_set_used(self->replica, take_used);
-	else
-		take_used->free(take_used);
-}
-
-void service_mark_refused(struct service *self, struct evidence_batch *batch)
-{
-	if (self->replica)
-		replica_mark_refused(self->replica, batch);
-}
-
-void service_notify(void *context, const struct notice *notice)
-{
-	struct service *self = context;
-
-	if (self->replica)
-		replica_notify(self->replica, notice);
+	return self ? self->replica : NULL;
 }
 
 int64_t service_urgent_since_ms(const struct service *self)
@@ -140,26 +111,7 @@ void service_wait(struct service *self, int64_t wait_ms)
 			;
 }
 
-bool service_has_nodes(const struct service *self)
-{
-	return self->replica != NULL;
-}
-
-int service_nodes(void *context, struct shapes *ret)
-{
-	struct service *self = context;
-
-	return replica_shapes(self->replica, ret);
-}
-
-const char *service_webhook(const struct service *self)
-{
-	enum probe_result result = self->replica ? replica_probe(self->replica) : PROBE_RESULT_COUNT_;
-
-	return result < PROBE_RESULT_COUNT_ ? probe_result_names[result] : "not-asked";
-}
-
-/* ---- health ---- */
+/* ---- the endpoint ---- */
 
 const char *service_stuck(struct service *self, char buf[SERVICE_WORDS])
 {
@@ -176,8 +128,65 @@ const char *service_stuck(struct service *self, char buf[SERVICE_WORDS])
 
 const char *service_not_ready(struct service *self, char buf[SERVICE_WORDS])
 {
-	_Static_assert(SERVICE_WORDS >= REPLICA_WORDS, "its words fit");
 	return self->replica ? replica_not_ready(self->replica, buf) : NULL;
+}
+
+static void answer(struct http_server_response *response, const char *problem)
+{
+	response->status = problem ? 503 : 200;
+	response->content_type = "text/plain; charset=utf-8";
+	strbuf_clear(&response->body);
+	strbuf_addf(&response->body, "%s\n", problem ? problem : "ok");
+}
+
+static void handle_health(void *context, const struct http_server_request *request,
+			  struct http_server_response *response)
+{
+	char words[SERVICE_WORDS];
+
+	(void)request;
+	answer(response, service_stuck(context, words));
+}
+
+static void handle_ready(void *context, const struct http_server_request *request,
+			 struct http_server_response *response)
+{
+	char words[SERVICE_WORDS];
+
+	(void)request;
+	answer(response, service_not_ready(context, words));
+}
+
+static void handle_metrics(void *context, const struct http_server_request *request,
+			   struct http_server_response *response)
+{
+	struct service *self = context;
+
+	(void)request;
+	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	if (metrics_render(self->metrics, &response->body)) {
+		answer(response, "the metrics do not fit");
+		response->status = 500;
+	}
+}
+
+static const struct http_server_route routes[] = {
+	{"GET", "/healthz", 0, handle_health},
+	{"GET", "/readyz", 0, handle_ready},
+	{"GET", "/metrics", 0, handle_metrics},
+	{NULL, NULL, 0, NULL},
+};
+
+static void observe(void *context, const struct http_server_event *event)
+{
+	struct service *self = context;
+
+	if (event->type == HTTP_EVENT_ANSWERED)
+		metrics_count(self->metrics, METRIC_HTTP_REQUESTS,
+			      service_metrics_label(METRIC_HTTP_REQUESTS, 0, event->path),
+			      service_metrics_code(METRIC_HTTP_REQUESTS, 1, event->status), 0);
+	else
+		log_event(LOG_DEBUG, "http server", "peer", event->peer, "reason", event->reason, NULL);
 }
 
 unsigned int service_port(const struct service *self)
@@ -185,7 +194,7 @@ unsigned int service_port(const struct service *self)
 	return self->server ? http_server_port(self->server) : 0;
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 static int start_server(struct service *self, const char *listen, struct err *err)
 {
@@ -196,10 +205,10 @@ static int start_server(struct service *self, const char *listen, struct err *er
 		.connections = CONNECTIONS,
 		.idle_timeout_ms = IDLE_MS,
 		.request_timeout_ms = REQUEST_MS,
-		.bodies_total_bytes = BODIES_BYTES,
-		.routes = service_routes,
-		.context = &self->routes,
-		.observe = service_observe,
+		.buffers_total_bytes = BODIES_BYTES,
+		.routes = routes,
+		.context = self,
+		.observe = observe,
 	};
 	int r = http_server_start(&config, &self->server, err);
 
@@ -210,10 +219,10 @@ static int start_server(struct service *self, const char *listen, struct err *er
 	return r;
 }
 
-static int start_threads(struct service *self, const struct config *config, struct metrics *metrics, struct err *err)
+static int start_threads(struct service *self, const struct config *config, struct err *err)
 {
 	const struct replica_config replica = {.config = config,
-					       .metrics = metrics,
+					       .metrics = self->metrics,
 					       .changed = leadership_changed,
 					       .pods_changed = pods_changed,
 					       .context = self};
@@ -234,7 +243,7 @@ int service_start(const struct config *config, struct metrics *metrics, struct s
 
 	if (!self)
 		return err_set(err, -ENOMEM, "out of memory");
-	self->routes = (struct routes){.service = self, .metrics = metrics};
+	self->metrics = metrics;
 	pthread_mutex_init(&self->mutex, NULL);
 	self->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (self->wake_fd < 0) {
@@ -242,7 +251,7 @@ int service_start(const struct config *config, struct metrics *metrics, struct s
 	} else {
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		r = start_threads(self, config, metrics, err);
+		r = start_threads(self, config, err);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	if (r) {
@@ -257,7 +266,7 @@ void service_stop(struct service *self)
 {
 	if (!self)
 		return;
-	http_server_free(self->server); /* first: its handlers ask the replica */
+	http_server_free(self->server); /* first, because its handlers use the replica */
 	replica_stop(self->replica);
 	if (self->wake_fd >= 0)
 		close(self->wake_fd);
@@ -265,7 +274,7 @@ void service_stop(struct service *self)
 	free(self);
 }
 
-/* NULL and "" say the same. */
+/* NULL and "" are equal. */
 static bool is_other(const char *a, const char *b)
 {
 	return !streq(a ? a : "", b ? b : "");
@@ -283,7 +292,7 @@ static bool is_other_list(const char *const *a, const char *const *b)
 bool service_differs(const struct config *a, const struct config *b)
 {
 	return a->store.kind != b->store.kind || is_other(a->recommender.listen, b->recommender.listen) ||
-	       a->policy.resize || b->policy.resize || /* it resizes by all of the policy */
+	       a->policy.resize || b->policy.resize || /* resizes use the whole policy */
 	       is_other(a->recommender.lease, b->recommender.lease) ||
 	       a->harm.pending_after_ms != b->harm.pending_after_ms ||
 	       a->recommender.probe_ms != b->recommender.probe_ms || a->recommender.pods != b->recommender.pods ||

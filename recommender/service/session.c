@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 
-/* For the signal handler: what to interrupt, whom to wake, and whether to stop. */
+/* Used by the signal handler: what to interrupt, what to wake, and whether to stop. */
 static struct session *volatile interruptible;
 static struct service *volatile wakeable;
 static volatile sig_atomic_t is_stopping;
@@ -62,16 +62,19 @@ static void configure_log(const struct config *config)
 static void log_bad(void *context, const struct err *why)
 {
 	(void)context;
-	log_err(LOG_WARN, "object passed over", why);
+	log_err(LOG_WARN,
+		why->code == STORE_SPEC_INVALID ? "spec of a profile is not applied; its workload is only observed"
+						: "object passed over",
+		why);
 }
 
-/* Between any two objects that are written. */
+/* Called by the store between two writes. */
 static bool must_end(void *context)
 {
 	struct session *self = context;
 
 	if (self->service)
-		service_promise(self->service, SESSION_GRACE_MS); /* it is slow, but it goes on */
+		service_promise(self->service, SESSION_GRACE_MS); /* progress: not stuck */
 	return is_stopping || atomic_load(&self->is_interrupted) || (self->service && !service_leads(self->service));
 }
 
@@ -86,7 +89,7 @@ static void count_write(void *context, enum kube_verb verb, long status)
 		metrics_count(self->metrics, METRIC_STORE_WRITES, result, 0, 0);
 }
 
-/* Into the log as well: it is what a file store has, and what is kept. */
+/* Notices are also logged: a file store has no Events, and logs are kept longer. */
 static void notify(void *context, const struct notice *notice)
 {
 	struct session *self = context;
@@ -94,13 +97,13 @@ static void notify(void *context, const struct notice *notice)
 	if (notice->kind != NOTICE_SET)
 		log_event(LOG_WARN, notice->kind == NOTICE_CAP ? "namespace capped" : "harm", "namespace",
 			  notice->namespace_name, "owner", notice->owner, "what", notice->text, NULL);
-	if (self->service)
-		service_notify(self->service, notice);
+	if (service_replica(self->service))
+		replica_notify(service_replica(self->service), notice);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
-/* Reader and store; the configuration and what runs beside stay. */
+/* Closes reader and store; the configuration and the service stay. */
 static void session_shut(struct session *self)
 {
 	if (self->service)
@@ -112,7 +115,7 @@ static void session_shut(struct session *self)
 	store_access_release(&self->access);
 }
 
-/* By self->config. @return an exit code. session_shut in any case. */
+/* Opens reader and store for self->config. Call session_shut even after a failure. @return an exit code. */
 static int session_open(struct session *self, struct err *err)
 {
 	const struct config *config = self->config;
@@ -138,39 +141,39 @@ static int session_open(struct session *self, struct err *err)
 	return EXIT_CLEAN;
 }
 
-static void start_resizes(struct session *self)
+/* What the engine and resizes read from the cluster. */
+static void connect_replica(struct session *self, struct replica *replica)
 {
 	struct err err = ERR_INIT;
 
-	if (resize_watch_new(self->config, self->service, self->reader, self->access.store, &self->resizes, &err))
+	self->engine.nodes = replica_shapes;
+	self->engine.nodes_context = replica;
+	if (replica_pods(replica)) {
+		self->quick.service = self->service;
+		self->engine.pods = quick_pods;
+		self->engine.pods_done = quick_written;
+		self->engine.pods_context = &self->quick;
+		self->engine.between = self->between;
+		self->engine.between_context = self;
+	}
+	if (resize_watch_new(self->config, replica, self->reader, self->access.store, &self->resizes, &err))
 		log_err(LOG_ERROR, "pods that run are not resized", &err);
 }
 
-/* From here on signals, and the loss of leadership, end what is under way. */
+/* From now on signals and the loss of leadership end the current cycle. */
 static void session_arm(struct session *self)
 {
-	if (self->service) {
-		if (service_has_nodes(self->service)) {
-			self->engine.nodes = service_nodes;
-			self->engine.nodes_context = self->service;
-		}
-		self->quick.service = service_pods(self->service) ? self->service : NULL;
-		if (self->quick.service) {
-			self->engine.pods = quick_pods;
-			self->engine.pods_done = quick_written;
-			self->engine.pods_context = &self->quick;
-			self->engine.between = self->between;
-			self->engine.between_context = self;
-		}
-		start_resizes(self);
+	self->quick.service = NULL;
+	if (service_replica(self->service))
+		connect_replica(self, service_replica(self->service));
+	if (self->service)
 		service_set_interrupt(self->service, interrupt, self);
-	}
 	interruptible = self;
 	if (is_stopping)
-		interrupt(self); /* it came before there was anything to interrupt */
+		interrupt(self); /* the signal arrived before there was anything to interrupt */
 }
 
-/* A service outlives configurations that would make the same one. */
+/* Frees a configuration, unless the service still uses it. */
 static void let_go(const struct session *self, struct config **config)
 {
 	struct config *gone = TAKE_PTR(*config);
@@ -189,7 +192,7 @@ static void stop_service(struct session *self)
 static int start_service(struct session *self, struct err *err)
 {
 	self->service_config = self->config;
-	self->quick = (struct quick){.service = NULL}; /* it counts its changes from the first one again */
+	self->quick = (struct quick){.service = NULL}; /* a new service counts its changes from 1 */
 	if (service_start(self->config, self->metrics, &self->service, err))
 		return EXIT_DEPENDENCY;
 	wakeable = self->service;
@@ -206,16 +209,13 @@ int session_start(struct session *self, bool is_once, struct err *err)
 		return EXIT_DEPENDENCY;
 	}
 	code = session_open(self, err);
-	if (!code && !is_once) {
-		metrics_set(self->metrics, METRIC_START_TIME, (double)time_now_ms() / 1000);
+	if (!code && !is_once)
 		code = start_service(self, err);
-	}
 	if (!code)
 		session_arm(self);
 	return code;
 }
 
-/* Reader and store anew; what runs beside only where the configuration wants another one. @return an exit code. */
 int session_reopen(struct session *self, struct config *take_config, struct err *err)
 {
 	bool is_other = !self->service ||
@@ -229,7 +229,7 @@ int session_reopen(struct session *self, struct config *take_config, struct err 
 		let_go(self, &self->config);
 	self->config = take_config;
 	configure_log(take_config);
-	/* The store before the service: who cannot open it should not stand for election. */
+	/* The store is opened first: a process that cannot open it should not take part in the election. */
 	code = session_open(self, err);
 	if (!code && is_other)
 		code = start_service(self, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* session: what `run` holds open for a configuration: reader, store, engine, and what runs beside (service.h). Signals
- * end what is under way, and so does the loss of leadership. One session a process; the main thread's. */
+/* session: what `run` keeps open for a configuration: reader, store, engine, and the service (service.h). Signals and
+ * the loss of leadership end the current cycle. One session a process. Main thread. */
 #include "base/timefmt.h"
 #include "engine/engine.h"
 #include "program/store_access.h"
@@ -14,35 +14,38 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* Beyond what a step should take: then /healthz says so. */
+/* A step that exceeds its expected duration by this time makes /healthz fail. */
 #define SESSION_GRACE_MS (10 * TIME_MINUTE_MS)
 
-/* Everything that a configuration stands behind. */
+/* All objects that depend on a configuration. */
 struct session {
 	struct config *config;
-	struct config *service_config;	/* that of `service`, which goes by it; may be `config` */
-	void (*between)(void *context); /* run where a cycle may be interrupted for a moment */
+	struct config *service_config;	/* the configuration that `service` uses; may be equal to `config` */
+	void (*between)(void *context); /* called where a cycle may be interrupted briefly */
 	struct store_access access;
 	struct evidence_reader *reader;
 	struct engine engine;
 	struct service *service;      /* NULL with --once */
-	struct resize_watch *resizes; /* NULL without a service */
+	struct resize_watch *resizes; /* NULL without a cluster */
 	struct metrics *metrics;      /* of the process; NULL with --once */
 	struct quick quick;
-	const char *path; /* of the configuration; NULL: defaults */
+	const char *path; /* of the configuration file; NULL: defaults */
 	struct timespec config_mtime;
 	bool has_logged_missing;
 	struct cycle_record record;
-	atomic_bool is_interrupted; /* leadership was lost: reader and store are of no more use */
+	atomic_bool is_interrupted; /* leadership was lost: reader and store must be reopened */
 };
 
-/** From now on SIGTERM and SIGINT stop, SIGHUP wakes. */
+/** Installs signal handlers: SIGTERM and SIGINT stop the session, SIGHUP wakes it. */
 void session_catch_signals(void);
+/** Whether SIGTERM or SIGINT arrived. */
 bool session_is_stopping(void);
 
-/** Open all by self->config, without a service with `is_once`. session_close in any case. @return an exit code. */
+/** Opens everything for self->config; with `is_once` without a service. Call session_close even after a failure.
+ * @return an exit code. */
 int session_start(struct session *self, bool is_once, struct err *err) ATTR_NODISCARD;
-/** Reader and store anew; what runs beside only where the configuration wants another one. @return an exit code. */
+/** Replaces the configuration: reopens reader and store, and restarts the service only if the configuration needs a
+ * different one. @return an exit code. */
 int session_reopen(struct session *self, struct config *take_config, struct err *err) ATTR_NODISCARD;
-/** Gives the lease up: a new leader goes on where this one stopped. Also twice. */
+/** Closes everything. The Lease is released, so that a new leader can continue. May be called twice. */
 void session_close(struct session *self);

@@ -31,6 +31,7 @@ struct bench {
 	struct config config;
 	struct state state;
 	struct metrics *metrics;
+	struct client_log log;
 	struct admission_scratch admission;
 };
 
@@ -85,11 +86,12 @@ static int step_render(struct bench *bench)
 static int step_admission(struct bench *bench)
 {
 	const struct admission_world world = {
-		.metrics = bench->metrics, .state = &bench->state, .now_ms = bench->input.now_ms};
+		.metrics = bench->metrics, .log = &bench->log, .state = &bench->state, .now_ms = bench->input.now_ms};
 	struct err err = ERR_INIT;
 
 	strbuf_clear(&bench->answer);
-	return admission_review(&bench->admission, &world, bench->body->text, bench->body->len, &bench->answer, &err);
+	return admission_review(&admission_mutate, &bench->admission, &world, bench->body->text, bench->body->len,
+				&bench->answer, &err);
 }
 
 static int64_t cpu_ns(void)

@@ -6,13 +6,14 @@ on conditions; PATIENCE bounds how long a condition may take before the test fai
 import base64
 import contextlib
 import copy
-import fcntl
+import gzip
 import http.client
 import json
 import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import socket
 import ssl
@@ -27,6 +28,7 @@ import jsonpatch
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WRAP = shlex.split(os.environ.get("MEMTAMER_WRAP", ""))
+WRAP[:1] = [shutil.which(word) for word in WRAP[:1]]  # tests may run programs with another PATH
 PATIENCE = 240  # bounds a hang only: valgrind is slow, and so are machines at times
 
 
@@ -56,15 +58,21 @@ def run(name, *args, stdin=None, cwd=None, env=None):
     return done
 
 
-class Program:
-    """One of our programs, running in the background; stderr goes to a file that tests may read."""
+def with_kubectl(**environment):
+    """The environment with tests/support/kubectl/kubectl as kubectl, which says what can go wrong in it."""
+    return {**os.environ, "PATH": f"{TOP}/tests/support/kubectl:{os.environ['PATH']}", **environment}
 
-    def __init__(self, folder, name, *args, wrap=True):
+
+class Program:
+    """One of our programs, running in the background; stderr goes to a file that tests may read, or to `stderr`.
+    `before`: a command that executes the program."""
+
+    def __init__(self, folder, name, *args, wrap=True, stderr=None, before=()):
         self.name = name
         self.log_path = os.path.join(folder, f"{name}-{uuid.uuid4().hex[:6]}.log")
         with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen((WRAP if wrap else []) + [program(name), *args], stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL, cwd=folder)
+            self.process = subprocess.Popen([*before, *(WRAP if wrap else []), program(name), *args], stdout=log,
+                                            stderr=log if stderr is None else stderr, stdin=subprocess.DEVNULL, cwd=folder)
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
@@ -189,7 +197,7 @@ def patched(pod, response):
 class Webhook(Program):
     """`memtamer-webhook serve` on a free port, with certificates of `authority`, ready to answer."""
 
-    def __init__(self, folder, config="", profiles=None, tls=None, ready=True, authority=None):
+    def __init__(self, folder, config="", profiles=None, tls=None, ready=True, authority=None, stderr=None, before=()):
         self.folder = folder
         self.authority = authority or Authority(folder)
         self.config_path = os.path.join(folder, "memtamer.yaml")
@@ -202,13 +210,16 @@ class Webhook(Program):
             write_atomic(self.store_path, profiles if isinstance(profiles, str) else json.dumps(profiles))
         self.port = free_port()
         self.configure(config)
-        super().__init__(folder, "memtamer-webhook", "serve", "--config", self.config_path)
+        super().__init__(folder, "memtamer-webhook", "serve", "--config", self.config_path, stderr=stderr, before=before)
         self.context = ssl.create_default_context(cafile=self.authority.cert)
         if ready:
             self.wait_ready()
 
     def configure(self, text=""):
-        """Write the configuration; lines of `text` beginning with `webhook.` go into that section."""
+        """Write the configuration; lines of `text` beginning with `webhook.` go into that section. The mode is raise
+        unless `text` has another."""
+        if not re.search(r"^mode:", text, re.MULTILINE):
+            text = "mode: raise\n" + text
         if "webhook.drain" not in text:
             text += "\nwebhook.drain: 0s"
         if WRAP and "webhook.requestTimeout" not in text:
@@ -219,8 +230,22 @@ class Webhook(Program):
                  "webhook:", f"  listen: 127.0.0.1:{self.port}", *(f"  {line}" for line in [self.tls, *inside] if line)]
         write_atomic(self.config_path, "\n".join(lines) + "\n")
 
-    def connect(self, context=None):
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context or self.context, timeout=PATIENCE)
+    def connect(self, context=None, timeout=PATIENCE):
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context or self.context, timeout=timeout)
+
+    def dial(self, receive_bytes=None, source="127.0.0.1"):
+        """A TCP connection; `receive_bytes`: how large its receive buffer is; `source`: the address that it comes from."""
+        made = socket.socket()
+        made.bind((source, 0))
+        if receive_bytes:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        made.settimeout(PATIENCE)
+        made.connect(("127.0.0.1", self.port))
+        return made
+
+    def dial_tls(self, **options):
+        """A connection after its handshake."""
+        return self.context.wrap_socket(self.dial(**options), server_hostname="127.0.0.1")
 
     def request(self, method, path, body=None, headers=None, connection=None):
         """(status, headers, body) of one request, by default on a connection of its own."""
@@ -288,24 +313,18 @@ class Webhook(Program):
 
 
 PORTS = range(20000, 32000)  # below those that the kernel gives away by itself
-ports_lock = None  # a file of which each byte is a port: locked by the process that may use it, as long as it lives
-ports_taken = set()
+ports = {}  # port: the socket that reserves it, by a name that the kernel keeps until this process ends
 
 
 def free_port(address="127.0.0.1"):
     """A port of our own: no other test is given it before our program listens on it, nor when it starts anew."""
-    global ports_lock  # noqa: PLW0603 - closing the file anywhere would give all ports back
-    if not ports_lock:
-        ports_lock = open(os.path.join(tempfile.gettempdir(), f"memtamer-ports-{os.getuid()}"), "w",  # noqa: SIM115
-                          encoding="utf-8")
     while True:
         port = random.SystemRandom().choice(PORTS)
-        if port in ports_taken:
-            continue
         with contextlib.suppress(OSError), socket.socket() as probe:
-            fcntl.lockf(ports_lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
-            ports_taken.add(port)
+            reservation = socket.socket(socket.AF_UNIX)
+            reservation.bind(f"\0memtamer-test-port-{port}")
             probe.bind((address, port))
+            ports[port] = reservation
             return port
 
 
@@ -318,10 +337,11 @@ def write_atomic(path, text):
 
 class Load:
     """Clients that post reviews, each on a kept-alive connection, until stopped. A failure is an answer that is not a
-    200 with the uid, or a connection that broke in the middle; `reconnect` makes a new connection per request."""
+    200 with the uid, a connection that broke in the middle, or an answer that took longer than `timeout`; `reconnect`
+    makes a new connection per request."""
 
-    def __init__(self, webhook, clients=4, reconnect=False, pod=None):
-        self.webhook, self.reconnect = webhook, reconnect
+    def __init__(self, webhook, clients=4, reconnect=False, pod=None, timeout=PATIENCE):
+        self.webhook, self.reconnect, self.timeout = webhook, reconnect, timeout
         self.pod = pod or training_pod()
         self.stopping = threading.Event()
         self.done, self.failures = 0, []
@@ -334,7 +354,7 @@ class Load:
         connection = None
         while not self.stopping.is_set():
             try:
-                connection = connection or self.webhook.connect()
+                connection = connection or self.webhook.connect(timeout=self.timeout)
                 self.webhook.admit(self.pod, connection)
                 with self.lock:
                     self.done += 1
@@ -371,6 +391,14 @@ def profile(name, workload, namespace="ml", request="8Gi", limit="12Gi", peak="1
             "status": {"workload": workload, "role": role, "container": container, "aliases": [workload],
                        "revision": 1, "updated": "2026-11-02T08:15:00Z", "reasons": [f"peak {peak} of {runs} runs"],
                        "recommendation": recommendation}}
+
+
+def unpacked(history):
+    """A MemoryHistory with the members of its compressed spec.data in spec, as release 0.1 wrote them."""
+    spec = {key: value for key, value in history["spec"].items() if key not in ("lastDays", "lastDecisions")}
+    if "data" in spec:
+        spec |= json.loads(gzip.decompress(base64.b64decode(spec.pop("data").removeprefix("v1:"))))
+    return {**history, "spec": spec}
 
 
 def store(*objects):

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-VALGRIND = ("valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect "
+VALGRIND = ("valgrind -q --vgdb=no --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect "
             "--show-leak-kinds=definite,indirect --child-silent-after-fork=yes "
             f"--suppressions={os.path.join(HERE, 'valgrind.supp')}")
 WRAPS = {"valgrind": VALGRIND, "setarch": f"setarch {platform.machine()} -R"}

@@ -74,7 +74,17 @@ class Changes(Case):
         self.assertIn("No pod is known", self.call("history", "Job/c").stdout)
         self.assertIn("No pod is known", self.call("history", "-n", "nobody").stdout)
         self.assertEqual(json.loads(self.call("history", "Job/c", "-o", "json").stdout)["changes"], [])
-        self.assertIn("nothing is known of Job/nobody", self.call("history", "Job/nobody", code=2).stderr)
+        for name in PROGRAMS:
+            self.assertIn(f"{name} history: nothing is known of Job/nobody",
+                          self.call("history", "Job/nobody", code=2, name=name).stderr)
+
+    def test_other_namespaces_are_not_read(self):
+        chosen = ((), ("-n", "other"), ("-n", "nobody"))
+        for command, key in (("report", "workloads"), ("history", "changes")):
+            self.assertEqual([{item["namespace"] for item in json.loads(self.call(command, *args, "-o", "json").stdout)[key]}
+                              for args in chosen], [{"ml", "other"}, {"other"}, set()], command)
+        self.assertEqual([json.loads(self.call("status", *args, "-o", "json", code=1).stdout)["workloads"]
+                          for args in chosen], [3, 1, 0])
 
     def test_explain_shows_changes(self):
         text = self.call("explain", "-n", "ml", "Job/a").stdout
@@ -132,7 +142,7 @@ class Changes(Case):
         self.assertIn("-n ml PyTorchJob/c", done.stderr)
         self.assertIn("nothing is known", self.call("undo", "-n", "other", "Job/c", code=2).stderr)
         self.call("undo", code=2)
-        self.call("undo", "a", "b", code=2)
+        self.assertIn('unexpected operand "b"', self.call("undo", "a", "b", code=2).stderr)
         self.assertEqual(self.capped(), [])
 
     def keep(self, *workloads):
@@ -236,7 +246,7 @@ class Changes(Case):
             self.assertEqual(file.read(), text)
 
     def test_admission_obeys(self):
-        config = self.write("memtamer.yaml", CONFIG + "store: { kind: file, path: profiles.json }\n")
+        config = self.write("memtamer.yaml", CONFIG + "mode: raise\nstore: { kind: file, path: profiles.json }\n")
         job = self.write("job.yaml", JOB)
 
         def reviewed():

@@ -68,6 +68,18 @@ class Programs(Case):
                     self.assertNotEqual(done.stderr, "")
                     self.assertEqual(done.stdout, "")
 
+    def test_a_store_that_is_named_must_exist(self):
+        missing = os.path.join(self.folder, "nosuch.json")
+        job = self.write("job.yaml", CLEAN)
+        for name, *args in (("memtamer-webhook", "review", job), ("memtamer-recommender", "report"),
+                            ("memtamer-recommender", "status"), ("memtamer-recommender", "history"),
+                            ("memtamer-recommender", "explain", "Job/x"), ("memtamer-recommender", "undo", "Job/x")):
+            with self.subTest(f"{name} {args}"):
+                done = run(name, *args, "--store", missing)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("nosuch.json: cannot open: No such file", done.stderr)
+                self.assertFalse(os.path.exists(missing))
+
     def test_configuration_is_checked_and_printed(self):
         good = self.write("good.yaml", CONFIG + "mode: fill\nsizing: { minRuns: 4 }\n")
         bad = self.write("bad.yaml", CONFIG + "mode: fill\nsizing:\n  minRnus: 4\n")
@@ -160,7 +172,7 @@ class Review(Case):
         def checks(*files):
             done = self.review("-n", "ml", "-o", "json", *files)
             self.assertEqual(done.returncode, 1, done.stderr)
-            return {finding["check"] for finding in json.loads(done.stdout)}
+            return {finding["check"] for finding in json.loads(done.stdout)["findings"]}
 
         rules = self.write("rules.yaml", "apiVersion: v1\nkind: LimitRange\nmetadata: {name: small, namespace: ml}\n"
                            "spec:\n  limits:\n  - type: Container\n    max: {memory: 32Gi}\n")
@@ -175,7 +187,7 @@ class Review(Case):
         done = self.review("-o", "json", self.job)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("memory-limit-missing", done.stdout)
-        json.loads(done.stdout)
+        self.assertEqual({one["status"] for one in json.loads(done.stdout)["objects"]}, {"examined"})
 
     def test_patched_yaml(self):
         text = CLEAN + "---\n" + JOB
@@ -220,7 +232,7 @@ class Review(Case):
     def test_bad_manifests_name_the_place(self):
         rows = [("bad indent", "kind: Job\n metadata: {}\n", r"x\.yaml:2:"),
                 ("tab", "kind: Job\n\tmetadata: {}\n", r"x\.yaml:2:"),
-                ("duplicate key", "kind: Job\nkind: Pod\n", r"x\.yaml:2:1"),
+                ("duplicate key", "apiVersion: batch/v1\nkind: Job\nkind: Job\n", r"x\.yaml:3:1"),
                 ("open bracket", "kind: [Job\n", r"x\.yaml:\d+:"),
                 ("second document", "kind: ConfigMap\n---\na: b: c\n", r"x\.yaml:3:")]
         for name, text, place in rows:

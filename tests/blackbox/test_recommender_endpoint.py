@@ -9,7 +9,7 @@ import socket
 import threading
 import unittest
 
-from harness import PATIENCE, Case, Program, free_port, run, wait_until, write_atomic
+from harness import PATIENCE, Case, Program, free_port, run, wait_until, with_kubectl, write_atomic
 
 RECOMMENDER = "memtamer-recommender"
 
@@ -195,7 +195,7 @@ class Probe(Case):
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}], "users": [{"name": "u", "user": {}}]}))
-        done = run(RECOMMENDER, "probe", "--kubeconfig", nowhere)
+        done = run(RECOMMENDER, "probe", "--kubeconfig", nowhere, env=with_kubectl())
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertRegex(done.stderr, r"^the API server was not reached: .*127\.0\.0\.1")
         done = run(RECOMMENDER, "probe", "--kubeconfig", self.path("none"))

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CHART = ROOT / "charts/memtamer"
 HERE = Path(__file__).resolve().parent
 NAMESPACE = "memtamer"
+REQUIRED = CHART / "ci/default-values.yaml"
 
 
 def run(*words, stdin=None, env=None):
@@ -31,9 +32,9 @@ def helm(*words, stdin=None):
     return run(ROOT / "tests/cluster/helm", *words, stdin=stdin)
 
 
-def template_words(values=(), namespace=NAMESPACE, release="memtamer"):
-    """`values`: files, or "key=value" as of --set."""
-    words = ["template", release, CHART, "--namespace", namespace]
+def template_words(values=(), namespace=NAMESPACE, release="memtamer", folder=CHART):
+    """`values`: files, or "key=value" as of --set; they are added to the values that must be set."""
+    words = ["template", release, folder, "--namespace", namespace, "--values", REQUIRED]
     for value in values:
         words += ["--set", value] if isinstance(value, str) else ["--values", value]
     return words

@@ -40,7 +40,12 @@ CASES = {
         [('memtamer_webhook_configuration_present{configuration="mutating", pod="w-1"}', "1x120")]),
     "MemtamerSnapshotStale": (
         [('memtamer_snapshot_age_seconds{pod="w-1"}', "0+60x120"), ('memtamer_snapshot_age_seconds{pod="w-2"}', "1x120")],
-        [('memtamer_snapshot_age_seconds{pod="w-1"}', "1x120"), ('memtamer_snapshot_age_seconds{pod="w-2"}', "-1x5 1x115")]),
+        [('memtamer_snapshot_age_seconds{pod="w-1"}', "1x120"), ('memtamer_snapshot_age_seconds{pod="w-2"}', "1x120")]),
+    "MemtamerSnapshotMissing": (
+        [('memtamer_snapshot_profiles{pod="w-1"}', "0x120"), ('memtamer_snapshot_profiles{pod="w-2"}', "7x120"),
+         ('memtamer_snapshot_age_seconds{pod="w-2"}', "1x120")],
+        [('memtamer_snapshot_profiles{pod="w-1"}', "0x120"),
+         ('memtamer_snapshot_age_seconds{pod="w-1"}', "_x5 1x115")]),
     "MemtamerConfigurationDrift": (
         [('memtamer_webhook_configuration_drift{configuration="a0-memtamer", pod="w-1"}', "1x120")],
         [('memtamer_webhook_configuration_drift{configuration="a0-memtamer", pod="w-1"}', "0x120")]),
@@ -49,8 +54,12 @@ CASES = {
         [('memtamer_cycle_success_timestamp_seconds{pod="r-1"}', "0+60x120"),
          ('memtamer_cycle_success_timestamp_seconds{pod="r-2"}', "0x120")]),
     "MemtamerNamespaceCapped": (
-        [('memtamer_namespaces_capped{pod="r-1"}', "0x20 1x100")],
-        [('memtamer_namespaces_capped{pod="r-1"}', "0x120"), ('memtamer_namespaces_capped{pod="r-2"}', "0x10 _x110")]),
+        [('memtamer_namespaces_capped{set_by="harm", pod="r-1"}', "0x20 1x100"),
+         ('memtamer_namespaces_capped{set_by="person", pod="r-1"}', "0x120")],
+        # What a person has decided is no reason to call one.
+        [('memtamer_namespaces_capped{set_by="harm", pod="r-1"}', "0x120"),
+         ('memtamer_namespaces_capped{set_by="person", pod="r-1"}', "3x120"),
+         ('memtamer_namespaces_capped{set_by="harm", pod="r-2"}', "0x10 _x110")]),
     "MemtamerConfigInvalid": (
         [('memtamer_config_reloads_total{result="failed", pod="w-1"}', "0x80 1x40")],
         [('memtamer_config_reloads_total{result="failed", pod="w-1"}', "1x120"),

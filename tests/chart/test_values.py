@@ -3,8 +3,10 @@
 import functools
 import json
 import re
+import shutil
 import tempfile
 import unittest
+from pathlib import Path
 
 import yaml
 
@@ -45,7 +47,7 @@ class Rendering(unittest.TestCase):
 
     def test_every_object_carries_the_labels_and_the_namespace(self):
         cluster_scoped = {"ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "MutatingWebhookConfiguration",
-                          "ValidatingWebhookConfiguration"}
+                          "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
         for values in chart.value_sets():
             for item in objects(values, release="sizes-of-ml"):
                 with self.subTest(values.name, kind=item["kind"]):
@@ -99,9 +101,36 @@ class Rendering(unittest.TestCase):
         for item in objects("webhook.tls.certManager.enabled=true", release="a" * 53):
             self.assertLessEqual(len(item["metadata"]["name"]), 63)
 
+    def test_the_namespace_may_be_another_than_the_releases(self):
+        for values in chart.value_sets():
+            with self.subTest(values.name):
+                self.assertEqual(chart.template(values, "namespaceOverride=memtamer", namespace="platform"),
+                                 chart.template(values))
+
+    def test_selectors_are_added_to_ours(self):
+        added = {"matchLabels": {"team": "ml"}, "matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}
+
+        def webhooks(selector):
+            values = [] if not selector else [
+                f"webhook.{selector}.matchLabels.team=ml",
+                f"webhook.{selector}.matchExpressions[0].key=x", f"webhook.{selector}.matchExpressions[0].operator=DoesNotExist"]
+            items = objects("config.templates=patch", *values)
+            return {webhook["name"]: webhook for item in items for webhook in item.get("webhooks", [])}
+
+        ours = webhooks(None)
+        self.assertEqual(len(ours), 4)
+        for selector in ("namespaceSelector", "objectSelector"):
+            for name, webhook in webhooks(selector).items():
+                with self.subTest(selector, name=name):
+                    was = ours[name].get(selector, {})
+                    if name != "probe.memtamer.io":  # which must be reached whatever is left out
+                        was = {"matchExpressions": was.get("matchExpressions", []) + added["matchExpressions"],
+                               "matchLabels": added["matchLabels"]}
+                    self.assertEqual(webhook, ours[name] | {selector: was})
+
     def test_the_longest_timeout_is_no_drift(self):
-        compare = (chart.ROOT / "webhook/registration/compare.c").read_text()
-        longest = int(re.search(r"^#define LONGEST_TIMEOUT_S (\d+)$", compare, re.M)[1])
+        drift = (chart.ROOT / "webhook/registration/drift.c").read_text()
+        longest = int(re.search(r"^#define LONGEST_TIMEOUT_S\s+(\d+)$", drift, re.M)[1])
         schema = json.loads((chart.CHART / "values.schema.json").read_text())
         timeout = schema["properties"]["webhook"]["properties"]["timeoutSeconds"]
         self.assertEqual(timeout["maximum"], longest)
@@ -119,6 +148,54 @@ class Rendering(unittest.TestCase):
                 self.assertNotEqual(item["metadata"]["labels"].get("app.kubernetes.io/component"), other)
 
 
+# Functions and macros of CEL in what is rendered, with the minor version of Kubernetes 1 that has them; of the authorizer
+# that of ValidatingAdmissionPolicy, where it is used.
+CEL = {"has": 25, "exists": 25, "size": 25, "startsWith": 25, "matches": 25, "lowerAscii": 25, "isQuantity": 29,
+       "quantity": 29, "compareTo": 29, "group": 30, "resource": 30, "name": 30, "check": 30, "allowed": 30}
+
+
+class OldestKubernetes(unittest.TestCase):
+    """Nothing is rendered that the oldest Kubernetes of Chart.yaml does not know."""
+    OLDEST = int(re.search(r">=1\.(\d+)\.", yaml.safe_load((chart.CHART / "Chart.yaml").read_text())["kubeVersion"])[1])
+
+    def parts(self, node, key):
+        """Every value of a key, at whatever depth."""
+        items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        for name, value in items:
+            if name == key:
+                yield value
+            yield from self.parts(value, key)
+
+    def rendered(self):
+        # the values of matchConditions are the user's
+        return objects("config.templates=patch", "rbac.protectNamespaceProfiles=true")
+
+    def test_expressions(self):
+        rules = [rule for rules in self.parts(self.rendered(), "x-kubernetes-validations") for rule in rules]
+        self.assertEqual({key for rule in rules for key in rule}, {"rule", "message"})
+        expressions = [rule["rule"] for rule in rules] + list(self.parts(self.rendered(), "expression"))
+        self.assertGreater(len(expressions), 15)
+        called = {name for expression in expressions
+                  for name in re.findall(r"\b(\w+)\(", re.sub(r"'[^']*'", "''", expression)) if name != "in"}
+        self.assertEqual(called, set(CEL))
+        self.assertLessEqual(max(CEL.values()), self.OLDEST)
+
+    def test_schemas(self):
+        schemas = list(self.parts(self.rendered(), "openAPIV3Schema"))
+        self.assertEqual(len(schemas), 3)
+        extensions = set(re.findall(r"x-kubernetes-[\w-]+", json.dumps(schemas)))
+        self.assertEqual(extensions, {"x-kubernetes-validations", "x-kubernetes-map-type"})
+        versions = [version for versions in self.parts(self.rendered(), "versions") for version in versions]
+        self.assertLessEqual({key for version in versions for key in version},
+                             {"name", "served", "storage", "subresources", "additionalPrinterColumns", "schema"})
+
+    def test_apis(self):
+        """Of 1.30 and older, and none that is still a beta."""
+        known = {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1",
+                 "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1"}
+        self.assertEqual({item["apiVersion"] for item in self.rendered()}, known)
+
+
 class Documents(unittest.TestCase):
     def test_what_is_to_be_set_without_helm(self):
         page = (chart.ROOT / "docs/INSTALL.md").read_text()
@@ -131,6 +208,36 @@ class Documents(unittest.TestCase):
             if item["kind"] == "Deployment":
                 image = item["spec"]["template"]["spec"]["containers"][0]["image"]
                 self.assertTrue(image.startswith("registry.example.com/ml/memtamer:"), image)
+        self.assertNotIn(".invalid", yaml.safe_dump_all(items))
+
+    def test_notes(self):
+        label = r"kubectl label namespace \S+ pod-security.kubernetes.io/enforce=privileged --overwrite"
+        of_page, = re.findall(label, (chart.ROOT / "docs/INSTALL.md").read_text())
+        cases = [  # values, a line of the notes that only they have
+            ("webhook.hostNetwork=true", of_page),
+            ("webhook.replicas=1", "One webhook pod: while it is replaced"),
+            ("recommender.replicas=0", "No recommender pod: nothing is learned."),
+            ("webhook.tls.existingSecret=corp", "The API server trusts the certificate in Secret corp only when"),
+            ("webhook.enabled=false", "mode observe, without the webhook"),
+        ]
+
+        def notes(*values):
+            code, out, err = chart.helm(*chart.template_words(values, folder=copy), "--show-only", "templates/notes.yaml")
+            self.assertEqual(code, 0, err)
+            return yaml.safe_load(out)["notes"]
+
+        # Helm renders notes only with a cluster, so they become a template of a copy of the chart.
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        copy = Path(shutil.copytree(chart.CHART, folder.name, dirs_exist_ok=True))
+        text = (copy / "templates/NOTES.txt").read_text()
+        (copy / "templates/_notes.tpl").write_text(f'{{{{ define "notes" }}}}{text}{{{{ end }}}}')
+        (copy / "templates/notes.yaml").write_text('notes: {{ include "notes" . | toJson }}')
+        plain = notes()
+        for value, line in cases:
+            self.assertNotIn(line, plain)
+            self.assertIn(line, notes(value))
+        self.assertIn("namespace elsewhere", notes("webhook.hostNetwork=true", "namespaceOverride=elsewhere"))
 
     def test_what_the_programs_make_again_is_named(self):
         page = (chart.ROOT / "docs/OPERATIONS.md").read_text()
@@ -165,11 +272,20 @@ class Pods(unittest.TestCase):
             return {pod["spec"]["containers"][0]["image"] for pod in self.pods(*values)}
 
         version = yaml.safe_load((chart.CHART / "Chart.yaml").read_text())["appVersion"]
-        self.assertEqual(image(), {f"memtamer:{version}"})
-        self.assertEqual(image("image.registry=r.example.com/ml", "image.tag=v7"), {"r.example.com/ml/memtamer:v7"})
-        self.assertEqual(image("global.imageRegistry=r.example.com"), {f"r.example.com/memtamer:{version}"})
         digest = "sha256:" + "a" * 64
-        self.assertEqual(image("image.tag=v7", "image.digest=" + digest), {"memtamer@" + digest})
+        for values, expected in (
+                (["image.registry=r.example.com/ml"], f"r.example.com/ml/memtamer:{version}"),
+                (["image.registry=r.example.com/ml/", "image.tag=v7"], "r.example.com/ml/memtamer:v7"),
+                (["image.registry=", "global.imageRegistry=r.example.com"], f"r.example.com/memtamer:{version}"),
+                (["image.registry=r.example.com", "image.tag=v7", "image.digest=" + digest], "r.example.com/memtamer@" + digest)):
+            self.assertEqual(image(*values), {expected})
+
+    def test_the_registry_must_be_set(self):
+        words = refusal("image.registry=")
+        for part in ("image.registry must be set", "image/build", "registry.example.com/ml", "docs/INSTALL.md"):
+            self.assertIn(part, words)
+        # Definitions alone need no image.
+        objects("image.registry=", "webhook.enabled=false", "recommender.enabled=false")
 
     def test_pull_secrets(self):
         # a parent chart may have names where a PodSpec has objects
@@ -186,6 +302,24 @@ class Pods(unittest.TestCase):
 
         self.assertEqual(strategy(), {"maxUnavailable": 0, "maxSurge": 1})
         self.assertEqual(strategy("webhook.hostNetwork=true"), {"maxUnavailable": 1, "maxSurge": 0})
+
+    def test_disruption_budgets(self):
+        def budget(component, *values):
+            found = [item["spec"] for item in objects(*values) if item["kind"] == "PodDisruptionBudget"
+                     and item["metadata"]["name"] == f"memtamer-{component}"]
+            for spec in found:
+                labels = find(objects(*values), "Deployment", f"memtamer-{component}")["spec"]["selector"]
+                self.assertEqual((spec.pop("selector"), spec.pop("unhealthyPodEvictionPolicy")), (labels, "AlwaysAllow"))
+            return found
+
+        for component in ("webhook", "recommender"):
+            value = f"{component}.podDisruptionBudget"
+            self.assertEqual(budget(component), [{"minAvailable": 1}])
+            self.assertEqual(budget(component, f"{value}.minAvailable=50%"), [{"minAvailable": "50%"}])
+            self.assertEqual(budget(component, f"{value}.maxUnavailable=1"), [{"maxUnavailable": 1}])
+            self.assertEqual(budget(component, f"{value}.minAvailable=0"), [{"minAvailable": 0}])
+            for nothing in (f"{value}.enabled=false", f"{component}.replicas=1", f"{component}.enabled=false"):
+                self.assertEqual(budget(component, nothing), [])
 
     def test_a_webhook_has_the_time_to_drain(self):
         def grace(*values):
@@ -298,6 +432,8 @@ class Refusals(unittest.TestCase):
         (["image.digest=latest"], "does not match pattern"),
         (["image.pullPolicy=Sometimes"], "value must be one of"),
         (["fullnameOverride=Memtamer"], "does not match pattern"),
+        (["namespaceOverride=ML"], "does not match pattern"),
+        (["webhook.objectSelector.matchLabel.team=ml"], "additional properties 'matchLabel' not allowed"),
         (["config.mode=lower"], "value must be one of 'off', 'observe', 'fill', 'raise', 'enforce'"),
         (["config.sizing.minRun=3"], "additional properties 'minRun' not allowed"),
         (["config.sizing.minRuns=99"], "maximum"),
@@ -317,6 +453,14 @@ class Refusals(unittest.TestCase):
         (["webhook.podDisruptionBudget.minAvailable=51%"], "51% keeps all 2"),
         (["webhook.podDisruptionBudget.minAvailable=100%"], "100% keeps all 2"),
         (["webhook.podDisruptionBudget.minAvailable=91%", "webhook.replicas=10"], "91% keeps all 10"),
+        (["webhook.podDisruptionBudget.maxUnavailable=0"], "webhook.podDisruptionBudget.maxUnavailable: 0 keeps all 2"),
+        (["recommender.podDisruptionBudget.maxUnavailable=0%"], "maxUnavailable: 0% keeps all 2"),
+        (["recommender.podDisruptionBudget.minAvailable=2"], "recommender.podDisruptionBudget.minAvailable: 2 keeps all 2"),
+        (["webhook.podDisruptionBudget.minAvailable=some"], "does not match pattern"),
+        (["webhook.podDisruptionBudget.minAvailable=1", "webhook.podDisruptionBudget.maxUnavailable=1"],
+         "webhook.podDisruptionBudget.minAvailable and maxUnavailable exclude each other"),
+        (["recommender.podDisruptionBudget.minAvailable=0", "recommender.podDisruptionBudget.maxUnavailable=50%"],
+         "recommender.podDisruptionBudget.minAvailable and maxUnavailable exclude each other"),
         (["webhook.serviceAccount.create=false"], "webhook.serviceAccount.name is needed"),
         (["recommender.serviceAccount.create=false"], "recommender.serviceAccount.name is needed"),
         (["prometheusRule.disabled={Nothing}"], "value must be one of"),
@@ -332,10 +476,14 @@ class Refusals(unittest.TestCase):
         for replicas, much in ((2, "0"), (2, "1"), (2, "50%"), (3, "2"), (3, "66%"), (10, "90%"), (1, "1")):
             objects(f"webhook.replicas={replicas}", f"webhook.podDisruptionBudget.minAvailable={much}")
         objects("webhook.podDisruptionBudget.enabled=false", "webhook.podDisruptionBudget.minAvailable=2")
+        for much in ("1", "1%", "100%"):
+            objects(f"webhook.podDisruptionBudget.maxUnavailable={much}")
 
     def test_namespaces_that_are_not_its_own(self):
         for namespace in ("kube-system", "kube-public", "kube-node-lease", "default"):
             self.assertIn("needs a namespace of its own", refusal(namespace=namespace))
+            self.assertIn("needs a namespace of its own", refusal(f"namespaceOverride={namespace}"))
+            objects("namespaceOverride=memtamer", namespace=namespace)
 
     def test_an_old_kubernetes(self):
         code, _, err = chart.helm(*chart.template_words(), "--kube-version", "1.29.9")

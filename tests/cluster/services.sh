@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # The services of a cluster: how each is configured, started, found ready and stopped. Runs inside the cluster's
-# namespaces, where its ports and paths are its own: hence fixed numbers.
+# namespaces, where its ports and paths are its own: hence fixed numbers. optional.sh has those that are not always there.
 
 services=(etcd kube-apiserver containerd kubelet kube-controller-manager kube-scheduler kube-proxy prometheus)
 node_name=node1
@@ -9,12 +9,16 @@ node_ip=10.244.0.1
 pod_cidr=10.244.0.0/24
 service_cidr=10.96.0.0/24
 api_service_ip=10.96.0.1
+# Where kubelet and kube-controller-manager look for FlexVolume drivers; both make it when it is missing.
+volume_plugins=/run/volume-plugins
 
 if [ "$dir" = /run/cluster ]; then
 	export PATH=/run/assets:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	export KUBECONFIG=$dir/kubeconfig HOME=/run
+	unset TMPDIR # a folder of the machine
 fi
 conf=$dir/config
+. "$here/optional.sh"
 
 # certificate NAME SUBJECT [SUBJECT-ALT-NAMES]
 certificate()
@@ -35,12 +39,9 @@ make_certificates()
 	openssl ecparam -name prime256v1 -genkey -noout -out "$conf/service-account.key"
 }
 
-# user NAME GROUPS FILE: a token for it and a kubeconfig with it.
-user()
+# kubeconfig NAME TOKEN FILE
+kubeconfig()
 {
-	local token
-	token=$(openssl rand -hex 16)
-	echo "$token,$1,$1,\"$2\"" >>"$conf/tokens.csv"
 	(
 		umask 077
 		cat >"$3" <<-END
@@ -53,13 +54,22 @@ user()
 			    certificate-authority-data: $(base64 -w 0 <"$conf/ca.crt")
 			users:
 			- name: $1
-			  user: {token: $token}
+			  user: {token: $2}
 			contexts:
 			- name: cluster
 			  context: {cluster: cluster, user: "$1"}
 			current-context: cluster
 		END
 	)
+}
+
+# user NAME GROUPS FILE: a token for it and a kubeconfig with it.
+user()
+{
+	local token
+	token=$(openssl rand -hex 16)
+	echo "$token,$1,$1,\"$2\"" >>"$conf/tokens.csv"
+	kubeconfig "$1" "$token" "$3"
 	[ "$1" != admin ] || (umask 077 && printf %s "$token" >"$dir/admin.token")
 }
 
@@ -123,7 +133,7 @@ make_configuration()
 		tlsPrivateKeyFile: $conf/kubelet.key
 		resolvConf: $conf/resolv.conf
 		podLogsDir: $dir/pod-logs
-		volumePluginDir: /run/volume-plugins
+		volumePluginDir: $volume_plugins
 		evictionHard: {memory.available: 50Mi, nodefs.available: 1%, nodefs.inodesFree: 1%, imagefs.available: 1%}
 		imageGCHighThresholdPercent: 100
 	END
@@ -197,6 +207,7 @@ command_of()
 		command=(kube-controller-manager --leader-elect=false --bind-address 127.0.0.1
 			--kubeconfig "$conf/$1.kubeconfig" --authentication-kubeconfig "$conf/$1.kubeconfig"
 			--authorization-kubeconfig "$conf/$1.kubeconfig" --use-service-account-credentials
+			--flex-volume-plugin-dir "$volume_plugins"
 			--service-account-private-key-file "$conf/service-account.key" --root-ca-file "$conf/ca.crt"
 			--cluster-signing-cert-file "$conf/ca.crt" --cluster-signing-key-file "$conf/ca.key")
 		;;
@@ -216,6 +227,7 @@ command_of()
 		command=(prometheus --config.file "$conf/prometheus.yml" --storage.tsdb.path "$dir/prometheus"
 			--web.listen-address 0.0.0.0:9090 --web.enable-lifecycle)
 		;;
+	*) command_of_optional "$1" ;;
 	esac
 }
 
@@ -239,6 +251,7 @@ is_ready() # NAME
 	kube-scheduler) answers 10259 ;;
 	kube-proxy) answers 10256 /healthz ;;
 	prometheus) answers 9090 /-/ready ;;
+	*) is_optional_ready "$1" ;;
 	esac
 }
 
@@ -266,7 +279,9 @@ await_service() # NAME
 
 start_service() # NAME
 {
-	launch_service "$1" && await_service "$1"
+	! is_optional "$1" || prepare_optional "$1"
+	launch_service "$1"
+	await_service "$1"
 }
 
 # stop_service NAME SIGNAL: returns when it has ended. The API server frees its port only then.

@@ -24,7 +24,7 @@ def _render(values, namespace):
         file.write(values)
         file.flush()
         command = ["helm", "template", "memtamer", CHART, "--namespace", namespace, "--kube-version", "1.34.0",
-                   "--values", file.name]
+                   "--set", "image.registry=registry.example.com", "--values", file.name]
         for name in TEMPLATES:
             command += ["--show-only", name]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -15,8 +15,13 @@ folder, namespaces and programs of its own, which end with it:
 	wait_for(condition, "what")             the first true value of condition()
 
 Tests that neither stop parts of the cluster nor change what others see are marked @parallel: they use webhook
-configurations only for their own namespaces (Webhook.configure does so)."""
+configurations only for their own namespaces (Webhook.configure does so).
+
+Tests marked @needs("kueue") have that optional service of the cluster beside them (tests/cluster/optional.sh names
+them; neighbours.py has what tests ask of them). It is started before the first of them, after all tests without needs,
+and stays: its webhooks see what all later tests create."""
 import os
+import subprocess
 import threading
 import uuid
 
@@ -25,7 +30,7 @@ import objects
 import programs
 from programs import wait_for
 
-__all__ = ["Skip", "Session", "Test", "parallel", "wait_for", "TOP"]
+__all__ = ["Skip", "Session", "Test", "parallel", "needs", "wait_for", "TOP"]
 
 TOP = programs.TOP
 CORE = {"pods", "services", "configmaps", "secrets", "events", "limitranges", "resourcequotas", "serviceaccounts",
@@ -41,6 +46,14 @@ def parallel(function):
     """This test may run beside others."""
     function.is_parallel = True
     return function
+
+
+def needs(*services):
+    """This test runs beside these optional services of the cluster."""
+    def mark(function):
+        function.services = services
+        return function
+    return mark
 
 
 class Session:
@@ -61,6 +74,15 @@ class Session:
             if key not in self.shared:
                 self.shared[key] = make()
             return self.shared[key]
+
+    def start_service(self, name):
+        """An optional service of the cluster, which stays."""
+        def start():
+            done = subprocess.run([os.path.join(TOP, "tests/cluster/service"), "start", name], capture_output=True,
+                                  text=True, check=False)
+            assert done.returncode == 0, f"{name} does not start:\n{done.stdout}{done.stderr}"
+            return True
+        self.once("service " + name, start)
 
     def forget(self, *keys):
         """What was made is gone: the next who asks makes it anew."""

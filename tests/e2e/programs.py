@@ -80,9 +80,9 @@ for pid, start in started.items():
 class Background(harness.Program):
     """One of our programs, its log in the test's folder, ended with the test or with the tests."""
 
-    def __init__(self, test, name, *args, folder=None):
+    def __init__(self, test, name, *args, folder=None, before=()):
         self.guard = test.session.guard
-        super().__init__(folder or test.folder, name, *args)
+        super().__init__(folder or test.folder, name, *args, before=before)
         self.guard.say("started", self.process.pid)
 
     def assert_runs(self):
@@ -95,6 +95,30 @@ class Background(harness.Program):
     def finish(self):
         super().finish()
         self.guard.say("ended", self.process.pid)
+
+
+class Pod:
+    """What a process sees of the API server in a pod: its address, and a ServiceAccount's folder (in `folder`), here with
+    the token of `api` (cluster.Cluster). `server`: another way to the API server."""
+    ENTER = ('mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io && '
+             'ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"')
+
+    def __init__(self, folder, api, server=None):
+        self.folder = os.path.join(folder, "serviceaccount-" + uuid.uuid4().hex[:6])
+        os.makedirs(self.folder)
+        self.address = (server or api.server).removeprefix("https://")
+        for name, text in (("ca.crt", api.ca), ("namespace", configurations.OWN_NAMESPACE)):
+            harness.write_atomic(os.path.join(self.folder, name), text)
+        self.set_token(api.token)
+
+    def set_token(self, token):
+        harness.write_atomic(os.path.join(self.folder, "token"), token)
+
+    def command(self):
+        """Executes what follows as in that pod."""
+        host, _, port = self.address.rpartition(":")
+        return ["env", "-u", "KUBECONFIG", "HOME=/nonexistent", f"KUBERNETES_SERVICE_HOST={host}",
+                f"KUBERNETES_SERVICE_PORT={port}", "unshare", "--mount", "sh", "-c", self.ENTER, self.folder]
 
 
 def merge(base, more):
@@ -117,7 +141,7 @@ class Recommender(Background):
         folder = test.path(test.unique(name))
         os.makedirs(folder)
         self.config_path = os.path.join(folder, "memtamer.yaml")
-        self.config = merge({"apiVersion": "config.memtamer.io/v1alpha1", "store": {"kind": "kube"}}, config)
+        self.config = merge({"apiVersion": "config.memtamer.io/v1alpha1", "mode": "raise", "store": {"kind": "kube"}}, config)
         write_yaml(self.config_path, self.config)
         super().__init__(test, "memtamer-recommender", "run", "--config", self.config_path, *args, folder=folder)
         test.at_end(self.finish)
@@ -126,13 +150,14 @@ class Recommender(Background):
 class Webhook(Background):
     """`memtamer-webhook serve`, listening on the node's address with certificates of its own, ready to answer.
 
-    config:  what differs from the defaults, such as {"mode": "fill"}
+    config:  what differs from the defaults, such as {"mode": "fill"}; without a mode there it is raise
     objects: what the file store holds (profiles, histories)
     store:   "kube": it watches the cluster instead, as administrator; kit.Test.create_profile makes profiles there
+    pod:     a Pod: it reaches the API server as in that pod; otherwise by a kubeconfig, through kubectl
     `url` is where it serves; `metric(name, **labels)` one of its metrics; `set_objects`, `set_config` change them."""
 
-    def __init__(self, test, config=None, objects=(), name="webhook", ready=True, store="file"):
-        self.test, self.label = test, name
+    def __init__(self, test, config=None, objects=(), name="webhook", ready=True, store="file", pod=None):
+        self.test, self.label, self.pod = test, name, pod
         self.home = test.path(test.unique(name))
         os.makedirs(self.home)
         self.authority = harness.Authority(self.home)
@@ -148,7 +173,8 @@ class Webhook(Background):
         if store == "file":
             self.set_objects(objects)
         self.set_config(config)
-        super().__init__(test, "memtamer-webhook", "serve", "--config", self.config_path, folder=self.home)
+        super().__init__(test, "memtamer-webhook", "serve", "--config", self.config_path, folder=self.home,
+                         before=pod.command() if pod else ())
         test.at_end(self.finish)
         if ready:
             self.wait_ready()
@@ -157,15 +183,17 @@ class Webhook(Background):
         harness.write_atomic(self.store_path, harness.json.dumps(harness.store(*objects)))
 
     def _base(self, store):
-        base = {"apiVersion": "config.memtamer.io/v1alpha1",
+        base = {"apiVersion": "config.memtamer.io/v1alpha1", "mode": "raise",
                 "webhook": {"listen": f"{NODE_ADDRESS}:{self.port}", "drain": "0s",
                             "tls": {"certFile": "tls.crt", "keyFile": "tls.key"}}}
         if store == "file":
             return {**base, "store": {"kind": "file", "path": "profiles.json"}}
         self.test.install_crds()
-        kubeconfig = self.test.cluster.write_kubeconfig(os.path.join(self.home, "kubeconfig"))
-        return {**base, "store": {"kind": "kube"}, "kubernetes": {"kubeconfig": kubeconfig},
-                "namespaces": {"own": configurations.OWN_NAMESPACE}}
+        base.update({"store": {"kind": "kube"}, "namespaces": {"own": configurations.OWN_NAMESPACE}})
+        if self.pod:
+            return base
+        return {**base, "kubernetes": {"kubeconfig": self.test.cluster.write_kubeconfig(
+            os.path.join(self.home, "kubeconfig"))}}
 
     def set_config(self, config=None):
         self.config = merge(self.base, config)
@@ -202,19 +230,6 @@ class Webhook(Background):
         if made:
             self.wait_called(wait_in or namespaces[0])
         return made
-
-    def wait_holding(self, namespace, pod):
-        """`pod` has a profile and an owner: until the webhook holds it where that owner is not there. Then it sees all
-        that is made from now on; what was there before it began to watch is sized by what is left at that moment."""
-        lost = copy.deepcopy(pod)
-        path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
-
-        def look():
-            lost["metadata"]["namespace"] = namespace
-            lost["metadata"]["ownerReferences"][0]["uid"] = str(uuid.uuid4())
-            self.test.cluster.request("POST", path, lost)
-            return self.metric("memtamer_admission_waits_total", result="in-vain")
-        wait_for(look, "pods to wait for their owners")
 
     def wait_validating(self, namespace):
         """It learns of the validating one by another watch: until a dry run of a Job gets here."""

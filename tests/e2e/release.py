@@ -79,10 +79,11 @@ def accelerators(t, count):
 class Release:
     def __init__(self, test, values=None, name="memtamer", namespace="memtamer"):
         self.test, self.name, self.namespace = test, name, namespace
-        repository, tag = image(test.session).rsplit(":", 1)
+        path, tag = image(test.session).rsplit(":", 1)
+        registry, repository = path.split("/")
         self.values = merge({
-            "image": {"repository": repository, "tag": tag, "pullPolicy": "Never"},
-            "config": {"prometheus": {"url": PROMETHEUS}, "recommender": {"interval": "5s"}, "log": {"format": "logfmt"}},
+            "image": {"registry": registry, "repository": repository, "tag": tag, "pullPolicy": "Never"},
+            "config": {"mode": "raise", "prometheus": {"url": PROMETHEUS}, "recommender": {"interval": "5s"}, "log": {"format": "logfmt"}},
         }, values)
         self.home = tempfile.TemporaryDirectory(prefix="memtamer-helm-")
 

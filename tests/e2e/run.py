@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--jobs N] [--list]
+"""Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--needing SERVICE...]
+[--jobs N] [--logs build/logs/e2e] [--list]
 
 The cluster is that of tests/cluster/up: one that is up in $MEMTAMER_CLUSTER is taken and left as it is, else one is
 brought up there (default: build/cluster-e2e) and ends with this program, however that ends. The runner moves into the
@@ -8,12 +9,14 @@ cluster's network, so tests, kubectl and programs reach the API server as a node
 
 Tests are the functions test_* of the files test_*.py beside this one; kit.py is what they use. --only picks those whose
 full name (file.function) contains a NAME. Tests marked @parallel run beside each other, the others one by one after
-them. Each prints one line: what it has proved, or why not. Logs, configurations and certificates of what they started
-stay in build/logs/e2e/TEST/. The last lines are "passed N", "failed N" and "skipped TEST: WHY".
+them; then, in the same way, those that need optional services of the cluster. Without --only, tests that need another
+service than kueue and vpa-admission are left out; --needing picks those that need one of these services. Each test prints
+one line: what it has proved, or why not. Logs, configurations and certificates of what they started stay in
+the folder TEST of --logs. The last lines are "passed N", "failed N" and "skipped TEST: WHY".
 
 --again N: a machine may stand still for longer than anything is waited for. Where no more than N tests have failed, they
 run once more, alone; one that passes then is told as "unsteady TEST: HOW IT FAILED", and its logs of the first time stay
-in build/logs/e2e/TEST.first/."""
+in TEST.first."""
 import argparse
 import concurrent.futures
 import importlib
@@ -29,10 +32,13 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 INSIDE = "MEMTAMER_E2E_INSIDE"
+USUAL_SERVICES = {"kueue", "vpa-admission"}  # optional services that are part of every run
 
 
-def enter_cluster():
-    """Bring a cluster up if none is, and go on in its network: the same process, so what it owns stays its own."""
+def enter_cluster(services):
+    """Bring a cluster up if none is, and go on in its network: the same process, so what it owns stays its own. What is
+    built for optional services comes from other networks, so it is built before."""
+    subprocess.run([os.path.join(TOP, "tests/cluster/build"), *services], check=True, stdout=subprocess.DEVNULL)
     folder = os.environ.setdefault("MEMTAMER_CLUSTER", os.path.join(TOP, "build/cluster-e2e"))
     if not os.path.exists(os.path.join(folder, "ready")):
         subprocess.run([os.path.join(TOP, "tests/cluster/up"), "--owner", str(os.getpid())], check=True,
@@ -42,7 +48,18 @@ def enter_cluster():
     os.execv(command, [command, sys.executable, "-B", os.path.abspath(__file__), *sys.argv[1:]])
 
 
-def find_tests(names):
+def services_of(function):
+    return getattr(function, "services", ())
+
+
+def is_chosen(name, function, names, services):
+    needed = set(services_of(function))
+    if names and not any(part in name for part in names):
+        return False
+    return bool(needed & set(services)) if services else bool(names) or needed <= USUAL_SERVICES
+
+
+def find_tests(names, services):
     """[(full name, function)] in the order of files and lines."""
     found = []
     for file in sorted(os.listdir(HERE)):
@@ -53,7 +70,7 @@ def find_tests(names):
                      if name.startswith("test_") and inspect.isfunction(one) and one.__module__ == module.__name__]
         functions.sort(key=lambda one: one.__code__.co_firstlineno)
         found += [(f"{file[5:-3]}.{one.__name__[5:]}", one) for one in functions]
-    return [(name, one) for name, one in found if not names or any(part in name for part in names)]
+    return [(name, one) for name, one in found if is_chosen(name, one, names, services)]
 
 
 def describe(error):
@@ -79,6 +96,8 @@ class Report:
         test = kit.Test(session, name)
         trouble = proved = skip = None
         try:
+            for service in services_of(function):
+                session.start_service(service)
             proved = function(test)
             assert isinstance(proved, str) and proved, "a test returns what it has proved"
         except kit.Skip as why:
@@ -113,39 +132,48 @@ class Report:
                 self.unsteady.append(f"{name}: {trouble}")
 
 
+def run_all(tests, session, report, jobs):
+    """The parallel ones beside each other, then the others one by one."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        beside = [pool.submit(report.run, name, function, session)
+                  for name, function in tests if getattr(function, "is_parallel", False)]
+        for one in beside:
+            one.result()
+    for name, function in tests:
+        if not getattr(function, "is_parallel", False):
+            report.run(name, function, session)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(TOP, "build/dev/bin"))
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--needing", nargs="*", default=[])
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     parser.add_argument("--again", type=int, default=0)
+    parser.add_argument("--logs", default=os.path.join(TOP, "build/logs/e2e"))
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     sys.path[:0] = [HERE, os.path.join(TOP, "tests/blackbox")]
     os.environ["MEMTAMER_BIN"] = os.path.abspath(options.bin)
-    tests = find_tests(options.only)
+    tests = find_tests(options.only, options.needing)
     if options.list:
         for name, function in tests:
-            print(name + (" (parallel)" if getattr(function, "is_parallel", False) else ""))
+            print(name + (" (parallel)" if getattr(function, "is_parallel", False) else "")
+                  + (f" (needs {', '.join(services_of(function))})" if services_of(function) else ""))
         return
     if not tests:
         sys.exit("no tests chosen")
     if os.environ.get(INSIDE) != "1":
-        enter_cluster()
+        enter_cluster(sorted({service for _, function in tests for service in services_of(function)}))
     import kit
-    logs = os.path.join(TOP, "build/logs/e2e")
+    logs = os.path.abspath(options.logs)
     shutil.rmtree(logs, ignore_errors=True)
     session = kit.Session(logs)
     report = Report()
     try:
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            beside = [pool.submit(report.run, name, function, session)
-                      for name, function in tests if getattr(function, "is_parallel", False)]
-            for one in beside:
-                one.result()
-        for name, function in tests:
-            if not getattr(function, "is_parallel", False):
-                report.run(name, function, session)
+        run_all([row for row in tests if not services_of(row[1])], session, report, options.jobs)
+        run_all([row for row in tests if services_of(row[1])], session, report, options.jobs)
         if len(report.failed) <= options.again:
             report.run_again(dict(tests), session)
     finally:

@@ -39,7 +39,7 @@ def test_annotations(t):
         return found[0]["annotations"]
     sized = made(harness.job_pod("train", namespace, {"requests": {"memory": "4Gi"},
                                                       "limits": {"memory": "6Gi", "nvidia.com/gpu": "1"}}))
-    assert sized["pods.memtamer.io/decision"] == "raise: 3 sizes, 3 findings, workload train-0123456789", sized
+    assert sized["pods.memtamer.io/decision"] == "raise: 2 sizes, 3 findings, workload train-0123456789", sized
     rounds = [json.loads(value) for key, value in sized.items()
               if key.startswith("mutation.webhook.admission.k8s.io/round_0")]
     ours = [one for one in rounds if one["webhook"] == "pods.memtamer.io"]

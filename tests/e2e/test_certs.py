@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 
+import configurations
 import harness
 import programs
 from kit import parallel, wait_for
@@ -368,21 +369,34 @@ def test_files_as_cert_manager_mounts_them(t):
 def test_drift(t):
     """Not in parallel: it is about words in the log, which have to be few."""
     world = World(t)
-    world.configure()
+    # The chart's configurations, for one namespace: what the values add to selectors is no drift.
+    here = {"matchLabels": {"kubernetes.io/metadata.name": world.team}}
+    others = {"matchExpressions": [{"key": "example.com/other", "operator": "DoesNotExist"}]}
+    for each in configurations.rendered({"webhook": {"namespaceSelector": here, "objectSelector": others},
+                                         "config": {"templates": "patch"}}, world.own):
+        path = next(path for kind, path in world.paths.items() if each["kind"].lower().startswith(kind))
+        each["metadata"]["name"] = path.rpartition("/")[2]
+        t.cluster.create(path.rpartition("/")[0], each)
     replica = Replica(world).join()
     wait_for(world.bundle, "the caBundle to be filled")
     name = "memtamer_webhook_configuration_drift"
-    wait_for(lambda: replica.metric(name, field="failurePolicy") == 2, "failurePolicy Fail to be told")
-    assert replica.metric(name, field="timeoutSeconds") == 0
-    t.cluster.patch(world.paths["mutating"], [{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"},
-                                              {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}],
-                    "json-patch")
-    wait_for(lambda: replica.metric(name, field="timeoutSeconds") == 1, "the longer time to be told")
-    wait_for(lambda: replica.metric(name, field="failurePolicy", configuration="MutatingWebhookConfiguration") == 0,
-             "failurePolicy to be right again")
-    # told once each, however often the caBundle is renewed
-    count = len(harness.re.findall("field=timeoutSeconds", replica.log()))
+    wait_for(lambda: replica.metric("memtamer_webhook_configuration_present") == 2 and replica.metric(name) == 0,
+             "the chart's configurations to be found right")
+
+    def change(policy, timeout):
+        t.cluster.patch(world.paths["mutating"], [
+            {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": policy},
+            {"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": timeout}], "json-patch")
+
+    change("Fail", 30)
+    for field in "failurePolicy", "rules":
+        wait_for(lambda field=field: replica.metric(name, field=field) == 1, f"{field} to be reported")
+    # logged once each, however often the caBundle is renewed
+    count = len(harness.re.findall("field=rules", replica.log()))
     fills = replica.steps("fill")
     wait_for(lambda: replica.steps("fill") > fills + 2, "caBundles to be renewed")
-    assert len(harness.re.findall("field=timeoutSeconds", replica.log())) == count == 1, replica.log()
-    return "a longer timeout and another failurePolicy were told once and counted"
+    assert len(harness.re.findall("field=rules", replica.log())) == count == 1, replica.log()
+    assert "timeoutSeconds 30" in replica.log()
+    change("Ignore", 5)
+    wait_for(lambda: replica.metric(name) == 0, "the configuration to be right again")
+    return "the chart's configurations were right, a longer timeout and another failurePolicy were logged once and counted"

@@ -3,9 +3,12 @@
 import json
 import os
 
+import yaml
+
 import configurations
 import harness
 from kit import parallel, wait_for
+from programs import write_yaml
 from test_ladder import create, job_pod, memory, profile
 from test_recommender_service import Service, trained_prometheus
 
@@ -124,3 +127,67 @@ def test_status_of_a_new_installation(t):
     assert replay["runs"] > 0 and replay["fill"] + sum(replay["undecided"].values()) > 0, replay
     return (f"one cycle in observe: {status['coverage']['podHours']:.1f} pod-hours, replay of {replay['runs']} runs; "
             "webhook not configured, then reached; the record is written when it says something new")
+
+
+def log_in(t, name, user):
+    """A kubeconfig for the cluster with this user."""
+    path = t.kubeconfig(name=name)
+    with open(path, encoding="utf-8") as file:
+        config = yaml.safe_load(file)
+    config["users"][0]["user"] = user
+    return write_yaml(path, config)
+
+
+def plugin(t, name, script):
+    """A user of a credential plugin that is this shell script."""
+    harness.write_atomic(t.path(name), "#!/bin/sh\n" + script)
+    os.chmod(t.path(name), 0o700)
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": t.path(name)}}
+
+
+def runs_of(path):
+    """Command lines of processes that name this file."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
+                line = file.read().replace("\0", " ")
+        except OSError:
+            continue
+        if path in line:
+            found.append(line)
+    return found
+
+
+@parallel
+def test_logins(t):
+    t.install_crds()
+    namespace, token = t.namespace(), t.cluster.token
+    t.create_profile(profile(namespace))
+    harness.write_atomic(t.path("own-token"), token)
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token}}
+    certificate = os.path.join(os.path.dirname(os.environ["KUBECONFIG"]), "config/apiserver-kubelet-client")
+    users = {
+        "token": {"token": token},
+        "token-file": {"tokenFile": t.path("own-token")},
+        "certificate": {"client-certificate": certificate + ".crt", "client-key": certificate + ".key"},
+        "plugin": plugin(t, "give-token", f"echo '{json.dumps(credential)}'\n"),
+        "impersonation": {"token": token, "as": "somebody", "as-groups": ["system:masters"]},
+    }
+    for name, user in users.items():
+        path = log_in(t, name, user)
+        done = harness.run("memtamer-recommender", "explain", "--kubeconfig", path, "-n", namespace, "Job/train")
+        assert done.returncode == 0 and "12Gi" in done.stdout and not done.stderr, f"{name}: {done}"
+        assert not runs_of(path), f"{name}: {runs_of(path)}"
+    refused = {
+        "wrong-token": ({"token": "nobody"}, "unauthorized"),
+        "failing-plugin": (plugin(t, "fail", "echo 'your login has expired' >&2; exit 7\n"), "your login has expired"),
+        "missing-plugin": ({"exec": {**plugin(t, "gone", "")["exec"], "command": "/nonexistent/login"}}, "/nonexistent/login"),
+        "missing-certificate": ({"client-certificate": t.path("none"), "client-key": t.path("none")}, t.path("none")),
+    }
+    for name, (user, words) in refused.items():
+        path = log_in(t, name, user)
+        done = harness.run("memtamer-recommender", "explain", "--kubeconfig", path, "-n", namespace, "Job/train")
+        assert done.returncode in (2, 3) and words in done.stderr and done.stderr.count("\n") == 1, f"{name}: {done}"
+        assert not runs_of(path), f"{name}: {runs_of(path)}"
+    return f"{len(users)} kinds of login, and {len(refused)} that fail in the words of kubectl; nothing is left of kubectl"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/INSTALL.md, docs/OPERATIONS.md and docs/TRUST.md, as they are written."""
+"""The commands of docs/INSTALL.md, docs/OPERATIONS.md, docs/TRUST.md, docs/QUEUES.md and docs/ML-ENGINEERS.md,
+as they are written."""
 import os
 import re
 
@@ -37,8 +38,9 @@ def test_install_and_operations(t):
 
     image, install, learned, asked, ladder, uninstall, forget = blocks("INSTALL.md")
     stop, well = blocks("OPERATIONS.md")
-    see, stop_again, uncap = blocks("TRUST.md")
-    assert stop_again == stop, "the kill switch is the same everywhere"
+    see, uncap = blocks("TRUST.md")
+    killed, = blocks("QUEUES.md")
+    dry_run, = blocks("ML-ENGINEERS.md")
     run(image)
     script("tests/cluster/import", t.path("memtamer.tar"))
     said = run(install)
@@ -47,10 +49,12 @@ def test_install_and_operations(t):
     run(asked)
     job = os.path.join(TOP, "demo/manifests/job-nothing-set.yaml")
     wait_for(lambda: t.kubectl("apply", "--dry-run=server", "-f", job).warnings, "the warnings of a dry run")
+    run(dry_run)
     run(ladder)
     assert "default" not in t.kubectl("get", "namespace", "-l", "memtamer.io/mode").out
     run(well)
     run(see)
+    run(killed)
     t.create_profile({"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryProfile", "spec": {"modeCap": "observe"},
                       "metadata": {"name": "memtamer-namespace", "namespace": "ml-team"}})
     run(uncap)
@@ -60,5 +64,5 @@ def test_install_and_operations(t):
     t.kubectl("label", "namespace", "default", "memtamer.io/mode-")
     run(uninstall)
     run(forget)
-    count = sum(len(blocks(page)) for page in ("INSTALL.md", "OPERATIONS.md", "TRUST.md"))
-    return f"all {count} shell blocks of INSTALL.md, OPERATIONS.md and TRUST.md do what the pages say"
+    pages = "INSTALL.md", "OPERATIONS.md", "TRUST.md", "QUEUES.md", "ML-ENGINEERS.md"
+    return f"all {sum(len(blocks(page)) for page in pages)} shell blocks of {', '.join(pages)} do what the pages say"

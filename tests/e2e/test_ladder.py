@@ -108,13 +108,15 @@ def test_precedence(t):
     for mode in ("raise", "enforce"):
         t.create_profile(harness.profile("bare-0123456789", "Pod/train", names[mode], **RECOMMENDED))
         wait_for(lambda: by_annotation(mode, mode, bare()) == sized, "a bare pod may ask for itself")
+    for mode in ("fill", "observe"):
+        assert by_annotation(mode, "enforce", bare()) == small, "but for no more than its namespace has"
     assert by_annotation("off", "raise", bare()) == small, "but not where memtamer is off"
     cap = {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryProfile",
            "metadata": {"name": "memtamer-namespace", "namespace": names["raise"]}, "spec": {"modeCap": "observe"}}
     t.create_profile(cap)
     wait_for(lambda: memory(create(t, job_pod("small"), names["raise"])) == small, "the namespace's modeCap to be known")
     assert by_annotation("raise", "raise", bare()) == small
-    return "configuration < namespace label < pod annotation (down; up for bare pods only) < modeCap"
+    return "configuration < namespace label < pod annotation, downwards only < modeCap"
 
 
 @parallel

@@ -7,6 +7,7 @@ import time
 from functools import partial
 
 import configurations
+import harness
 import loop_history
 import loop_scenario
 from loop_scenario import Training, wait_for
@@ -63,7 +64,7 @@ def check_history(t, training, attempts):
 
     def look():
         runs = [run for one in t.get(HISTORIES, namespace=training.namespace)
-                if one["spec"]["workload"] == f"Job/{training.name}" for run in one["spec"]["runs"]]
+                if one["spec"]["workload"] == f"Job/{training.name}" for run in harness.unpacked(one)["spec"]["runs"]]
         found = {run["name"]: expected.get(run["name"]) and (run["outcome"], run["attempts"]) for run in runs}
         assert found == expected and len(runs) == len(expected), runs
         return True
@@ -90,11 +91,14 @@ def test_the_loop(t):
         t.namespace(labels=namespace["metadata"]["labels"], name=namespace["metadata"]["name"])
     alone = t.namespace(labels={"memtamer.io/mode": "raise"}, name=loop_history.ALONE)
     names = [namespace["metadata"]["name"] for namespace in loop_history.namespaces()]
-    release = Release(t, {"config": {"recommender": {"namespaces": names, "resize": "beforeOOM"}}, **configurations.PATIENT})
+    # With the usual floor and buffer trainings as small as these would be raised before they are killed.
+    sizing = {"floors": {"limit": "64Mi"}, "buffer": {"fixed": "0"}}
+    release = Release(t, {"config": {"recommender": {"namespaces": names, "resize": "beforeOOM"}, "sizing": sizing},
+                          **configurations.PATIENT})
     release.install()
     t.at_end(keep_state, t, release)
     # Another one, who never sees a Prometheus.
-    t.recommender({"prometheus": {"url": NOBODY}, "namespaces": {"own": t.namespace()},
+    t.recommender({"prometheus": {"url": NOBODY}, "namespaces": {"own": t.namespace()}, "sizing": sizing,
                    "recommender": {"namespaces": [alone], "interval": "5s"}})
     faults = Faults(t, release)
     begun = time.monotonic()

@@ -23,10 +23,11 @@ def test_every_field_is_kept(t):
     objects.install(t)
     namespace = t.namespace()
     kept = 0
-    for resource, plural in ((PROFILES, "memoryprofiles"), (HISTORIES, "memoryhistories"), (SHAPES, "nodeshapes")):
+    for resource, plural in ((PROFILES, "memoryprofiles"), (HISTORIES, "memoryhistories"), (SHAPES, "nodeshapes"),
+                             (HISTORIES, "memoryhistories-0.1")):
         for thing in objects.examples(plural):
             where = None if resource == SHAPES else namespace
-            thing["metadata"] = {"name": thing["metadata"]["name"] if where else t.unique("shape")}
+            thing["metadata"] = {"name": t.unique(thing["metadata"]["name"] if where else "shape")}
             path = t.object_path(resource, thing["metadata"]["name"], where)
             t.at_end(t.cluster.delete, path)
             t.cluster.call("POST", t.object_path(resource, "", where) + "?fieldValidation=Strict", thing)
@@ -64,24 +65,29 @@ def test_kubectl_get_answers_at_a_glance(t):
     namespace = t.namespace()
     thing = objects.examples("memoryprofiles")[1]
     thing["metadata"] = {"name": "bert-0123456789"}
-    thing["spec"] = {"pinRequest": "9Gi", "pinLimit": "13Gi"}
-    thing["status"].update({"role": "worker", "container": "pytorch", "updated": "2026-11-02T08:15:00Z"})
+    thing["spec"] = {"pinRequest": "9Gi", "pinLimit": "13Gi", "modeCap": "observe"}
+    thing["status"].update({"role": "worker", "container": "pytorch", "updated": "2026-11-02T08:15:00Z",
+                            "conditions": [{"type": "Ready", "status": "True", "reason": "Learned",
+                                            "lastTransitionTime": "2026-11-02T08:15:00Z"}]})
     t.create(thing, namespace)
     put_status(t, t.object_path(PROFILES, "bert-0123456789", namespace), thing)
     head, row = (line.split() for line in t.kubectl("get", "mprof", namespace=namespace).out.splitlines())
-    assert head == "NAME WORKLOAD RUNS MEDIAN PEAK REQUEST LIMIT CONFIDENCE AGE".split(), head
-    assert row[:-1] == "bert-0123456789 Job/bert 14 7Gi 11Gi 8Gi 12Gi high".split(), row
+    assert head == "NAME WORKLOAD READY RUNS PEAK REQUEST LIMIT PIN CAP LEAK AGE".split(), head
+    assert row[:-1] == "bert-0123456789 Job/bert True 14 11Gi 8Gi 12Gi 13Gi observe Suspected".split(), row
     head, row = (line.split() for line in t.kubectl("get", "mprof", "-o", "wide", namespace=namespace).out.splitlines())
-    assert head == ("NAME WORKLOAD ROLE CONTAINER RUNS MEDIAN PEAK REQUEST LIMIT OOMS PIN CONFIDENCE UPDATED "
-                    "AGE").split(), head
-    assert row[:-2] == "bert-0123456789 Job/bert worker pytorch 14 7Gi 11Gi 8Gi 12Gi 1 13Gi high".split(), row
+    assert head == ("NAME WORKLOAD ROLE CONTAINER READY REASON RUNS MEDIAN PEAK REQUEST LIMIT PIN-REQUEST PIN CAP LEAK "
+                    "OOMS CONFIDENCE UPDATED AGE").split(), head
+    assert row[:-2] == ("bert-0123456789 Job/bert worker pytorch True Learned 14 7Gi 11Gi 8Gi 12Gi 9Gi 13Gi observe "
+                        "Suspected 1 high").split(), row
+    t.kubectl("wait", "--for=condition=Ready", "--timeout=5s", "mprof/bert-0123456789", namespace=namespace)
 
-    history = objects.examples("memoryhistories")[0]
-    history["metadata"] = {"name": "bert-0123456789"}
-    t.create(json.dumps(history), namespace)  # as YAML, Python and Go differ about what is a number
-    head, row = (line.split() for line in t.kubectl("get", "mhist", namespace=namespace).out.splitlines())
-    assert head == "NAME WORKLOAD LAST OUTCOME LIMIT AGE".split(), head
-    assert [row[k] for k in (0, 1, 3, 4)] == ["bert-0123456789", "Job/bert", "oom-killed", "12Gi"], row
+    for name, plural in (("bert-0123456789", "memoryhistories"), ("bert-1123456789", "memoryhistories-0.1")):
+        history = objects.examples(plural)[0]
+        history["metadata"] = {"name": name}
+        t.create(json.dumps(history), namespace)  # as YAML, Python and Go differ about what is a number
+        head, row = (line.split() for line in t.kubectl("get", "mhist", name, namespace=namespace).out.splitlines())
+        assert head == "NAME WORKLOAD LAST OUTCOME LIMIT AGE".split(), head
+        assert [row[k] for k in (0, 1, 3, 4)] == [name, "Job/bert", "oom-killed", "12Gi"], row
 
     shape = objects.examples("nodeshapes")[0]
     shape["metadata"] = {"name": t.unique("shape")}
@@ -129,11 +135,19 @@ REFUSED_PROFILES = [
     ({"pinRequest": "64Gi", "pinLimit": "48Gi"}, "pinLimit must not be below pinRequest"),
     ({"pinRequest": "1.5Gi", "pinLimit": "1500M"}, "pinLimit must not be below pinRequest"),
     ({"floor": "2Gi", "ceiling": "1Gi"}, "ceiling must not be below floor"),
-    ({"pinLimit": "12Gb"}, "spec.pinLimit: Invalid value: must be a quantity that is not negative, such as 64Gi"),
-    ({"pinLimit": "-1Gi"}, "spec.pinLimit: Invalid value: must be a quantity that is not negative, such as 64Gi"),
+    ({"pinLimit": "12Gb"}, "spec.pinLimit: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
+    ({"pinLimit": "-1Gi"}, "spec.pinLimit: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
+    ({"pinLimit": "400m"}, "spec.pinLimit: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
+    ({"pinRequest": "1023Ki"}, "spec.pinRequest: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
+    ({"floor": "0"}, "spec.floor: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
+    ({"ceiling": "64"}, "spec.ceiling: Invalid value: must be a quantity of at least 1Mi, such as 64Gi"),
     ({"pinRequest": "lots", "pinLimit": "1Gi"}, "spec.pinRequest: Invalid value: must be a quantity"),
     ({"pinLimit": 64}, "spec.pinLimit in body must be of type string"),
     ({"pinLimit": "1" * 64}, "Too long: may not be more than 63"),
+    ({"workloadRef": {"kind": "Job"}}, "workloadRef needs the kind and the name of an object"),
+    ({"workloadRef": {"name": "train", "kind": ""}}, "workloadRef.kind must be a kind, such as Job or PyTorchJob"),
+    ({"workloadRef": {"name": "train", "kind": "job"}}, "workloadRef.kind must be a kind, such as Job or PyTorchJob"),
+    ({"workloadRef": {"name": "n" * 254, "kind": "Job"}}, "Too long: may not be more than 253"),
     ({"quantile": 1001}, "should be less than or equal to 1000"),
     ({"buffer": -1}, "should be greater than or equal to 0"),
     ({"class": "cosy"}, 'supported values: "dense", "standing", "guaranteed"'),
@@ -149,8 +163,9 @@ REFUSED_SHAPES = [
 ]
 TAKEN_PROFILES = [
     {}, {"pinLimit": "48Gi"}, {"pinRequest": "48Gi", "pinLimit": "48Gi"}, {"pinRequest": "1500M", "pinLimit": "1.5Gi"},
-    {"floor": "0", "ceiling": "1e12"}, {"quantile": 0, "buffer": 10000}, {"class": "guaranteed"},
-    {"modeCap": "observe", "modeCapBeforeUndo": "fill"},
+    {"floor": "1Mi", "ceiling": "1e12"}, {"pinLimit": "1024Ki"}, {"quantile": 0, "buffer": 10000}, {"class": "guaranteed"},
+    {"modeCap": "observe", "modeCapBeforeUndo": "fill"}, {"workloadRef": {"kind": "PyTorchJob", "name": "bert-20261101"}},
+    {"workloadRef": {"kind": "workload", "name": "nlp", "role": "worker", "container": "main"}, "pinLimit": "1Gi"},
 ]
 
 

@@ -4,6 +4,7 @@ Prometheus; also when the recommender dies in the middle, or another one leads."
 import signal
 import time
 
+import harness
 from kit import wait_for
 from test_recommender_service import Service
 
@@ -53,7 +54,7 @@ def only_run(t, namespace, condition, what):
     def look():
         histories = t.get(HISTORIES, namespace=namespace)
         assert len(histories) <= 1, [one["metadata"]["name"] for one in histories]
-        runs = histories[0]["spec"].get("runs", []) if histories else []
+        runs = harness.unpacked(histories[0])["spec"].get("runs", []) if histories else []
         assert len(runs) <= 1, runs
         return runs[0] if runs and condition(runs[0]) else None
     return wait_for(look, what)
@@ -113,7 +114,7 @@ def test_a_restart_and_another_leader_lose_nothing(t):
         return profile.get("status", {}).get("recommendation", {}).get("oomKills", 0)
     wait_for(lambda: any(killed(one) for one in t.get(PROFILES, namespace=namespace)), "the kill to be known")
     wait_for(lambda: all(run["outcome"] != "running" for one in t.get(HISTORIES, namespace=namespace)
-                         for run in one["spec"]["runs"]), "the end of its run to be known")
+                         for run in harness.unpacked(one)["spec"]["runs"]), "the end of its run to be known")
     versions = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in t.get(HISTORIES, namespace=namespace)}
     first.kill(signal.SIGCONT)
     first.wait_leads(False)

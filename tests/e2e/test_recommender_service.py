@@ -33,6 +33,7 @@ class Service(programs.Recommender):
         super().__init__(t, programs.merge({
             "namespaces": {"own": own}, "prometheus": {"url": prometheus},
             "recommender": {"listen": f"127.0.0.1:{self.port}", "interval": "1s", "probe": "0s", **recommender},
+            "sizing": {"buffer": {"fixed": "0"}},  # the pods here are small, so that it alone would decide
         }, more), name=name)
         wait_for(lambda: self.assert_runs() or self.get("/healthz"), "the endpoint")
 
@@ -317,7 +318,7 @@ def test_the_leader_sees_whether_the_webhook_is_reached(t):
     once(3, "refused the dry run: forbidden", token)
     webhook.stop()
     reachable(0, "failed-open")
-    once(1, "fail open")
+    once(1, "fails open")
     t.cluster.patch(configurations.path_of(mutating), {"webhooks": []})
     reachable(0, "not-configured")
     once(1, "has no webhook named probe.memtamer.io")

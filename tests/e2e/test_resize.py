@@ -64,7 +64,9 @@ def wait_resized(t, service, namespace, job, expected):
     def look():
         service.assert_runs()
         pod = pod_of(t, namespace, job)
-        return pod if pod and cgroup_limit(pod) == expected else None
+        if not pod or cgroup_limit(pod) != expected:
+            return None
+        return pod_of(t, namespace, job)  # again: the one above may be older than its cgroup's limit
     try:
         return wait_for(look, f"{expected} MiB for {namespace}/{job}")
     except AssertionError as error:

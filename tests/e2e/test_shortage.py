@@ -40,12 +40,12 @@ def test_evicted_below_its_own_request(t):
         wait_for(lambda: world.memory(world.pods()[-1]) == ("96Mi", "128Mi"), "a retry at its own size")
     cap = wait_for(lambda: t.get(PROFILES, "memtamer-namespace", world.namespace), "the cap of the namespace")
     assert cap["spec"] == {"modeCap": "observe"}, cap
-    world.recommender.wait_metric("memtamer_namespaces_capped", lambda value: value == 1)
+    world.recommender.wait_metric("memtamer_namespaces_capped", lambda value: value == 1, set_by="harm")
     world.event("NamespaceCapped", "3 of ", about="MemoryProfile")
     assert "namespace capped" in world.recommender.log()
     wait_for(lambda: '"mode":"observe"' in world.look("16Mi", "128Mi")[1], "the webhook to only observe there")
     t.kubectl("patch", "memoryprofile", "memtamer-namespace", "--type=merge", "--patch", '{"spec":{"modeCap":null}}',
               namespace=world.namespace)
-    world.recommender.wait_metric("memtamer_namespaces_capped", lambda value: value == 0)
+    world.recommender.wait_metric("memtamer_namespaces_capped", lambda value: value == 0, set_by="harm")
     assert '"mode":"enforce"' in wait_for(lambda: world.look("16Mi", "128Mi")[1], "a decision")
     return f"the kubelet: {' '.join(said.split())}; its own request is 96Mi; the third harm capped the namespace, once"

@@ -3,12 +3,11 @@
 objects."""
 import socket
 import threading
-
-import yaml
+import time
 
 import harness
 from kit import PROFILES, parallel, wait_for
-from programs import write_yaml
+from programs import Pod
 from workloads import HISTORY
 
 NECESSARY = ["memoryprofiles", "nodeshapes", "namespaces", "limitranges", "resourcequotas"]
@@ -19,7 +18,7 @@ class Proxy:
 
     def __init__(self, server):
         self.target = server.removeprefix("https://").rsplit(":", 1)
-        self.sockets, self.port = [], 0
+        self.sockets, self.port, self.frozen = [], 0, set()
         self.listener = self._bound()
         self.port = self.listener.getsockname()[1]
 
@@ -45,11 +44,11 @@ class Proxy:
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._copy, args=(one, other), daemon=True).start()
 
-    @staticmethod
-    def _copy(one, other):
+    def _copy(self, one, other):
         try:
             while data := one.recv(65536):
-                other.sendall(data)
+                if one not in self.frozen:
+                    other.sendall(data)
         except OSError:
             pass
         for end in (one, other):
@@ -57,6 +56,14 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+
+    def freeze(self):
+        """Of the connections that there are, bytes are taken and confirmed, and go nowhere. New ones work."""
+        self.frozen.update(self.sockets)
+
+    def connections(self):
+        """Those that still work."""
+        return len([one for one in self.sockets if one not in self.frozen and one.fileno() >= 0]) // 2
 
     def cut(self):
         for one in (self.listener, *self.sockets):
@@ -94,17 +101,9 @@ def set_limit(t, namespace, name, limit):
                     {"status": {"recommendation": {"limit": limit}}})
 
 
-def with_kubeconfig(t, change):
-    """The path of the administrator's kubeconfig, changed."""
-    path = t.kubeconfig()
-    with open(path, encoding="utf-8") as file:
-        config = yaml.safe_load(file)
-    change(config["clusters"][0]["cluster"], config["users"][0]["user"])
-    return write_yaml(path, config)
-
-
-def start(t, kubeconfig, **options):
-    return t.webhook(config={"kubernetes": {"kubeconfig": kubeconfig}}, store="kube", ready=False, **options)
+def through(t, proxy):
+    """A webhook in a pod from which a Proxy leads to the API server."""
+    return t.webhook(store="kube", pod=Pod(t.folder, t.cluster, f"https://127.0.0.1:{proxy.port}"), ready=False)
 
 
 @parallel
@@ -112,11 +111,12 @@ def test_rights_that_are_missing(t):
     namespace, name = t.namespace(), t.unique()
     t.cluster.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", {
         "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "webhook"}})
-    webhook = start(t, t.kubeconfig(service_account="webhook", namespace=namespace))
+    kubeconfig = t.kubeconfig(service_account="webhook", namespace=namespace)
+    webhook = t.webhook(config={"kubernetes": {"kubeconfig": kubeconfig}}, store="kube", ready=False)
     said = wait_for(lambda: says(webhook, "forbidden", "ClusterRole", *NECESSARY), "every missing right to be named")
     assert webhook.get("/healthz")[0] == 200
     assert webhook.metric("memtamer_watch_failures_total", reason="forbidden") >= len(NECESSARY)
-    assert webhook.metric("memtamer_snapshot_age_seconds") == -1
+    assert "\nmemtamer_snapshot_age_seconds" not in webhook.get("/metrics")[1], "an age without a snapshot"
     # no right to PriorityClasses: they are not waited for
     rules = [{"apiGroups": ["memtamer.io"], "resources": ["memoryprofiles", "nodeshapes"], "verbs": ["list", "watch"]},
              {"apiGroups": [""], "resources": NECESSARY[2:], "verbs": ["list", "watch"]}]
@@ -137,15 +137,11 @@ def test_rights_that_are_missing(t):
 
 @parallel
 def test_a_token_that_ends(t):
-    token = t.path("token")
-    harness.write_atomic(token, "expired")
-
-    def change(_, user):
-        user.clear()
-        user["tokenFile"] = token
-    webhook = start(t, with_kubeconfig(t, change))
+    pod = Pod(t.folder, t.cluster)
+    pod.set_token("expired")
+    webhook = t.webhook(store="kube", pod=pod, ready=False)
     wait_for(lambda: says(webhook, "unauthorized", *NECESSARY), "the refused token to be told")
-    harness.write_atomic(token, t.cluster.token)
+    pod.set_token(t.cluster.token)
     webhook.wait_ready()
     return "not ready with a token that is not accepted, ready with a new one in the same file, without a restart"
 
@@ -156,9 +152,7 @@ def test_an_api_server_that_is_lost(t):
     namespace, proxy = t.namespace(), Proxy(t.cluster.server)
     t.create_profile(harness.profile("train-0123456789", "Job/train", namespace, **HISTORY))
 
-    def change(cluster, _):
-        cluster["server"] = f"https://127.0.0.1:{proxy.port}"
-    webhook = start(t, with_kubeconfig(t, change))
+    webhook = through(t, proxy)
     wait_for(lambda: says(webhook, "cannot be reached", *NECESSARY), "the unreachable API server to be told")
     status, answer = webhook.post("/mutate", harness.review_of(harness.job_pod("train", namespace)))
     assert status == 503 and "no snapshot" in answer, (status, answer)
@@ -178,6 +172,33 @@ def test_an_api_server_that_is_lost(t):
     wait_for(lambda: all(state(webhook).values()), "all watches to go on")
     wait_for(lambda: webhook.metric("memtamer_snapshot_age_seconds") < 2, "the snapshot to be fresh")
     return "not ready before the API server was there; without it the last snapshot served on, and what changed came in after it"
+
+
+@parallel
+def test_a_connection_that_freezes(t):
+    """As when a load balancer has lost the API server behind it: TCP sees nothing of that."""
+    t.install_crds()
+    namespace, proxy = t.namespace(), Proxy(t.cluster.server)
+    t.create_profile(harness.profile("train-0123456789", "Job/train", namespace, **HISTORY))
+
+    t.at_end(proxy.cut)
+    proxy.open()
+    webhook = through(t, proxy)
+    webhook.wait_ready()
+    wait_for(lambda: all(state(webhook).values()), "all watches to be open")
+    proxy.freeze()
+    began = time.monotonic()
+    set_limit(t, namespace, "train-0123456789", "20Gi")
+    assert limit_given(webhook, namespace) == "12Gi"
+    wait_for(lambda: limit_given(webhook, namespace) == "20Gi", "a change behind the frozen connection", patience=90)
+    took = time.monotonic() - began
+    assert took < 60, f"it took {took:.0f} s"
+    wait_for(lambda: all(state(webhook).values()), "all watches to go on")
+    open_watches = webhook.metric("memtamer_watch_restarts_total")
+    assert proxy.connections() <= 3, f"{proxy.connections()} connections"
+    assert "watch lost" not in webhook.log(), "a connection that was replaced is no loss"
+    return (f"a change came in {took:.0f} s after the connection froze; {open_watches:.0f} watches were started again, "
+            f"on {proxy.connections()} connections")
 
 
 @parallel

@@ -8,6 +8,14 @@ import harness
 RESOURCES = {"requests": {"memory": "4Gi"}, "limits": {"memory": "6Gi", "nvidia.com/gpu": "2"}}
 HISTORY = {"request": "8Gi", "limit": "12Gi", "peak": "10Gi", "median": "8Gi"}
 TRAINING = {"memtamer.io/training": "true"}  # for kinds that serve, or that people sit at
+SUFFIX = {"Gi": 1 << 30, "Mi": 1 << 20}
+
+
+def amount(text):
+    """A quantity in bytes; 0 for none."""
+    if not text:
+        return 0
+    return int(text[:-2]) * SUFFIX[text[-2:]] if text[-2:] in SUFFIX else int(text)
 
 
 def container(name="main", **more):

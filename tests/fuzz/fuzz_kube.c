@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an API server or a plugin sends. A list is split into the same items however its bytes arrive, and into all of
- * them when it is JSON; Status objects and plugin answers are read or refused. */
+/* What an API server sends. A list is split into the same items however its bytes arrive, and into all of them when it
+ * is JSON; Status objects are read or refused. */
+#include "base/base64.h"
 #include "base/json.h"
+#include "base/json_split.h"
 #include "base/limits.h"
-#include "kube/base64.h"
 #include "kube/kube_object.h"
-#include "kube/kube_plugin_text.h"
-#include "kube/kube_split.h"
 #include "kube/kube_status.h"
 
 #include <stdint.h>
@@ -26,30 +25,40 @@ struct taken {
 	size_t n;
 };
 
-static int take(void *context, const char *text, size_t n)
+static int take(void *context, const struct json_item *item, struct err *err)
 {
 	struct taken *taken = context;
 
+	(void)err;
 	taken->n++;
-	if (text) {
-		check(n >= 2 && text[0] == '{' && text[n - 1] == '}');
-		strbuf_add(&taken->all, text, n);
+	if (item->text) {
+		check(item->n >= 2 && item->text[0] == '{' && item->text[item->n - 1] == '}');
+		strbuf_add(&taken->all, item->text, item->n);
 	}
 	return 0;
 }
 
+static const struct json_split_rule rule = {
+	.path = {"items"},
+	.max_item_bytes = LIMIT_KUBE_OBJECT_BYTES,
+	.max_item_depth = 100,
+	.max_item_tokens = LIMIT_KUBE_OBJECT_TOKENS,
+	.max_envelope_bytes = LIMIT_KUBE_ENVELOPE_BYTES,
+	.take_item = take,
+};
+
 /* @return how splitting ended. */
 static int split(const uint8_t *data, size_t size, size_t piece, struct taken *taken, struct strbuf *envelope)
 {
-	struct kube_split self;
+	struct json_split self;
 	int r = 0;
 
-	kube_split_init(&self, take, taken);
+	json_split_init(&self, &rule, taken);
 	for (size_t at = 0; at < size && !r; at += piece)
-		r = kube_split_feed(&self, (const char *)data + at, size - at < piece ? size - at : piece);
-	if (!r && kube_split_is_whole(&self))
+		r = json_split_feed(&self, (const char *)data + at, size - at < piece ? size - at : piece, NULL);
+	if (!r && !json_split_finish(&self, NULL))
 		strbuf_add(envelope, strbuf_text(&self.envelope), self.envelope.len);
-	kube_split_release(&self);
+	json_split_release(&self);
 	return r;
 }
 
@@ -64,13 +73,13 @@ static void check_split(const uint8_t *data, size_t size)
 	check(split(data, size, 1, &second, &bytewise) == r);
 	check(first.n == second.n && strcmp(strbuf_text(&first.all), strbuf_text(&second.all)) == 0);
 	check(strcmp(strbuf_text(&once), strbuf_text(&bytewise)) == 0);
-	/* a list that is JSON is split without loss; a key written with escapes, or twice, is another matter */
+	/* a list that is JSON is split without loss; a key written with escapes is another matter */
 	if (!r && once.len && !memchr(data, '\\', size) && !json_parse((const char *)data, size, 100, &whole, NULL) &&
 	    !json_parse(strbuf_text(&once), once.len, 100, &rest, NULL)) {
 		items = json_member(whole, "items");
 		if (json_object_is_type(items, json_type_array) &&
 		    json_object_is_type(json_member(rest, "items"), json_type_array))
-			check(first.n >= json_object_array_length(items));
+			check(first.n == json_object_array_length(items));
 	}
 	strbuf_release(&first.all);
 	strbuf_release(&second.all);
@@ -80,15 +89,11 @@ static void check_answers(const char *text, size_t n)
 {
 	CLEANUP(json_putp) struct json_object *json = NULL;
 	CLEANUP(strbuf_release) struct strbuf plain = STRBUF_INIT(MIB);
-	struct kube_plugin_answer answer = {0};
 	struct kube_object object;
 	struct err err = ERR_INIT;
 	int condition = kube_status_of_http(409, text, n, &err);
 
 	check(condition > 0 && condition < KUBE_CONDITION_COUNT_ && err.code == condition);
-	if (!kube_plugin_parse(text, n, "client.authentication.k8s.io/v1", &answer, &err))
-		check((answer.token || answer.cert_pem) && !answer.cert_pem == !answer.key_pem);
-	kube_plugin_answer_release(&answer);
 	if (!json_parse(text, n, 64, &json, NULL) && !kube_object_read(json, &object, &err))
 		check(object.name && *object.name && object.namespace && object.resource_version);
 	if (!base64_decode(text, n, &plain))

@@ -44,6 +44,26 @@ static int feed(struct target *target, const char *bytes, size_t n, size_t block
 	return r ? r : prom_stream_finish(stream, NULL);
 }
 
+/* The pod that most series of the corpus are of; series of the later phases count only for pods that are known. */
+static void put_pod(struct evidence_batch *batch)
+{
+	struct pod *pod = evidence_pod_put(batch, "ml", "a", "");
+
+	if (pod)
+		pod->is_training = pod_container_put(&batch->pods, pod, "m") != NULL;
+}
+
+static void settle(struct evidence_batch *batch)
+{
+	for (size_t i = 0; i < batch->pods.n; i++)
+		for (size_t k = 0; k < batch->pods.items[i]->containers.n; k++) {
+			struct pod_container *container = &batch->pods.items[i]->containers.items[k];
+
+			for (size_t u = 0; u < container->usage.n; u++)
+				evidence_usage_settle(&container->usage.items[u]);
+		}
+}
+
 /* The answer through one row of the table of metrics. */
 static int take(const struct metric_row *row, const char *bytes, size_t n, size_t block, size_t *ret_samples)
 {
@@ -63,10 +83,13 @@ static int take(const struct metric_row *row, const char *bytes, size_t n, size_
 	int r;
 
 	evidence_batch_init(&batch, &window);
+	if (row->phase != PHASE_PODS)
+		put_pod(&batch);
 	r = feed(&target, bytes, n, block, &stream);
 	*ret_samples = target.n;
 	for (size_t i = 0; i < batch.pods.n; i++)
 		evidence_pod_classify(batch.pods.items[i]);
+	settle(&batch);
 	prom_stream_release(&stream);
 	strmap_release(&job_owners);
 	evidence_nodes_release(&nodes);

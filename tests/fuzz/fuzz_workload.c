@@ -20,14 +20,13 @@ static void require(bool condition)
 static void use_template(const struct kind_template *template_, struct arena *arena)
 {
 	struct accelerator_ask ask;
-	struct kind_owner owner;
 	struct k8s_pod pod;
 	struct err err;
 
 	require(template_->role && template_->pointer && template_->replicas >= 0 && template_->owner_kind);
-	if (kind_template_owner(template_, arena, &owner) || k8s_pod_of_doc(template_->object, arena, &pod, &err))
+	require(template_->owner_facts.name && template_->owner_facts.namespace_name);
+	if (k8s_pod_of_doc(template_->object, arena, &pod, &err))
 		return;
-	require(owner.name && owner.namespace_name);
 	(void)kind_is_controlled(template_->root);
 	for (size_t i = 0; i < pod.n_main; i++) {
 		const char *pointer = arena_printf(arena, "/spec/containers/%zu", pod.containers[i].index);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "golden_case.h"
+#include "golden_lines.h"
 
 #include "base/io.h"
 #include "base/timefmt.h"
@@ -59,13 +60,15 @@ static int load_config(struct golden_case *self)
 
 static int put_object(struct snapshot_builder *builder, struct json_object *item, struct err *err)
 {
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
 	const char *kind = json_object_get_string(json_member(item, "kind"));
+	const char *text = json_object_to_json_string(item);
 	struct profile *profile;
 	struct node_shape shape;
 	int r;
 
 	if (streq(kind, "NodeShape")) {
-		r = node_shape_decode(item, &shape, err);
+		r = node_shape_read(text, strlen(text), &scratch, &shape, err);
 		return r ? r : snapshot_builder_put_shape(builder, &shape);
 	}
 	r = profile_decode(item, &profile, err);
@@ -142,28 +145,6 @@ static void read_declared(struct json_object *declared, struct owner_facts *ret)
 				json_member(json_member(lacking, maps[f]), k8s_resource_names[r]));
 }
 
-/* The quotas as they were when the owner began. */
-static int read_bases(struct golden_case *self, struct json_object *owner, struct owner_facts *ret)
-{
-	struct json_object *before = json_member(owner, "quotasBefore");
-	size_t n = before ? json_object_array_length(before) : 0;
-	struct quota_base *bases = arena_array(&self->arena, n + 1, sizeof(*bases));
-
-	for (size_t i = 0; i < n; i++) {
-		struct k8s_quota quota;
-		int r = k8s_quota_decode(json_object_array_get_idx(before, i), &self->arena, &quota, NULL);
-
-		if (r)
-			return r;
-		bases[i].name = quota.name;
-		bases[i].pods = quota.pods;
-		memcpy(bases[i].amounts, quota.amounts, sizeof(bases[i].amounts));
-	}
-	ret->bases = bases;
-	ret->n_bases = n;
-	return 0;
-}
-
 static int64_t read_time(struct json_object *owner, const char *key)
 {
 	const char *text = json_object_get_string(json_member(owner, key));
@@ -190,9 +171,7 @@ static int put_owners(struct golden_case *self, struct snapshot_builder *builder
 
 		read_amounts(json_member(owner, "held"), facts.held);
 		read_declared(json_member(owner, "declared"), &facts);
-		r = read_bases(self, owner, &facts);
-		if (!r)
-			r = snapshot_builder_put_owner(builder, &facts);
+		r = snapshot_builder_put_owner(builder, &facts);
 	}
 	return r;
 }
@@ -206,6 +185,55 @@ static int put_classes(const struct golden_case *self, struct snapshot_builder *
 		r = snapshot_builder_put_critical_class(builder,
 							json_object_get_string(json_object_array_get_idx(names, i)));
 	return r;
+}
+
+static int put_queue(struct json_object *facts, struct snapshot_builder *builder)
+{
+	struct json_object *most = json_member(facts, "most");
+	struct queue_facts queue = {.name = ""};
+	const char *namespace_name = "", *name = "";
+	int r = json_get_string(facts, "", "clusterQueue", &queue.name, NULL) ||
+		json_get_string(facts, "", "namespace", &namespace_name, NULL) ||
+		json_get_string(facts, "", "name", &name, NULL);
+
+	for (int i = 0; i < K8S_RESOURCE_COUNT_; i++) {
+		const char *text = json_object_get_string(json_member(most, k8s_resource_names[i]));
+		struct quantity quantity;
+
+		queue.is_covered[i] = text != NULL;
+		if (!text)
+			continue;
+		r = r || quantity_parse(text, strlen(text), &quantity, NULL);
+		queue.most[i] = quantity_value(&quantity);
+	}
+	return r ? -1
+		 : snapshot_builder_put_queue(builder, &queue) ||
+			       snapshot_builder_put_local_queue(builder, namespace_name, name, queue.name);
+}
+
+static int put_queues(const struct golden_case *self, struct snapshot_builder *builder)
+{
+	struct json_object *queues = json_member(self->facts, "queues");
+	int r = 0;
+
+	for (size_t i = 0; !r && queues && i < json_object_array_length(queues); i++)
+		r = put_queue(json_object_array_get_idx(queues, i), builder);
+	return r;
+}
+
+static int put_vpas(struct golden_case *self, struct snapshot_builder *builder, struct err *err)
+{
+	struct json_object *vpas = json_member(self->facts, "verticalPodAutoscalers");
+	size_t n = vpas ? json_object_array_length(vpas) : 0;
+	struct k8s_vpa *items = arena_array(&self->arena, n + 1, sizeof(*items));
+	const struct k8s_vpa **list = arena_array(&self->arena, n + 1, sizeof(struct k8s_vpa *));
+	int r = items && list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		r = k8s_vpa_decode(json_object_array_get_idx(vpas, i), "", &self->arena, &items[i], err);
+		list[i] = &items[i];
+	}
+	return r ? r : snapshot_builder_set_vpas(builder, list, n);
 }
 
 static int load_snapshot(struct golden_case *self)
@@ -226,6 +254,10 @@ static int load_snapshot(struct golden_case *self)
 		r = put_owners(self, builder);
 	if (!r)
 		r = put_classes(self, builder);
+	if (!r)
+		r = put_queues(self, builder);
+	if (!r)
+		r = put_vpas(self, builder, &err);
 	if (r)
 		snapshot_builder_free(builder);
 	else
@@ -238,7 +270,8 @@ int golden_load(const char *folder, struct golden_case *ret)
 {
 	*ret = (struct golden_case){.folder = folder, .arena = ARENA_INIT(64 * MIB)};
 	if (load_json(ret, "object.json", &ret->object) || load_json(ret, "case.json", &ret->facts) ||
-	    load_json(ret, "expected.json", &ret->expected) || load_config(ret))
+	    load_json(ret, "expected.json", &ret->expected) || load_json(ret, "runtime.json", &ret->runtime) ||
+	    load_config(ret))
 		return -1;
 	if (!ret->object)
 		return complain(ret, "object.json", NULL);
@@ -250,6 +283,7 @@ void golden_release(struct golden_case *self)
 	json_object_put(self->object);
 	json_object_put(self->facts);
 	json_object_put(self->expected);
+	json_object_put(self->runtime);
 	config_free(self->config);
 	snapshot_unref(self->snapshot);
 	arena_release(&self->arena);
@@ -330,6 +364,10 @@ static struct json_object *answer_of(struct golden_case *self, const struct deci
 		json_object_put(answer);
 		return NULL;
 	}
+	if (self->lines && golden_lines_add(self->lines, input, &decision, &self->arena)) {
+		json_object_put(answer);
+		return NULL;
+	}
 	add_text(answer, "mode", mode_names[decision.mode]);
 	add_text(answer, "mode_why", decision.mode_why);
 	add_text(answer, "skip", decision.skip);
@@ -344,93 +382,62 @@ static struct json_object *answer_of(struct golden_case *self, const struct deci
 	return answer;
 }
 
-/* `object` or, of a template, `doc`. */
-static struct json_object *decode_and_answer(struct golden_case *self, struct json_object *object,
-					     const struct doc *doc, struct decide_input input,
-					     const char *namespace_name)
+static struct json_object *decide_and_answer(struct golden_case *self, struct decide_input *input)
+{
+	input->snapshot = self->snapshot;
+	input->policy = &self->config->policy;
+	input->now_ms = (int64_t)NOW_MS * 1000;
+	return answer_of(self, input);
+}
+
+static struct json_object *pod_answer(struct golden_case *self, struct json_object *object)
 {
 	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
+	struct decide_input input = {.subject = SUBJECT_POD, .replicas = 1, .pod = pod};
 	struct err err = ERR_INIT;
-	int r = !pod  ? -1
-		: doc ? k8s_pod_of_doc(doc, &self->arena, pod, &err)
-		      : k8s_pod_decode(object, &self->arena, pod, &err);
 
-	if (r) {
+	if (!pod || k8s_pod_decode(object, &self->arena, pod, &err)) {
 		complain(self, "object.json", &err);
 		return NULL;
 	}
-	input.pod = pod;
-	input.namespace_name = namespace_name;
-	input.snapshot = self->snapshot;
-	input.policy = &self->config->policy;
-	input.now_ms = (int64_t)NOW_MS * 1000;
-	input.is_template_patched = input.subject == SUBJECT_TEMPLATE && input.policy->templates == TEMPLATES_PATCH;
-	return answer_of(self, &input);
+	input.namespace_name = pod->namespace_name;
+	return decide_and_answer(self, &input);
 }
 
-static const char *group_of(struct golden_case *self, const char *api_version)
-{
-	const char *slash = strchr(api_version, '/');
-
-	return slash ? arena_strndup(&self->arena, api_version, (size_t)(slash - api_version)) : "";
-}
-
-/* Labels of the object that holds the templates: read as a pod's would be. */
-static const struct k8s_labels *labels_of(struct golden_case *self, struct json_object *object)
-{
-	struct json_object *head = json_object_new_object(), *spec = json_object_new_object();
-	struct json_object *containers = json_object_new_array();
-	struct k8s_pod *pod = arena_alloc(&self->arena, sizeof(*pod));
-	int r;
-
-	json_object_object_add(head, "metadata", json_object_get(json_member(object, "metadata")));
-	json_object_array_add(containers, json_tokener_parse("{\"name\":\"none\"}"));
-	json_object_object_add(spec, "containers", containers);
-	json_object_object_add(head, "spec", spec);
-	r = pod ? k8s_pod_decode(head, &self->arena, pod, NULL) : -1;
-	json_object_put(head);
-	return r ? NULL : &pod->labels;
-}
-
-/* What all templates ask for together, for each. NULL: one cannot be read. */
-static struct workload_template **declare(struct golden_case *self, const struct kind_template *templates, size_t n)
+/* All templates of the object, ready for decide(). NULL: one cannot be read. */
+static struct workload_template **read_templates(struct golden_case *self, const struct kind_template *templates,
+						 size_t n)
 {
 	struct workload_template **items = arena_array(&self->arena, n + 1, sizeof(struct workload_template *));
+	struct err err = ERR_INIT;
 
 	for (size_t i = 0; items && i < n; i++) {
 		items[i] = arena_alloc(&self->arena, sizeof(**items));
-		if (!items[i] || workload_template_read(&templates[i], "", &self->arena, items[i], NULL))
+		if (!items[i] || workload_template_read(&templates[i], "", &self->arena, items[i], &err)) {
+			complain(self, "object.json", &err);
 			return NULL;
+		}
+		items[i]->input.is_template_patched = self->config->policy.templates == TEMPLATES_PATCH;
 	}
 	return items && !workload_declare(items, n, &self->arena) ? items : NULL;
 }
 
-static struct json_object *template_answers(struct golden_case *self, struct json_object *object,
-					    const char *namespace_name)
+static struct json_object *template_answers(struct golden_case *self, struct json_object *object)
 {
 	struct json_object *answers = json_object_new_array(), *answer = json_object_new_object();
-	struct json_object *metadata = json_member(object, "metadata");
 	struct kind_template *templates = NULL;
-	struct workload_template **read;
+	struct workload_template **items;
+	struct doc runtime;
 	struct err err = ERR_INIT;
 	size_t n = 0;
 
 	json_object_object_add(answer, "templates", answers);
-	if (kind_templates(object, &self->arena, &templates, &n, &err))
+	if (doc_of_json(self->runtime, &allow_workload, &self->arena, &runtime, &err) ||
+	    kind_templates(object, self->runtime ? &runtime : NULL, &self->arena, &templates, &n, &err))
 		complain(self, "object.json", &err);
-	read = declare(self, templates, n);
+	items = read_templates(self, templates, n);
 	for (size_t i = 0; i < n; i++) {
-		struct decide_input input = {
-			.subject = SUBJECT_TEMPLATE,
-			.root_kind = json_object_get_string(json_member(object, "kind")),
-			.root_group = group_of(self, json_object_get_string(json_member(object, "apiVersion"))),
-			.root_name = json_object_get_string(json_member(metadata, "name")),
-			.root_labels = labels_of(self, object),
-			.role = templates[i].role,
-			.replicas = templates[i].replicas,
-			.ranks = templates[i].ranks,
-			.declared = read ? read[i]->input.declared : (struct k8s_declared){.pods = 0}};
-		struct json_object *one = decode_and_answer(self, NULL, templates[i].object, input, namespace_name);
+		struct json_object *one = items ? decide_and_answer(self, &items[i]->input) : NULL;
 
 		if (!one) {
 			json_object_put(answer);
@@ -444,11 +451,7 @@ static struct json_object *template_answers(struct golden_case *self, struct jso
 
 struct json_object *golden_answer(struct golden_case *self, struct json_object *object)
 {
-	const char *kind = json_object_get_string(json_member(object, "kind"));
-	const char *namespace_name = json_object_get_string(json_member(json_member(object, "metadata"), "namespace"));
+	bool is_pod = streq(json_object_get_string(json_member(object, "kind")), "Pod");
 
-	if (!streq(kind, "Pod"))
-		return template_answers(self, object, namespace_name);
-	return decode_and_answer(self, object, NULL, (struct decide_input){.subject = SUBJECT_POD, .replicas = 1},
-				 namespace_name);
+	return is_pod ? pod_answer(self, object) : template_answers(self, object);
 }

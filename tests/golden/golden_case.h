@@ -7,14 +7,18 @@
 
 #include <json-c/json.h>
 
+struct golden_lines;
+
 struct golden_case {
 	const char *folder;
 	struct json_object *object;   /* object.json */
 	struct json_object *facts;    /* case.json; NULL when absent */
 	struct json_object *expected; /* expected.json; NULL when absent */
+	struct json_object *runtime;  /* runtime.json; NULL when absent */
 	struct config *config;
 	struct snapshot *snapshot;
 	struct arena arena;
+	struct golden_lines *lines; /* gets the warnings of every decision; NULL: nobody wants them */
 };
 
 /** @return 0, or -1 with a line on stderr. */

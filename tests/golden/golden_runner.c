@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* golden_runner [--all-checks | --update | --untouched] FOLDER: run every case in FOLDER through decide() and render.
- *   (none)       the answer must equal expected.json; a patch must apply, and deciding again must change nothing
+ *   (none)       the answer must equal expected.json; a patch must apply, and deciding again must change nothing; all
+ *                warnings must be those of FOLDER/../warnings.txt
  *   --all-checks the same, and every check must have fired in some case and kept quiet in another
- *   --update     write expected.json (read every difference against docs before committing it)
+ *   --update     write expected.json and warnings.txt (read every difference against docs before committing it)
  *   --untouched  no expected.json: nothing may be found, sized, warned about or patched */
 #include "base/io.h"
 #include "golden_case.h"
+#include "golden_lines.h"
 #include "json_patch.h"
 
 #include <dirent.h>
@@ -124,14 +126,16 @@ static int check_counts(const int counts[CHECK_COUNT_], int n)
 	return failed;
 }
 
-static int run_case(const char *folder, enum mode_of_run run, int counts[CHECK_COUNT_])
+static int run_case(const char *folder, enum mode_of_run run, struct golden_lines *lines, int counts[CHECK_COUNT_])
 {
 	struct golden_case self;
 	struct json_object *answer = NULL;
 	int r = golden_load(folder, &self);
 
 	if (!r) {
+		self.lines = lines;
 		answer = golden_answer(&self, self.object);
+		self.lines = NULL;
 		r = answer ? check(&self, run, answer) : say(&self, "no answer", NULL);
 	}
 	count_checks(answer, counts);
@@ -145,8 +149,19 @@ static int is_case(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
+static int check_lines(const char *folder, enum mode_of_run run, struct golden_lines *lines)
+{
+	char path[1024];
+
+	if (run == UNTOUCHED)
+		return 0;
+	snprintf(path, sizeof(path), "%s/../warnings.txt", folder);
+	return golden_lines_check(lines, path, run == UPDATE);
+}
+
 int main(int argc, char **argv)
 {
+	CLEANUP(golden_lines_release) struct golden_lines lines = {0};
 	enum mode_of_run run = COMPARE;
 	struct dirent **entries;
 	int counts[CHECK_COUNT_] = {0};
@@ -164,10 +179,11 @@ int main(int argc, char **argv)
 		char folder[1024];
 
 		snprintf(folder, sizeof(folder), "%s/%s", argv[argc - 1], entries[i]->d_name);
-		failed += run_case(folder, run, counts) != 0;
+		failed += run_case(folder, run, &lines, counts) != 0;
 		free(entries[i]);
 	}
 	free(entries);
+	failed += check_lines(argv[argc - 1], run, &lines) != 0;
 	if (run == ALL_CHECKS)
 		failed += check_counts(counts, n);
 	printf("%d cases, %d failed\n", n, failed);

@@ -64,14 +64,15 @@ unittest_report()
 	}'
 }
 
-# A stage's log on stdin -> the lines that name what failed: of the end-to-end runner and other stages ("FAILED ..."),
-# unittest, ctest, compilers and clang-tidy. Short enough that twenty of them are read at a glance: of a long one the
-# middle is left out, as its end says what was found instead.
+# A stage's log on stdin -> the lines that name what failed and say why: of the end-to-end runner and other stages
+# ("FAILED ..."), unittest, cmocka, ctest, sanitizers, compilers and clang-tidy. Short enough that twenty of them are read
+# at a glance: of a long one the middle is left out, as its end says what was found instead.
 name_failures()
 {
 	awk '
 	/^FAILED \(/ || seen[$0]++ { next }
-	/^(FAILED |FAIL: |ERROR: )/ || /^[ \t]+[0-9]+ - .*\(.*\)$/ || /: (fatal )?error: / {
+	/^(FAILED |FAIL: |ERROR: )/ || /^[ \t]+[0-9]+ - .*\(.*\)$/ || /: (fatal )?error: / ||
+	/^[A-Za-z_.]*(Error|Exception|Expired)(: |$)/ || /^\[ +ERROR +\] ---/ || /^SUMMARY: [A-Za-z]*Sanitizer/ || /: runtime error: / {
 		if (++n <= 20)
 			print (length($0) <= 600 ? $0 : substr($0, 1, 300) " ... " substr($0, length($0) - 295))
 	}'

@@ -1,9 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs stages beside each other: as many as there are processors, a stage after the stages it needs; those that run
-# beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log.
+# beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log. Each has a
+# temporary folder of its own in the folder $scratch. A stage that leaves files there, or processes, has failed.
 
 logs=build/logs
+linger_seconds=30 # how long processes of a stage may outlive it: a cluster ends after its owner
 
 # close_over STAGE... -> the stages and all they need, needs first, each once.
 close_over()
@@ -25,6 +27,35 @@ close_over()
 	printf '%s\n' "${order[@]}"
 }
 
+# left_running: processes that inherited the environment of this stage, whatever their parents are now.
+left_running()
+{
+	local pid
+	for pid in $(cd /proc && env -u MEMTAMER_STAGE grep -lsxz "MEMTAMER_STAGE=$MEMTAMER_STAGE" [0-9]*/environ); do
+		echo "${pid%/*}"
+	done
+}
+
+# leave_nothing: end and remove what a stage that has ended left behind, and fail if there was anything.
+leave_nothing()
+{
+	local end=$((SECONDS + linger_seconds)) pid status=0
+	while [ -n "$(left_running)" ] && [ "$SECONDS" -lt "$end" ]; do
+		sleep 0.2
+	done
+	for pid in $(left_running); do
+		echo "FAILED left running: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+		kill -KILL "$pid"
+		status=1
+	done
+	if ! rmdir "$TMPDIR"; then
+		echo "FAILED left behind: $(ls -A "$TMPDIR")"
+		rm -rf "$TMPDIR"
+		status=1
+	fi
+	return "$status"
+}
+
 # start_stage STAGE: in a process of its own; leaves .log, .result and .end (exit status, seconds).
 start_stage()
 {
@@ -35,7 +66,13 @@ start_stage()
 		status=0
 		begin=${EPOCHREALTIME/[.,]/}
 		result=$PWD/$logs/$stage.result
+		export TMPDIR=$scratch/$stage MEMTAMER_STAGE=$$/$stage
+		mkdir "$TMPDIR"
 		"stage_${stage//-/_}" >"$logs/$stage.log" 2>&1 </dev/null || status=$?
+		if ! leave_nothing >>"$logs/$stage.log" 2>&1; then
+			echo "failed 1" >>"$result"
+			status=1
+		fi
 		finish=${EPOCHREALTIME/[.,]/}
 		echo "$status $(((finish - begin) / 1000))" >"$logs/$stage.end"
 	) &
@@ -63,7 +100,7 @@ settle()
 	word=ok
 	[ "$failed" = 0 ] || word=FAILED
 	[ "$word$passed" != ok0 ] || word=skipped
-	printf '%-8s %-13s %5d passed %3d failed %3d skipped %6d.%ds\n' "$word" "$stage" \
+	printf '%-8s %-14s %5d passed %3d failed %3d skipped %6d.%ds\n' "$word" "$stage" \
 		"$passed" "$failed" "$skipped" "$((ms / 1000))" "$((ms % 1000 / 100))"
 	state[$stage]=$word
 	sed -n -e 's/^skipped /         skipped: /p' -e 's/^unsteady /         failed once, passed when run again: /p' "$logs/$stage.result"
@@ -73,6 +110,17 @@ settle()
 		tail -n 40 "$logs/$stage.log" | cut -c 1-500 | sed 's/^/    | /'
 		echo "    log: $logs/$stage.log"
 	fi
+}
+
+# sum_up STAGE...: what failed, once more, since whoever shows only a part of this output shows its end.
+sum_up()
+{
+	local stage
+	for stage in "$@"; do
+		[ "${state[$stage]}" = FAILED ] || continue
+		echo "FAILED   $stage (log: $logs/$stage.log)"
+		name_failures <"$logs/$stage.log" | head -n 12 | cut -c 1-300 | sed 's/^/    ! /'
+	done | tail -n 50
 }
 
 # blocked_by STAGE -> a need that did not succeed; not_ready STAGE: some need has not ended.
@@ -130,7 +178,7 @@ start_what_can()
 		if need=$(blocked_by "$stage"); then
 			state[$stage]=blocked
 			printf 'failed 1\n' >"$logs/$stage.result"
-			printf '%-8s %-13s not run: %s failed\n' FAILED "$stage" "$need"
+			printf '%-8s %-14s not run: %s failed\n' FAILED "$stage" "$need"
 			continue
 		fi
 		not_ready "$stage" && continue
@@ -178,6 +226,11 @@ run_stages()
 		files+=("$logs/$stage.result")
 	done
 	read -r passed failed skipped <<<"$(sum_results "${files[@]}")"
+	if [ -n "$(ls -A "$scratch")" ]; then
+		echo "FAILED   left in $scratch by some stage:" $(ls -A "$scratch")
+		failed=$((failed + 1))
+	fi
+	sum_up "${order[@]}"
 	[ "$skipped" = 0 ] || echo "$skipped skipped; the reasons stand above"
 	! grep -hqs '^unsteady ' "${files[@]}" || echo "an unsteady test: it is a fault of the test or of memtamer, look for it"
 	echo "took $((SECONDS - begin))s"

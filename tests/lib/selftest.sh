@@ -32,17 +32,23 @@ expect "what failed, by name" $'FAILED  loop.the_loop (2.0s): KeyError\nFAIL: te
 		'FAILED (failures=1)' 'The following tests FAILED:' $'\t  4 - unit-disk (Failed)' 'a.c:3:1: error: no [x]' |
 		name_failures)"
 
+expect "why it failed" $'[  ERROR   ] --- 1 != 2\n[   LINE   ] --- t.c:7: error: Failure!\nAssertionError: 3 != 4\nSUMMARY: AddressSanitizer: heap-use-after-free a.c:1' \
+	"$(printf '%s\n' '[  ERROR   ] --- 1 != 2' '[   LINE   ] --- t.c:7: error: Failure!' 'AssertionError: 3 != 4' 'an Error: in words' \
+		'SUMMARY: AddressSanitizer: heap-use-after-free a.c:1' | name_failures)"
+
 # The scheduler, on made-up stages in a folder of their own.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-mkdir -p "$folder/build/logs"
+mkdir -p "$folder/build/logs" "$folder/tmp"
 run_made_up() # STAGE...
 {
 	(
 		cd "$folder" || exit 2
 		. "$OLDPWD/tests/lib/schedule.sh"
 		declare -A stage_needs=([good]="" [bad]="" [after]="bad" [skips]="" [counts]="good"
-			[aside]="" [last]="" [beside]="aside" [shaky]="")
+			[aside]="" [last]="" [beside]="aside" [shaky]="" [litters]="" [litters-beside]="" [lingers]="")
+		scratch=$folder/tmp
+		linger_seconds=0
 		stages_alone="last"
 		stages_beside="aside"
 		stage_good() { :; }
@@ -55,9 +61,12 @@ run_made_up() # STAGE...
 		stage_aside() { until [ -e seen ]; do sleep 0.05; done; rm seen; }
 		stage_last() { touch last seen && sleep 0.5 && rm last; }
 		stage_beside() { [ ! -e last ]; }
+		stage_litters() { touch "$TMPDIR/file"; }
+		stage_litters_beside() { touch "$TMPDIR/../file"; }
+		stage_lingers() { setsid sleep 1000 & echo $! >pid; }
 		run_stages "$@"
 		echo "exit $?"
-	) | tail -n 2 | tr '\n' ';'
+	) | sed '/^took /d' | tail -n "${lines-2}" | tr '\n' ';'
 }
 expect "needs run first and are counted" "6 passed, 0 failed;exit 0;" "$(CI='' run_made_up counts)"
 expect "a failure blocks what needs it" "0 passed, 2 failed;exit 1;" "$(CI='' run_made_up after)"
@@ -67,6 +76,16 @@ expect "what passes when run again has passed" "2 passed, 0 failed;exit 0;" "$(C
 expect "one runs beside all others" "2 passed, 0 failed;exit 0;" "$(CI='' MEMTAMER_TEST_JOBS=1 run_made_up aside last)"
 expect "none starts beside one that wants to be alone" "3 passed, 0 failed;exit 0;" \
 	"$(CI='' MEMTAMER_TEST_JOBS=2 run_made_up aside last beside)"
+
+expect "what failed is named at the end" "FAILED   bad (log: build/logs/bad.log)" \
+	"$(CI='' lines=3 run_made_up bad good | cut -d ';' -f 1)"
+expect "a file left in the temporary folder is a failure" "1 passed, 1 failed;exit 1;" "$(CI='' run_made_up litters good)"
+expect "it is removed" "" "$(ls "$folder/tmp")"
+expect "a file left beside the temporary folder is a failure" "1 passed, 1 failed;exit 1;" \
+	"$(CI='' run_made_up litters-beside)"
+rm "$folder/tmp/file"
+expect "a process left running is a failure" "0 passed, 1 failed;exit 1;" "$(CI='' run_made_up lingers)"
+expect "it is ended" "" "$(cat "/proc/$(cat "$folder/pid")/cmdline" 2>/dev/null)"
 
 [ "$failures" = 0 ] && echo ok
 exit "$((failures > 0))"

@@ -4,57 +4,88 @@
 # 0 or not, and may write "passed N", "failed N" and "skipped WHAT: WHY" lines to $result.
 
 declare -A stage_about=() stage_needs=()
-stages_all="" # in the order of the rows
+stages_short="" # in the order of the rows; the first that can start starts first
+stages_long=""
+stages_by_hand=""
 
 row() # NAME "NEEDS" "ABOUT"
 {
-	stages_all+=" $1"
+	stages_short+=" $1"
+	stage_needs[$1]=$2
+	stage_about[$1]=$3
+}
+
+row_long() # as row: a stage of `tests/run all`, which takes minutes or repeats what another one finds
+{
+	stages_long+=" $1"
+	stage_needs[$1]=$2
+	stage_about[$1]=$3
+}
+
+row_by_hand() # as row: a stage that runs only when it is named
+{
+	stages_by_hand+=" $1"
 	stage_needs[$1]=$2
 	stage_about[$1]=$3
 }
 
 row cluster-build "" "build Kubernetes and helm for the cluster (kept; the first time: ten minutes)"
-row build-gcc "" "build, debug, gcc, warnings are errors"
-row build-asan "" "build with AddressSanitizer and UndefinedBehaviorSanitizer"
-row build-clang "" "build with clang, warnings are errors"
-row build-tsan "" "build with ThreadSanitizer"
 row release "" "build optimised and hardened; look at the hardening of the binaries"
+row build-gcc "" "build, debug, gcc, warnings are errors"
+row image "release" "the container image, built twice: the same bytes, and what it promises"
+row e2e-short "build-gcc image cluster-build" "installed by helm on a real cluster: a pod patched, a warning from history, a retry after an OOM kill"
+row build-asan "" "build with AddressSanitizer and UndefinedBehaviorSanitizer"
+row chart "build-gcc image cluster-build" "the chart: values, roles, alerts, manifests; a real API server; a real install"
+row blackbox "build-gcc" "the real programs over HTTPS, with a real Prometheus"
+row asan "build-asan" "all of ctest under the sanitizers"
+row build-tsan "" "build with ThreadSanitizer"
+row tsan "build-tsan" "the tests that start threads, under ThreadSanitizer"
+row unit "build-gcc" "unit tests and the link graph"
+row build-clang "" "build with clang, warnings are errors"
+row fuzz-replay "build-asan" "fuzz corpora replayed under the sanitizers"
+row blackbox-asan "build-asan" "a sample of the black-box tests under the address sanitizer"
+row property "build-gcc" "properties of decide() on random pods"
+row golden "build-gcc" "golden cases through decide()"
+row docs "build-gcc" "generated documents are what the tables say"
 row format "" "clang-format changes nothing"
 row shell "" "the scripts parse"
-row unit "build-gcc" "unit tests and the link graph"
-row golden "build-gcc" "golden cases through decide()"
-row property "build-gcc" "properties of decide() on random pods"
-row fuzz-replay "build-asan" "fuzz corpora replayed under the sanitizers"
-row asan "build-asan" "all of ctest under the sanitizers"
-row tsan "build-tsan" "the tests that start threads, under ThreadSanitizer"
-row docs "build-gcc" "generated documents are what the tables say"
-row blackbox "build-gcc" "the real programs over HTTPS, with a real Prometheus"
-row blackbox-asan "build-asan" "a sample of the black-box tests under the address sanitizer"
-row blackbox-tsan "build-tsan" "the same under ThreadSanitizer"
-row valgrind "build-gcc" "the same under valgrind"
-row tidy "build-clang" "clang-tidy finds nothing"
-row image "release" "the container image, built twice: the same bytes, and what it promises"
-row chart "build-gcc image cluster-build" "the chart: values, roles, alerts, manifests; a real API server; a real install"
-row demo "" "demo/run does what it shows"
+row demo "" "demo/run does what it shows, and prints what README.md says"
 
-row cluster "cluster-build" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind"
-row e2e "build-gcc image cluster-build" "the programs, their image and the chart in a real Kubernetes cluster"
-row demo-cluster "image cluster-build" "make cluster makes a cluster in which a dry run warns from history"
+row_long service-build "cluster-build" "build Kueue and VPA's admission controller for the cluster (kept; five minutes)"
+row_long build-fuzz "" "build the libFuzzer targets"
+row_long fuzz "build-fuzz" "each fuzz target searches for twenty seconds"
+row_long blackbox-tsan "build-tsan" "a sample of the black-box tests under ThreadSanitizer"
+row_long valgrind "build-gcc" "the same under valgrind"
+row_long tidy "build-clang" "clang-tidy finds nothing"
+row_long cluster "cluster-build" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind"
+row_long e2e "build-gcc image service-build" "the programs, their image and the chart in a real Kubernetes cluster"
+row_long demo-cluster "image cluster-build" "make cluster makes a cluster in which a dry run warns from history"
+
+row_by_hand tidy-changed "build-clang" "clang-tidy on the files that differ from \$MEMTAMER_SINCE"
+row_by_hand e2e-frameworks "build-gcc image cluster-build" "the programs beside JobSet and the training-operator"
 
 # Purposes of tests/install beyond build and test.
 declare -A stage_packages=([image]=image [cluster-build]=cluster)
 
 stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
 # These measure or load the machine as a whole, or look at what happens within seconds.
-stages_alone="demo e2e"
-# These run beside all others, whatever is going on: they are long, and nice enough to take only what is left.
-stages_beside="cluster-build"
+stages_alone="e2e e2e-frameworks"
+# These run beside all others, whatever is going on: others wait for them, or they mostly wait themselves.
+stages_beside="cluster-build service-build tidy e2e-short"
 
 list_stages()
 {
+	print_stages "of tests/run:" $stages_short
+	print_stages "of tests/run all, beside these:" $stages_long
+	print_stages "only when named:" $stages_by_hand
+}
+
+print_stages() # TITLE STAGE...
+{
 	local stage
-	for stage in $stages_all; do
-		printf '  %-13s %s\n' "$stage" "${stage_about[$stage]}"
+	echo "$1"
+	for stage in "${@:2}"; do
+		printf '  %-14s %s\n' "$stage" "${stage_about[$stage]}"
 	done
 }
 
@@ -107,6 +138,12 @@ stage_build_clang()
 stage_build_asan()
 {
 	build asan
+}
+
+stage_build_fuzz()
+{
+	have clang || return 0
+	build fuzz
 }
 
 stage_build_tsan()
@@ -187,6 +224,20 @@ stage_fuzz_replay()
 	run_ctest asan -L '^fuzz$'
 }
 
+# What it finds is kept in build/fuzz/work: mend it, and put the input into the corpus of its target. With a seed, a
+# commit that passes passes again; the search for new inputs is a campaign without one.
+stage_fuzz()
+{
+	have clang || return 0
+	local status=0 output=build/logs/fuzz-$BASHPID.txt
+	tests/fuzz/campaign --seconds 20 --seed 1 >"$output" 2>&1 || status=$?
+	cat "$output"
+	echo "passed $(grep -c '^passed ' "$output")" >>"$result"
+	echo "failed $(grep -c '^failed ' "$output")" >>"$result"
+	rm -f "$output"
+	return "$status"
+}
+
 stage_asan()
 {
 	run_ctest asan -LE '^fuzz$'
@@ -197,12 +248,24 @@ stage_tsan()
 	run_ctest tsan -L '^threads$'
 }
 
+# .c files of the compilation database.
+compiled()
+{
+	sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | sort -u
+}
+
+# When a processor is idle: this stage runs beside all others.
 stage_tidy()
 {
 	have clang-tidy || return 0
-	# .c files of the compilation database, as many at a time as there are processors.
-	sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/clang/compile_commands.json | sort -u |
-		xargs -r -n 4 -P "$(nproc)" clang-tidy -p build/clang --quiet
+	compiled | xargs -r -n 4 -P "$(nproc)" chrt --idle 0 clang-tidy -p build/clang --quiet
+}
+
+stage_tidy_changed()
+{
+	have clang-tidy || return 0
+	git diff --name-only "${MEMTAMER_SINCE:?a commit}" -- '*.c' | sed "s#^#$PWD/#" | grep -xFf <(compiled) |
+		xargs -r -n 2 -P "$(nproc)" clang-tidy -p build/clang --quiet
 }
 
 stage_docs()
@@ -284,11 +347,7 @@ stage_chart()
 
 stage_demo()
 {
-	if [ ! -x demo/run ]; then
-		skip "there is no demo/run"
-		return 0
-	fi
-	demo/run
+	demo/run | tee build/logs/demo-output.txt && tests/lib/demo-excerpts build/logs/demo-output.txt
 }
 
 # can_cluster: what tests/cluster needs is here; else the stage is skipped.
@@ -301,11 +360,17 @@ can_cluster()
 	tests/install cluster || { skip "the packages of tests/install cluster could not be installed" && return 1; }
 }
 
-# tests/.cache keeps what it makes.
+# ~/.cache/memtamer keeps what it makes.
 stage_cluster_build()
 {
 	can_cluster || return 0
 	tests/cluster/build
+}
+
+stage_service_build()
+{
+	can_cluster || return 0
+	tests/cluster/build kueue vpa-admission
 }
 
 stage_cluster()
@@ -329,7 +394,8 @@ stage_demo_cluster()
 	return "$status"
 }
 
-stage_e2e()
+# run_e2e [run.py arguments]
+run_e2e()
 {
 	can_cluster || return 0
 	local python status=0 output=build/logs/e2e-$BASHPID.txt
@@ -337,9 +403,25 @@ stage_e2e()
 		skip "python3-yaml and python3-jsonpatch are not installed"
 		return 0
 	fi
-	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin --again 1 >"$output" 2>&1 || status=$?
+	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
 	cat "$output"
 	grep -E '^(passed|failed) [0-9]+$|^(skipped|unsteady) [^ ]+: ' "$output" >>"$result"
 	rm -f "$output"
 	return "$status"
+}
+
+stage_e2e()
+{
+	run_e2e --again 1
+}
+
+# A cluster, and logs, of its own: it may run beside the others.
+stage_e2e_short()
+{
+	MEMTAMER_CLUSTER=$PWD/build/cluster-short run_e2e --logs build/logs/e2e-short --only short.
+}
+
+stage_e2e_frameworks()
+{
+	run_e2e --needing jobset training-operator
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No patch gets a pod refused: random pods in random namespaces with LimitRanges and ResourceQuotas, patched, and asked
  * of a second writing of the API server's rules (api_rules.c). Whatever it refuses of the patched pod it must have
- * refused of the pod as it came; and where all pods of an owner were let in, all patched ones are. Pods that an owner
- * makes at once get one size, however far the news of them lags behind; where it makes two kinds of them, each kind.
+ * refused of the pod as it came; and where all pods of an owner were let in, all patched ones are. So are pods that an
+ * owner makes at once, of one kind or of two, however far the reports of them lag behind.
  *
  * property_limits FIRST-SEED COUNT; a failure names its seed: property_limits SEED 1 runs it again. */
 #include "api_rules.h"
@@ -20,6 +20,8 @@
 
 #define DEPTH 64
 
+enum { GANG_MAX = 8 };
+
 struct trial {
 	uint64_t seed;
 	struct random_state random;
@@ -27,9 +29,10 @@ struct trial {
 	struct arena arena;
 	struct strbuf text, patch, free_patch, second_patch;
 	struct json_object *pod, *limit_ranges, *quotas;
-	struct json_object *bases;     /* the quotas before the owner's first pod; NULL: not known */
-	int64_t owner_pods, held_pods; /* 0: not known */
-	struct k8s_declared declared;  /* zeros: not known */
+	struct json_object *made[GANG_MAX]; /* pods of the owner that exist, for run_gang and make_roles */
+	int64_t owner_pods, held_pods;	    /* 0: not known */
+	struct k8s_declared declared;	    /* zeros: not known */
+	struct queue_facts queue;	    /* that counts pods without an owner; name NULL: none */
 	int64_t failures;
 };
 
@@ -182,36 +185,19 @@ static void random_owner(struct trial *self, struct json_object *defaulted)
 		api_charge(defaulted, self->quotas);
 }
 
-static size_t read_bases(struct trial *self, struct quota_base *ret, size_t max)
-{
-	size_t n = self->bases ? json_object_array_length(self->bases) : 0;
-
-	for (size_t i = 0; i < n && i < max; i++) {
-		struct k8s_quota quota;
-
-		if (k8s_quota_decode(json_object_array_get_idx(self->bases, i), &self->arena, &quota, NULL))
-			abort();
-		ret[i] = (struct quota_base){.name = quota.name, .pods = quota.pods};
-		memcpy(ret[i].amounts, quota.amounts, sizeof(ret[i].amounts));
-	}
-	return n;
-}
-
+/* `defaulted`: what each of the pods looks like that the owner has already, if `made` does not have it. */
 static void put_owner(struct trial *self, struct json_object *defaulted, struct snapshot_builder *builder)
 {
 	static const char *const resources[K8S_RESOURCE_COUNT_] = {"cpu", "memory", "ephemeral-storage"};
 	static const char *const maps[K8S_QUOTA_FIELDS_] = {"requests", "limits"};
-	struct quota_base bases[4];
-	struct owner_facts owner = {.uid = "1",
-				    .pods = self->owner_pods,
-				    .held_pods = self->held_pods,
-				    .declared = self->declared,
-				    .bases = bases,
-				    .n_bases = read_bases(self, bases, ARRAY_LEN(bases))};
+	struct owner_facts owner = {
+		.uid = "1", .pods = self->owner_pods, .held_pods = self->held_pods, .declared = self->declared};
 
-	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
-		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
-			owner.held[f][r] = self->held_pods * api_pod_amount(defaulted, maps[f], resources[r]);
+	for (int64_t i = 0; i < self->held_pods; i++)
+		for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+			for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+				owner.held[f][r] += api_pod_amount(self->made[i] ? self->made[i] : defaulted, maps[f],
+								   resources[r]);
 	if (self->owner_pods && snapshot_builder_put_owner(builder, &owner))
 		abort();
 }
@@ -235,6 +221,9 @@ static struct snapshot *snapshot_with_rules(struct trial *self, struct json_obje
 		    snapshot_builder_put_quota(builder, &quota))
 			abort();
 	put_owner(self, defaulted, builder);
+	if (self->queue.name && (snapshot_builder_put_queue(builder, &self->queue) ||
+				 snapshot_builder_put_local_queue(builder, "ml", "default", self->queue.name)))
+		abort();
 	snapshot = snapshot_builder_finish(builder, 1);
 	if (!snapshot)
 		abort();
@@ -319,71 +308,98 @@ static void fail(struct trial *self, const char *what, const char *detail)
 		json_object_to_json_string(self->quotas), strbuf_text(&self->patch));
 }
 
-enum { GANG_MAX = 8 };
+/* The states of the quotas after each pod of a gang, and how many pods there are. */
+struct gang {
+	struct json_object *states[GANG_MAX + 1];
+	size_t n;
+};
 
-/* One more pod of the gang: `k` are there, and the webhook has heard of some of their charges and of some of them. */
-static struct json_object *next_of_gang(struct trial *self, struct json_object *const *states, struct json_object *each,
-					size_t k)
+static void start_gang(struct trial *self, struct json_object *quotas, struct gang *ret)
+{
+	*ret = (struct gang){.states = {copy_of(quotas)}};
+	self->held_pods = 0;
+}
+
+/* Makes one more pod. The webhook has seen some charges of the quotas, and some of the pods: the use of the quotas is
+ * the larger one. If `must_fit`, the API server must let it in. */
+static void make_pod(struct trial *self, struct gang *gang, struct json_object *before, bool must_fit)
 {
 	CLEANUP(strbuf_release) struct strbuf patch = STRBUF_INIT(LIMIT_RESPONSE_BYTES);
 	struct json_object *quotas = self->quotas, *after;
-	int64_t held_pods = self->held_pods;
+	size_t charged = random_below(&self->random, gang->n + 1), seen = random_below(&self->random, gang->n + 1);
 	struct snapshot *snapshot;
 
-	self->quotas = states[random_below(&self->random, k + 1)];
-	self->held_pods = (int64_t)random_below(&self->random, k + 1);
-	self->bases = states[0];
-	snapshot = snapshot_with_rules(self, each);
+	self->quotas = gang->states[MAX(charged, seen)];
+	self->held_pods = (int64_t)seen;
+	snapshot = snapshot_with_rules(self, before);
 	after = patched(self, self->pod, snapshot, &patch);
 	snapshot_unref(snapshot);
+	self->quotas = gang->states[gang->n];
+	if (must_fit && !let_in(self, after, 1))
+		fail(self, "a pod of a gang is refused because of the patch", json_object_to_json_string(after));
 	self->quotas = quotas;
-	self->held_pods = held_pods;
-	self->bases = NULL;
-	return after;
+	gang->states[gang->n + 1] = copy_of(gang->states[gang->n]);
+	api_charge(after, gang->states[gang->n + 1]);
+	self->made[gang->n++] = after;
 }
 
-static bool is_one_size(struct json_object *a, struct json_object *b)
+static void end_gang(struct trial *self, struct gang *gang)
 {
-	return json_object_equal(json_member(a, "spec"), json_member(b, "spec"));
+	for (size_t i = 0; i <= gang->n; i++)
+		json_object_put(gang->states[i]);
+	for (size_t i = 0; i < gang->n; i++) {
+		json_object_put(self->made[i]);
+		self->made[i] = NULL;
+	}
 }
 
-/* Pods that an owner makes at once, from the state of the quotas in which it began. */
-static void run_gang(struct trial *self, struct json_object *before, struct json_object *take_quotas)
+static void random_queue(struct trial *self)
 {
-	struct json_object *states[GANG_MAX + 1] = {take_quotas}, *first = NULL;
+	if (random_below(&self->random, 3))
+		return;
+	self->queue.name = "research";
+	for (int r = K8S_MEMORY; r < K8S_RESOURCE_COUNT_; r++) {
+		self->queue.is_covered[r] = random_below(&self->random, 3) > 0;
+		self->queue.most[r] = (int64_t)random_below(&self->random, 64) * (int64_t)GIB;
+	}
+}
+
+/* Kueue never admits more than the queue has; what the pod asks for itself is its own matter. */
+static void check_queue(struct trial *self, struct json_object *before, struct json_object *after)
+{
+	if (!self->queue.name || json_member(json_member(self->pod, "metadata"), "ownerReferences"))
+		return;
+	for (int r = K8S_MEMORY; r < K8S_RESOURCE_COUNT_; r++) {
+		int64_t was = api_pod_amount(before, "requests", k8s_resource_names[r]);
+		int64_t most = self->queue.is_covered[r] ? self->queue.most[r] : 0;
+
+		if (api_pod_amount(after, "requests", k8s_resource_names[r]) > MAX(was, most))
+			fail(self, "never admitted because of the patch", k8s_resource_names[r]);
+	}
+}
+
+/* Pods that an owner makes at once. */
+static void run_gang(struct trial *self, struct json_object *before, struct json_object *untouched)
+{
 	bool is_owned = json_member(json_member(self->pod, "metadata"), "ownerReferences");
 	size_t n = is_owned ? (size_t)MIN(self->owner_pods, GANG_MAX) : 0;
+	struct json_object *quotas = self->quotas;
+	struct gang gang;
+	bool must_fit;
 
-	for (size_t k = 0; k < n; k++) {
-		struct json_object *after = next_of_gang(self, states, first ? first : before, k);
-
-		if (first && !is_one_size(first, after))
-			fail(self, "pods of a gang differ", json_object_to_json_string(after));
-		states[k + 1] = copy_of(states[k]);
-		api_charge(after, states[k + 1]);
-		if (first)
-			json_object_put(after);
-		else
-			first = after;
-	}
-	if (first) {
-		struct json_object *quotas = self->quotas;
-
-		self->quotas = states[0];
-		if (let_in(self, before, (int64_t)n) == (int64_t)n && let_in(self, first, (int64_t)n) < (int64_t)n)
-			fail(self, "pods of a gang are refused because of the patch",
-			     json_object_to_json_string(first));
-		self->quotas = quotas;
-	}
-	for (size_t k = 0; k <= n; k++)
-		json_object_put(states[k]);
-	json_object_put(first);
+	self->quotas = untouched;
+	must_fit = let_in(self, before, (int64_t)n) == (int64_t)n;
+	start_gang(self, untouched, &gang);
+	while (gang.n < n)
+		make_pod(self, &gang, before, must_fit);
+	end_gang(self, &gang);
+	self->quotas = quotas;
 }
 
 /* ---- two kinds of pods ---- */
 
 struct roles {
-	struct json_object *pods[2], *before[2], *after[2];
+	struct json_object *pods[2], *before[2];
 	size_t n[2];
 };
 
@@ -444,52 +460,40 @@ static void random_roles(struct trial *self, struct roles *ret)
 }
 
 /* They come in any order. */
-static void make_roles(struct trial *self, struct roles *roles, struct json_object *quotas)
+static void make_roles(struct trial *self, const struct roles *roles)
 {
-	struct json_object *states[GANG_MAX + 1] = {copy_of(quotas)}, *pod = self->pod;
+	struct json_object *pod = self->pod;
 	size_t n = (size_t)self->owner_pods, left[2] = {roles->n[0], roles->n[1]};
+	struct gang gang;
 
-	for (size_t k = 0; k < n; k++) {
-		int role = random_below(&self->random, n - k) < left[0] ? 0 : 1;
-		struct json_object *after;
+	start_gang(self, self->quotas, &gang);
+	while (gang.n < n) {
+		int role = random_below(&self->random, n - gang.n) < left[0] ? 0 : 1;
 
 		left[role]--;
 		self->pod = roles->pods[role];
-		after = next_of_gang(self, states, roles->after[role] ? roles->after[role] : roles->before[role], k);
-		if (roles->after[role] && !is_one_size(roles->after[role], after))
-			fail(self, "pods of a role differ", json_object_to_json_string(after));
-		states[k + 1] = copy_of(states[k]);
-		api_charge(after, states[k + 1]);
-		json_object_put(roles->after[role]);
-		roles->after[role] = after;
+		make_pod(self, &gang, roles->before[role], true);
 	}
 	self->pod = pod;
-	for (size_t k = 0; k <= n; k++)
-		json_object_put(states[k]);
+	end_gang(self, &gang);
 }
 
-static void run_roles(struct trial *self, struct json_object *take_quotas)
+static void run_roles(struct trial *self, struct json_object *untouched)
 {
 	struct roles roles = {.n = {0}};
 	struct json_object *quotas = self->quotas;
 
-	self->quotas = take_quotas;
+	self->quotas = untouched;
 	if (json_member(json_member(self->pod, "metadata"), "ownerReferences")) {
 		random_roles(self, &roles);
-		if (are_let_in(self, roles.before, roles.n)) {
-			make_roles(self, &roles, take_quotas);
-			if (!are_let_in(self, roles.after, roles.n))
-				fail(self, "pods of two roles are refused because of the patch",
-				     json_object_to_json_string(roles.after[1]));
-		}
+		if (are_let_in(self, roles.before, roles.n))
+			make_roles(self, &roles);
 	}
 	self->quotas = quotas;
 	for (int role = 0; role < 2; role++) {
 		json_object_put(roles.pods[role]);
 		json_object_put(roles.before[role]);
-		json_object_put(roles.after[role]);
 	}
-	json_object_put(take_quotas);
 }
 
 static void random_spec(struct trial *self)
@@ -509,7 +513,7 @@ enum outcome { KEPT, PATCHED, WOULD_HAVE_BEEN_REFUSED };
 
 static enum outcome run_trial(struct trial *self)
 {
-	struct json_object *before, *after, *unbound, *again, *untouched, *together;
+	struct json_object *before, *after, *unbound, *again, *untouched;
 	struct snapshot *snapshot;
 	const char *refusal;
 	bool would_be_refused;
@@ -524,12 +528,14 @@ static enum outcome run_trial(struct trial *self)
 	api_default(before, self->limit_ranges);
 	untouched = copy_of(self->quotas);
 	random_owner(self, before);
+	random_queue(self);
 	snapshot = snapshot_with_rules(self, before);
 	after = patched(self, self->pod, snapshot, &self->patch);
 	unbound = patched(self, self->pod, self->world.snapshot, &self->free_patch);
 	again = patched(self, after, snapshot, &self->second_patch);
 	if (self->second_patch.len)
 		fail(self, "applying twice changes something", strbuf_text(&self->second_patch));
+	check_queue(self, before, after);
 	would_be_refused = new_refusal(self, before, unbound) != NULL;
 	refusal = new_refusal(self, before, after);
 	if (refusal)
@@ -539,9 +545,9 @@ static enum outcome run_trial(struct trial *self)
 	if (let_in(self, before, n) == n && let_in(self, after, n) < n &&
 	    json_member(json_member(self->pod, "metadata"), "ownerReferences"))
 		fail(self, "siblings refused because of the patch", "quota");
-	together = copy_of(untouched);
 	run_gang(self, before, untouched);
-	run_roles(self, together);
+	run_roles(self, untouched);
+	json_object_put(untouched);
 	json_object_put(before);
 	json_object_put(after);
 	json_object_put(unbound);

@@ -172,21 +172,23 @@ static struct recommendation random_recommendation(struct random_state *self)
 	return rec;
 }
 
-/* As size_base() applies them. */
-static void random_pins(struct random_state *self, struct profile_spec *spec, struct recommendation *rec)
+/* What people write, in any combination that is valid. */
+static void random_words(struct random_state *self, struct profile_spec *spec)
 {
 	if (random_chance(self, 50))
-		spec->pin_limit_bytes = rec->limit_bytes = random_bytes(self);
-	if (!spec->pin_limit_bytes || random_chance(self, 50))
-		spec->pin_request_bytes = rec->request_bytes = random_bytes(self);
+		spec->pin_limit_bytes = random_bytes(self);
+	if (random_chance(self, 50))
+		spec->pin_request_bytes = random_bytes(self);
 	if (spec->pin_limit_bytes)
 		spec->pin_request_bytes = MIN(spec->pin_request_bytes, spec->pin_limit_bytes);
-	else if (random_chance(self, 30))
-		*rec = (struct recommendation){.request_bytes = spec->pin_request_bytes};
-	if (rec->limit_bytes && !spec->pin_limit_bytes)
-		rec->limit_bytes = MAX(rec->limit_bytes, rec->request_bytes);
-	if (rec->limit_bytes)
-		rec->request_bytes = MIN(rec->request_bytes, rec->limit_bytes);
+	if (random_chance(self, 30))
+		spec->ceiling_bytes = random_bytes(self);
+	if (random_chance(self, 30))
+		spec->floor_bytes = random_bytes(self);
+	if (spec->ceiling_bytes)
+		spec->floor_bytes = MIN(spec->floor_bytes, spec->ceiling_bytes);
+	if (random_chance(self, 20))
+		snprintf(spec->size_class, sizeof(spec->size_class), "guaranteed");
 }
 
 static int put_profile(struct random_state *self, struct snapshot_builder *builder, struct random_world *world)
@@ -206,7 +208,9 @@ static int put_profile(struct random_state *self, struct snapshot_builder *build
 	world->spec = profile_spec_none;
 	world->parent = random_recommendation(self);
 	if (random_chance(self, 20))
-		random_pins(self, &world->spec, &world->parent);
+		random_words(self, &world->spec);
+	if (random_chance(self, 5))
+		world->parent = (struct recommendation){.confidence = CONFIDENCE_NONE};
 	draft.parent = world->parent;
 	world->has_profile = true;
 	profile = profile_dup(&draft);

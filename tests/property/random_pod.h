@@ -24,7 +24,7 @@ struct random_world {
 	struct policy policy;
 	bool has_profile;	      /* of the pods' main container */
 	struct recommendation parent; /* its recommendation */
-	struct profile_spec spec;     /* what a person has said: pins */
+	struct profile_spec spec;     /* what a person has written */
 	int64_t largest_node_bytes;   /* 0: shapes are not known to be complete */
 };
 

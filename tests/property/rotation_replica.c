@@ -53,7 +53,7 @@ static void observe_secret(const struct world *world, struct replica *replica)
 	rotation_observe_secret(&replica->known, &content, world->now_ms);
 }
 
-/* Ends of leaves as material.c keeps them in memory: of the CAs of the last Secret, the latest known. */
+/* Ends of leaves as tls_secret.c keeps them in memory: of the CAs of the last Secret, the latest known. */
 static void remember(const struct rotation_bundle *cas, struct rotation_bundle *ret)
 {
 	struct rotation_bundle fresh = *cas;
@@ -121,23 +121,7 @@ void replica_start(struct world *world, size_t index)
 	}
 }
 
-static void push_front(struct rotation_bundle *cas, const struct rotation_cert *cert)
-{
-	if (cas->n == ROTATION_CERTS)
-		cas->n--;
-	memmove(&cas->certs[1], &cas->certs[0], cas->n * sizeof(*cert));
-	cas->certs[0] = *cert;
-	cas->n++;
-}
-
-static void note_leaf(struct rotation_bundle *cas, const struct rotation_leaf *leaf)
-{
-	for (size_t i = 0; i < cas->n; i++)
-		if (same_id(cas->certs[i].id, leaf->issuer))
-			cas->certs[i].last_leaf_ms = MAX(cas->certs[i].last_leaf_ms, leaf->until_ms);
-}
-
-static void sign_leaf(struct world *world, const struct rotation_view *view, struct rotation_secret *secret)
+static void sign_leaf(const struct world *world, const struct rotation_view *view, struct rotation_secret *secret)
 {
 	const struct rotation_cert *ca = &secret->cas.certs[0];
 
@@ -148,47 +132,33 @@ static void sign_leaf(struct world *world, const struct rotation_view *view, str
 		.until_ms = MIN(view->now_ms + world->cert_ms, ca->until_ms),
 	};
 	memcpy(secret->leaf.issuer, ca->id, ROTATION_ID_BYTES);
-	note_leaf(&secret->cas, &secret->leaf);
 }
 
-/* What material.c does with real certificates. */
+/* What tls_secret_write.c does with real certificates. */
 static void plan_secret(struct world *world, const struct rotation_view *view, const struct rotation_plan *plan,
 			struct secret *ret)
 {
 	struct rotation_secret *secret = &ret->content;
-	size_t kept = 0;
 
 	ret->exists = true;
 	*secret = view->secret;
 	secret->is_blank = false;
 	if (plan->action == ROTATION_CREATE)
 		*secret = (struct rotation_secret){.presence = ROTATION_PRESENT};
-	if (plan->action == ROTATION_CREATE || plan->action == ROTATION_ADD_CA) {
+	secret->cas = plan->cas;
+	if (plan->makes_ca) {
 		struct rotation_cert ca = {
 			.made_ms = view->now_ms, .until_ms = view->now_ms + world->ca_ms, .is_ours = true};
 
-		if (secret->cas.n) /* a leaf that it signed until now may live so long */
-			secret->cas.certs[0].last_leaf_ms = MAX(secret->cas.certs[0].last_leaf_ms,
-								view->now_ms + world->cert_ms);
 		world_new_id(world, ca.id);
-		push_front(&secret->cas, &ca);
+		memmove(&secret->cas.certs[1], &secret->cas.certs[0], secret->cas.n++ * sizeof(ca));
+		secret->cas.certs[0] = ca;
 		secret->has_ca_key = true;
 	}
-	for (size_t i = 0; i < plan->adopt.n && secret->cas.n < ROTATION_CERTS; i++)
-		if (plan->action == ROTATION_CREATE || plan->action == ROTATION_ADD_CA ||
-		    plan->action == ROTATION_ADOPT)
-			secret->cas.certs[secret->cas.n++] = plan->adopt.certs[i];
-	if (plan->action == ROTATION_SWITCH_LEAF || plan->leaf == ROTATION_LEAF_MAKE)
+	if (plan->leaf == ROTATION_LEAF_MAKE)
 		sign_leaf(world, view, secret);
-	if (plan->leaf == ROTATION_LEAF_IN_USE) {
+	if (plan->leaf == ROTATION_LEAF_IN_USE)
 		secret->leaf = view->in_use;
-		note_leaf(&secret->cas, &secret->leaf);
-	}
-	for (size_t i = 0; plan->action == ROTATION_PRUNE && i < secret->cas.n; i++)
-		if (!(plan->prune_mask & (1u << i)))
-			secret->cas.certs[kept++] = secret->cas.certs[i];
-	if (plan->action == ROTATION_PRUNE)
-		secret->cas.n = kept;
 }
 
 /* What bundles.c does. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* rotation_replica: one replica of the webhook in a world: what it sees, shows and writes, with the product's rules and
- * a second copy of what material.c and bundles.c do by them. `index` is the replica's, among world->replicas. */
+ * a second copy of what tls_secret_write.c and bundles.c do. `index` is the index in world->replicas. */
 #include "rotation_world.h"
 
 /** As a process that has just started, with all there is now seen. */

@@ -31,7 +31,7 @@ extern void REAL(free)(void *block);
 
 /* The test program is the only writer; one of each a thread. */
 static _Thread_local long countdown, live;
-static _Thread_local bool was_hit;
+static _Thread_local bool was_hit, is_lasting;
 
 static bool is_from(const void *caller, const char *library)
 {
@@ -46,6 +46,7 @@ static bool refuses(const void *caller)
 	if (countdown == 0 || is_from(caller, "libcurl") || --countdown > 0)
 		return false;
 	was_hit = true;
+	countdown = is_lasting;
 	errno = ENOMEM;
 	return true;
 }
@@ -115,8 +116,15 @@ char *strdup(const char *text)
 	return copy_text(text, strlen(text), __builtin_return_address(0));
 }
 
+void alloc_fail_arm_from(long nth)
+{
+	alloc_fail_arm(nth);
+	is_lasting = true;
+}
+
 void alloc_fail_arm(long nth)
 {
+	is_lasting = false;
 	was_hit = false;
 	countdown = nth;
 }

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* alloc_fail: let one chosen allocation fail. Linked into a test, it takes the place of malloc and its family for the
- * program and all its libraries, and forwards to the sanitizer's or the C library's own.
- * The count and the blocks that are live are those of the calling thread; other threads are not disturbed. */
+/* alloc_fail: lets one chosen allocation fail. Linked into a test, it replaces malloc and its family for the program
+ * and all its libraries, and forwards to the sanitizer or the C library. Allocations and live blocks are counted for
+ * each thread; other threads are not affected. */
 #include "base/json.h"
 #include "base/strbuf.h"
 
 #include <stdbool.h>
 
-/** From now on, the `nth` (1 is the next) allocation of this thread returns NULL with ENOMEM; all others succeed. */
+/** Makes the `nth` next allocation of this thread (1 is the next one) return NULL with ENOMEM; all others succeed. */
 void alloc_fail_arm(long nth);
-/** Back to normal. @return whether an allocation was refused since alloc_fail_arm. */
+/** The same, and all allocations after it fail, too. */
+void alloc_fail_arm_from(long nth);
+/** Makes allocations succeed again. @return whether one failed since alloc_fail_arm. */
 bool alloc_fail_disarm(void);
-/** Blocks allocated and not freed by this thread so far. */
+/** Number of blocks that this thread has allocated and not freed. */
 long alloc_fail_live(void);
 
-/** One try: 0 or a negative errno. Puts what it found as text into `ret`, frees all else, whatever it returns. */
+/** One try. Writes its result as text into `ret` and frees everything else, whatever it returns. @return 0; -errno. */
 typedef int alloc_fail_fn(void *context, struct strbuf *ret);
-/** A JSON object as text into `ret`, without refusals: json-c's serialiser drops what it cannot allocate.
- *  @return status of `ret`. */
+/** Appends a JSON object as text, with allocations that succeed, because json-c's serialiser drops what it cannot
+ *  allocate.
+ *  @return the sticky status of `ret`. */
 int alloc_fail_add_json(struct strbuf *ret, struct json_object *object);
-/** Run `fn` once as it is (it must return 0), then again and again with the first, second, ... allocation failing,
- * until none fails any more. A try must return -ENOMEM, or 0 with the same text as the first (libraries get round some
- *  failures; they must not drop anything on the way), and leak nothing: a cmocka failure otherwise.
+/** Runs `fn` once without a failure (it must return 0), then with the first, second, ... allocation failing, until none
+ *  fails. Each try must free everything and return -ENOMEM, or 0 with the same text as the first (some libraries
+ *  recover from a failure); otherwise the cmocka test fails.
  *  @return the number of tries that returned -ENOMEM. */
 long alloc_fail_each(const char *name, alloc_fail_fn *fn, void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* project: what the reader of reviews keeps of one, as JSON text again. So tests can say what is dropped, and compare
- * with other ways to read what is left. */
+/* project: renders as JSON text what the reader of reviews keeps of a review, so that tests can check what is dropped
+ * and compare with other parsers. */
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "k8s/doc.h"
@@ -38,10 +38,11 @@ static void project_add(struct strbuf *out, const struct doc *doc)
 	}
 }
 
-/* `ret` is cleared first; its cap bounds the result. 0 or what doc_read() says; -E2BIG over the cap. */
+/* Clears `ret` and writes the text into it, up to its cap. @return 0; -E2BIG; an error of doc_read(). */
 static int project_review(const char *text, size_t n, struct strbuf *ret, struct err *err)
 {
-	/* A node takes more than its text: bounded by the number of values, and by what the result may hold. */
+	/* A node takes more memory than its text. The bound follows from the number of values and the cap of the
+	 * result. */
 	CLEANUP(arena_release)
 	struct arena arena = ARENA_INIT(ret->max + LIMIT_PROJECTED_TOKENS * 2 * sizeof(struct doc));
 	struct doc review;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* test: cmocka with what it needs, and the name of the table row under test in every failure. */
+/* test: includes cmocka with the headers that it needs, and names the table row under test in every failure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/** Say which row of a table is being checked; shown when the test fails. */
+/** Names the row of a table that is being checked; shown when the test fails. */
 static inline void test_row(const char *name)
 {
 	print_message("  row: %s\n", name);

@@ -10,7 +10,7 @@
 #include "fake_evidence.h"
 #include "fake_objects.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 
 #define NOW_MS (FAKE_EPOCH_MS + 6 * FAKE_DAY_MS + 3 * TIME_HOUR_MS)
 #define MI     FAKE_MIB
@@ -20,7 +20,7 @@
 
 struct place {
 	struct fake_objects *objects;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct config *config;
 	struct fake_reader reader;
@@ -40,22 +40,22 @@ struct place {
 static inline void tell_job(const struct place *place, int i, struct evidence_batch *batch)
 {
 	char name[32], uid[32], job[32];
-	struct evidence_container *container;
-	struct evidence_pod *pod;
+	struct pod_container *container;
+	struct pod *pod;
 
 	snprintf(name, sizeof(name), "train%c-x", 'a' + i);
 	snprintf(uid, sizeof(uid), "u%s%d", place->namespace_name, i);
 	snprintf(job, sizeof(job), "train%cbert", 'a' + i);
 	pod = evidence_pod_put(batch, place->namespace_name, name, uid);
 	pod->owner_kind = "Job";
-	pod->owner_name = evidence_intern(batch, job);
+	pod->owner_name = pod_set_text(&batch->pods, job);
 	pod->root_kind = pod->root_name = "";
 	pod->decision = DECISION;
 	pod->start_ms = place->now_ms - 30 * TIME_MINUTE_MS + i * 1000;
 	pod->completion_ms = place->now_ms - 10 * TIME_MINUTE_MS + i * 1000;
 	pod->is_owner_known = pod->is_training = pod->is_watched = true;
 	pod->ends = END_FAILED;
-	container = evidence_container_put(batch, pod, "main");
+	container = pod_container_put(&batch->pods, pod, "main");
 	container->image = "i";
 	container->limit_bytes = container->request_bytes = 100 * MI;
 	container->ends = END_OOM_KILLED;
@@ -160,8 +160,8 @@ static inline void setup(struct place *place)
 	place->config->prometheus.history_ms = 2 * FAKE_DAY_MS;
 	fake_reader_init(&place->reader, NULL, 0);
 	fake_objects_hook(place->objects, answer, place);
-	place->kubeconfig.server = fake_objects_url(place->objects);
-	assert_int_equal(kube_client_new(&place->kubeconfig, &(struct kube_client_config){0}, &place->client, NULL), 0);
+	place->server.url = fake_objects_url(place->objects);
+	assert_int_equal(kube_client_new(&place->server, &(struct kube_client_config){0}, &place->client, NULL), 0);
 	open_engine(place);
 	assert_int_equal(cycle(place), 0);
 }
@@ -186,6 +186,14 @@ static inline int quick_harm(struct place *place, const char *namespace_name, in
 	place->first = first;
 	place->n = n;
 	return quick(place);
+}
+
+/* And the whole cycle after that, which checks caps. */
+static inline int harm(struct place *place, const char *namespace_name, int first, int n)
+{
+	assert_int_equal(quick_harm(place, namespace_name, first, n), 0);
+	place->n = 0;
+	return cycle(place);
 }
 
 static inline const char *cap_of(struct place *place, const char *namespace_name)

@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "cluster/cluster.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "support/test.h"
 
 #include <signal.h>
@@ -30,19 +30,22 @@
 	}
 /* A kind of which there is nothing. */
 #define NOTHING(path) HELD(path), EMPTY(path)
-#define PROFILES      "/memoryprofiles"
-#define SHAPES	      "/nodeshapes"
-#define SPACES	      "/api/v1/namespaces"
-#define RANGES	      "/limitranges"
-#define QUOTAS	      "/resourcequotas"
-#define CLASSES	      "/priorityclasses"
+/* None of the kinds that are always watched. */
+#define NO_OBJECTS                                                                                                     \
+	NOTHING(PROFILES), NOTHING(SHAPES), NOTHING(RANGES), NOTHING(QUOTAS), NOTHING(CLASSES), NOTHING(SPACES)
+#define PROFILES "/memoryprofiles"
+#define SHAPES	 "/nodeshapes"
+#define SPACES	 "/api/v1/namespaces"
+#define RANGES	 "/limitranges"
+#define QUOTAS	 "/resourcequotas"
+#define CLASSES	 "/priorityclasses"
 
 /* A step that is taken until the test says that it is over. */
 #define UNTIL_TOLD ((size_t)-1)
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct cluster *cluster;
 	struct config *config;
@@ -85,9 +88,9 @@ static void start(struct world *world, const struct fake_step *steps)
 	struct err err = ERR_INIT;
 
 	*world = (struct world){.api = fake_api_start(steps), .config = config_new_default()};
-	world->kubeconfig.server = fake_api_url(world->api);
+	world->server.url = fake_api_url(world->api);
 	assert_non_null(world->config);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, &err), 0);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, &err), 0);
 	assert_int_equal(cluster_start(world->client, &config, &world->cluster, &err), 0);
 }
 

@@ -76,6 +76,7 @@ static inline void fixture_init(struct decide_fixture *self, const char *pod_tex
 {
 	*self = (struct decide_fixture){.arena = ARENA_INIT(64 * MIB), .snapshot = take_snapshot};
 	policy_default(&self->policy);
+	self->policy.mode = MODE_RAISE;
 	assert_int_equal(json_parse(pod_text, strlen(pod_text), 32, &self->object, NULL), 0);
 	fixture_decode(self);
 }

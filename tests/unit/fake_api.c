@@ -71,6 +71,16 @@ static size_t read_request(int fd, char *buf, size_t size)
 	return n;
 }
 
+/* The caller holds the mutex. */
+static size_t count(const struct fake_api *api, const char *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < api->n_requests; i++)
+		n += strstr(api->requests[i], text) != NULL;
+	return n;
+}
+
 static const struct fake_step *take_step(struct fake_api *api, const char *request, struct fake_step *own,
 					 char **ret_body)
 {
@@ -79,6 +89,7 @@ static const struct fake_step *take_step(struct fake_api *api, const char *reque
 	pthread_mutex_lock(&api->mutex);
 	if (api->n_requests < MAX_REQUESTS)
 		api->requests[api->n_requests++] = strdup(request);
+	pthread_cond_broadcast(&api->changed);
 	if (api->answer) {
 		own->body = *ret_body = api->answer(api->context, request, own);
 		found = own;
@@ -92,6 +103,8 @@ static const struct fake_step *take_step(struct fake_api *api, const char *reque
 		}
 	}
 	api->n_unexpected += !found;
+	while (found && found->after && !count(api, found->after))
+		pthread_cond_wait(&api->changed, &api->mutex);
 	pthread_mutex_unlock(&api->mutex);
 	return found;
 }
@@ -127,9 +140,9 @@ static bool answer(int fd, const struct fake_step *step)
 	snprintf(head, sizeof(head), "HTTP/1.1 %d x\r\nContent-Type: application/json\r\n%s%s",
 		 step->status ? step->status : 200, step->headers ? step->headers : "",
 		 step->end == FAKE_WHOLE ? rest : "Transfer-Encoding: chunked\r\n\r\n");
-	if (!send_all(fd, head, strlen(head)) || !send_pieces(fd, step, n))
+	if (step->end != FAKE_SILENT && (!send_all(fd, head, strlen(head)) || !send_pieces(fd, step, n)))
 		return false;
-	if (step->end == FAKE_HOLD) {
+	if (step->end == FAKE_HOLD || step->end == FAKE_SILENT) {
 		/* until the other side closes, or fake_api_free does */
 		while (recv(fd, rest, sizeof(rest), 0) > 0)
 			;
@@ -268,11 +281,10 @@ const char *fake_api_url(const struct fake_api *self)
 
 size_t fake_api_count(struct fake_api *self, const char *text)
 {
-	size_t n = 0;
+	size_t n;
 
 	pthread_mutex_lock(&self->mutex);
-	for (size_t i = 0; i < self->n_requests; i++)
-		n += strstr(self->requests[i], text) != NULL;
+	n = count(self, text);
 	pthread_mutex_unlock(&self->mutex);
 	return n;
 }

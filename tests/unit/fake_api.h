@@ -5,10 +5,11 @@
 #include <stddef.h>
 
 enum fake_end {
-	FAKE_WHOLE, /* with Content-Length */
-	FAKE_END,   /* chunked, ended as it should */
-	FAKE_CUT,   /* chunked, the connection closes in the middle */
-	FAKE_HOLD,  /* chunked, open until the client closes or fake_api_free */
+	FAKE_WHOLE,  /* with Content-Length */
+	FAKE_END,    /* chunked, ended as it should */
+	FAKE_CUT,    /* chunked, the connection closes in the middle */
+	FAKE_SILENT, /* no head, no body, until the client closes or fake_api_free */
+	FAKE_HOLD,   /* chunked, open until the client closes or fake_api_free */
 };
 
 struct fake_step {
@@ -19,6 +20,7 @@ struct fake_step {
 	enum fake_end end;
 	size_t piece_bytes; /* the body is sent in pieces of so many bytes; 0: at once */
 	size_t times;	    /* how often it can be taken; 0: once */
+	const char *after;  /* the answer waits for a request with this text; NULL: it does not wait */
 };
 
 struct fake_api;

@@ -10,8 +10,8 @@ static int64_t at_ms(int64_t minutes)
 	return FAKE_EPOCH_MS + minutes * MINUTE_MS;
 }
 
-static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch, struct evidence_pod *pod,
-		      struct evidence_container *container)
+static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch, struct pod *pod,
+		      struct pod_container *container)
 {
 	const struct evidence_window *window = &batch->window;
 	int64_t end_ms = fake->end_min ? at_ms(fake->end_min) : INT64_MAX;
@@ -46,12 +46,12 @@ static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch,
 
 static void add_pod(const struct fake_pod *fake, struct evidence_batch *batch)
 {
-	struct evidence_pod *pod = evidence_pod_put(batch, "ml", fake->name, fake->uid);
+	struct pod *pod = evidence_pod_put(batch, "ml", fake->name, fake->uid);
 	bool has_ended = fake->end_min && at_ms(fake->end_min) < batch->window.end_ms;
-	struct evidence_container *container;
+	struct pod_container *container;
 
 	assert_non_null(pod);
-	container = evidence_container_put(batch, pod, "main");
+	container = pod_container_put(&batch->pods, pod, "main");
 	assert_non_null(container);
 	pod->owner_kind = fake->owner_kind ? fake->owner_kind : "";
 	pod->owner_name = fake->owner_name ? fake->owner_name : "";

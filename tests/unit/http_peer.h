@@ -5,6 +5,10 @@
 
 /** A connected socket, the caller's to close. */
 int peer_dial(struct http_server *server);
+/** The same from another address, which the server counts as another client. */
+int peer_dial_elsewhere(struct http_server *server);
+/** The same with a small receive buffer: the server cannot send a large answer before it is read. */
+int peer_dial_narrow(struct http_server *server);
 /** false: the server has ended the connection. */
 bool peer_send(int fd, const char *bytes, size_t n);
 void peer_send_text(int fd, const char *text);

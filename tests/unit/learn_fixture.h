@@ -44,33 +44,30 @@ static inline void teardown(struct place *self)
 static inline void make_run(struct found_run *ret, const char *namespace_name, const char *job, int n,
 			    unsigned int harm)
 {
-	struct run_summary *summary = &ret->summary;
 	struct identity_facts facts = {.namespace_name = namespace_name, .pod_name = job, .container = "main"};
 
-	*ret = (struct found_run){.namespace_name = (char *)(uintptr_t)namespace_name,
-				  .container = (char *)(uintptr_t) "main"};
+	*ret = (struct found_run){.container = "main", .is_main = true};
+	snprintf(ret->namespace_name, sizeof(ret->namespace_name), "%s", namespace_name);
 	facts.owners[facts.n_owners++] = (struct identity_owner){.kind = "Job", .name = job};
-	workload_identify(&facts, &summary->identity);
-	summary->namespace_name = ret->namespace_name;
-	summary->container = ret->container;
-	summary->run = (struct run){.start_ms = NOW_MS - TIME_HOUR_MS + n * 2 * TIME_MINUTE_MS,
-				    .duration_ms = TIME_MINUTE_MS,
-				    .attempts = 1,
-				    .ranks = 1,
-				    .world_size = 1,
-				    .mode = -1,
-				    .request_bytes = 64 * MI,
-				    .limit_bytes = 96 * MI,
-				    .peak_bytes = 80 * MI,
-				    .median_bytes = 60 * MI,
-				    .is_whole = true,
-				    .samples = 60,
-				    .outcome = OUTCOME_COMPLETED,
-				    .harm = (uint8_t)harm,
-				    .source = "pods"};
-	snprintf(summary->run.uid, sizeof(summary->run.uid), "%s-%d", job, n);
-	snprintf(summary->run.name, sizeof(summary->run.name), "%s", job);
-	snprintf(summary->run.variant, sizeof(summary->run.variant), "0123456789");
+	workload_identify(&facts, &ret->identity);
+	ret->run = (struct run){.start_ms = NOW_MS - TIME_HOUR_MS + n * 2 * TIME_MINUTE_MS,
+				.duration_ms = TIME_MINUTE_MS,
+				.attempts = 1,
+				.ranks = 1,
+				.world_size = 1,
+				.mode = -1,
+				.request_bytes = 64 * MI,
+				.limit_bytes = 96 * MI,
+				.peak_bytes = 80 * MI,
+				.median_bytes = 60 * MI,
+				.is_whole = true,
+				.samples = 60,
+				.outcome = OUTCOME_COMPLETED,
+				.harm = (uint8_t)harm,
+				.source = "pods"};
+	snprintf(ret->run.uid, sizeof(ret->run.uid), "%s-%d", job, n);
+	snprintf(ret->run.name, sizeof(ret->run.name), "%s", job);
+	snprintf(ret->run.variant, sizeof(ret->run.variant), "0123456789");
 }
 
 static inline void learn_from(struct place *place, const struct found_run *runs, size_t n, struct learn *ret)
@@ -100,4 +97,14 @@ static inline struct history *history_of(struct place *place)
 	assert_int_equal(store_visit(place->store, &visitor, NULL), 0);
 	assert_non_null(history);
 	return history;
+}
+
+/* The number of notices of new harm. */
+static inline size_t harms_of(const struct learn *learn)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < learn->notices.n; i++)
+		n += learn->notices.items[i].kind == NOTICE_HARM;
+	return n;
 }

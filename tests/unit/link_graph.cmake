@@ -52,5 +52,9 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 foreach(part graph includes selftest)
   add_test(NAME link-${part} COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/link_graph.py" ${part}
     "${CMAKE_BINARY_DIR}/link-graph.json" "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(link-${part} PROPERTIES TIMEOUT 60 LABELS unit)
+  set_tests_properties(link-${part} PROPERTIES TIMEOUT 600 LABELS unit)
 endforeach()
+
+add_test(NAME link-circles COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/object_circles.py" check "${CMAKE_BINARY_DIR}")
+add_test(NAME link-circles-selftest COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/object_circles.py" selftest)
+set_tests_properties(link-circles link-circles-selftest PROPERTIES TIMEOUT 600 LABELS unit)

@@ -24,7 +24,7 @@ ALLOWED = {
     "program": ["cli", "config", "store", "kube"],
     "metrics": ["base"],
     "net": ["base"],
-    "kube": ["net", "k8s", "yaml"],
+    "kube": ["net", "k8s"],
     "store": ["model", "kube"],
 }
 PURE = ["base", "yaml", "k8s", "model", "policy"]
@@ -32,13 +32,13 @@ PURE = ["base", "yaml", "k8s", "model", "policy"]
 PROGRAMS = ["webhook", "recommender"]
 # Third-party libraries a layer may link itself, by what CMake calls them.
 LIBRARIES = {
-    "base": {"PkgConfig::JSONC", "m"},
+    "base": {"PkgConfig::JSONC", "PkgConfig::ZLIB", "m"},
     "yaml": {"PkgConfig::YAML", "m"},
     "policy": {"m"},
     "model": {"m"},
     "metrics": {"m"},
     "net": {"PkgConfig::CURL", "PkgConfig::MHD", "PkgConfig::GNUTLS", "PkgConfig::OPENSSL", "Threads::Threads"},
-    "store": {"PkgConfig::ZLIB", "Threads::Threads"},
+    "store": {"Threads::Threads"},
 }
 # One TLS or HTTP library per target of net/.
 NET_KINDS = [{"PkgConfig::CURL"}, {"PkgConfig::MHD", "PkgConfig::GNUTLS"}, {"PkgConfig::OPENSSL"}]

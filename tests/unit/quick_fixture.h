@@ -95,7 +95,7 @@ static inline void forget_pods(struct place *place)
 static inline void restart(struct place *place)
 {
 	forget_pods(place);
-	place->engine.has_sized_all = place->engine.has_failed = place->engine.has_settled = false;
+	place->engine.has_sized_all = place->engine.has_settled = false;
 	engine_release(&place->engine);
 	store_close(place->store);
 	open_store(place);
@@ -254,7 +254,7 @@ static inline void known_release(struct known *self)
 static inline struct known what_is_known(const struct place *place)
 {
 	struct known known = {.n_profiles = 0};
-	const struct store_visitor visitor = {&known, on_profile, on_history, NULL};
+	const struct store_visitor visitor = {.context = &known, .profile = on_profile, .history = on_history};
 
 	assert_int_equal(store_visit(place->store, &visitor, NULL), 0);
 	return known;

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(prom_stream USES recommender_evidence)
 memtamer_unit(evidence USES recommender_evidence)
+memtamer_unit(query_detect SOURCES fake_api.c USES recommender_evidence Threads::Threads)
+set_property(TEST unit-query_detect APPEND PROPERTY LABELS threads)
 memtamer_unit(learn_profile USES recommender_engine)
+memtamer_unit(learn_adopt USES recommender_engine)
+memtamer_unit(learn_report USES recommender_engine)
 memtamer_unit(runs SOURCES fake_evidence.c USES recommender_runs)
 memtamer_unit(harm USES recommender_engine)
 memtamer_unit(sweep USES recommender_engine)

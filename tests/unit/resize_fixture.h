@@ -26,6 +26,7 @@ struct world {
 	const char *status;	   /* NULL: Running */
 	const char *labels;	   /* of the namespace */
 	const char *range, *quota; /* spec; spec and status */
+	const char *vpa;	   /* spec of a VerticalPodAutoscaler */
 	int64_t profile_limit_bytes, proven_bytes, ceiling_bytes, pin_bytes;
 	int64_t cluster_ceiling_bytes; /* sizing.ceiling */
 	uint8_t flags;
@@ -142,6 +143,7 @@ static inline void plan(const struct world *world, struct resize_plan *ret)
 				     .pod = make_pod(world),
 				     .limit_ranges = make_list(world->range),
 				     .quotas = make_list(world->quota),
+				     .vpas = make_list(world->vpa),
 				     .profiles = (const struct profile *const *)profiles,
 				     .n_profiles = make_profiles(world, profiles),
 				     .node_bytes = world->node_bytes,
@@ -154,7 +156,9 @@ static inline void plan(const struct world *world, struct resize_plan *ret)
 		 world->labels ? world->labels : "");
 	input.namespace_object = parse(namespace);
 	policy_default(&policy);
+	policy.mode = MODE_RAISE;
 	policy.sizing.ceiling_bytes = world->cluster_ceiling_bytes;
+	policy.sizing.floor_limit_bytes = policy.sizing.floor_request_bytes = MI; /* sizes are small here */
 	policy.resize = world->mode ? world->mode : world->kind == RESIZE_KIND_OOM ? RESIZE_ON_OOM : RESIZE_BEFORE_OOM;
 	assert_int_equal(resize_plan(&input, &arena, ret, NULL), 0);
 	for (size_t i = 0; i < input.n_profiles; i++)
@@ -162,6 +166,7 @@ static inline void plan(const struct world *world, struct resize_plan *ret)
 	json_object_put(input.pod);
 	json_object_put(input.limit_ranges);
 	json_object_put(input.quotas);
+	json_object_put(input.vpas);
 	json_object_put(input.namespace_object);
 	arena_release(&arena);
 }

@@ -3,6 +3,7 @@
 
 #include "unit/review_run.h"
 
+#include "base/str.h"
 #include "cli/cli.h"
 #include "review/review_command.h"
 
@@ -29,6 +30,14 @@ static void read_back(FILE *file, struct strbuf *ret)
 	fclose(file);
 }
 
+static bool says_mode(const char *const *words)
+{
+	for (; *words; words++)
+		if (streq(*words, "-m") || streq(*words, "--config"))
+			return true;
+	return false;
+}
+
 /* `review` and the given words, in the work folder, with standard output and error caught. */
 struct output review(const char *const *words)
 {
@@ -39,6 +48,10 @@ struct output review(const char *const *words)
 	FILE *files[2] = {tmpfile(), tmpfile()};
 	int argc = 2, saved[2] = {dup(1), dup(2)};
 
+	if (!says_mode(words)) {
+		assert_non_null(argv[argc++] = strdup("--mode"));
+		assert_non_null(argv[argc++] = strdup("raise"));
+	}
 	for (; *words; words++)
 		assert_non_null(argv[argc++] = strdup(*words));
 	fflush(stdout);

@@ -25,7 +25,8 @@ struct output {
 };
 
 void output_release(struct output *o);
-/** Run with these words behind `review`, NULL-terminated; standard output and error are caught. */
+/** Run with these words behind `review`, NULL-terminated; standard output and error are caught. Without -m and
+ *  --config the mode is raise. */
 struct output review(const char *const *words);
 #define REVIEW(...) review((const char *const[]){__VA_ARGS__, NULL})
 void write_n(const char *name, const char *text, size_t n);

@@ -5,7 +5,8 @@
 
 #include "fake_api.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
+#include "support/kubectl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,15 +35,15 @@
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 };
 
 static inline void world_start(struct world *world, const struct fake_step *steps)
 {
 	*world = (struct world){.api = fake_api_start(steps)};
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, NULL), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, NULL), 0);
 }
 
 static inline void world_stop(struct world *world)
@@ -56,20 +57,4 @@ static inline void poll_once(struct world *world)
 {
 	assert_int_equal(kube_client_poll(world->client, NULL, 0, 100, NULL), 0);
 	assert_int_equal(fake_api_unexpected(world->api), 0); /* else it would be waited for in vain */
-}
-
-/* A kubeconfig that leads to that server; `path`: ends in XXXXXX, and becomes the file's. */
-static inline void write_kubeconfig(char *path, const char *server)
-{
-	char text[512];
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	snprintf(text, sizeof(text),
-		 "{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: \"%s\"}}], "
-		 "users: [{name: c, user: {}}], contexts: [{name: c, context: {cluster: c, user: c, namespace: "
-		 "memtamer}}]}\n",
-		 server);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
 }

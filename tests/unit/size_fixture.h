@@ -93,10 +93,9 @@ static inline void add_killed(struct fixture *f, int64_t limit, enum outcome out
 	add(f, run);
 }
 
-static inline void size(struct fixture *f, const struct recommendation *previous)
+static inline void size(struct fixture *f)
 {
-	assert_int_equal(
-		size_base(f->history, NULL, &f->sizing, &f->spec, previous, &f->arena, &f->rec, &f->reasons, NULL), 0);
+	assert_int_equal(size_base(f->history, NULL, &f->sizing, &f->spec, &f->arena, &f->rec, &f->reasons, NULL), 0);
 }
 
 static inline bool has_reason(const struct fixture *f, const char *part)

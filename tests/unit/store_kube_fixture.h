@@ -8,7 +8,7 @@
 #include "base/timefmt.h"
 #include "fake_objects.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@
 
 struct world {
 	struct fake_objects *objects;
-	struct kubeconfig config;
+	struct kube_server config;
 	struct kube_client *client;
 	struct store *store;
 	char told[4096]; /* of objects that were passed over */
@@ -57,7 +57,7 @@ static inline void start(struct world *world)
 	const struct kube_client_config config = {.user_agent = "tester"};
 
 	*world = (struct world){.objects = fake_objects_start()};
-	world->config.server = fake_objects_url(world->objects);
+	world->config.url = fake_objects_url(world->objects);
 	assert_int_equal(kube_client_new(&world->config, &config, &world->client, NULL), 0);
 	assert_int_equal(store_open_kube(world->client, "memtamer", true, &world->store, NULL), 0);
 	store_set_bad(world->store, on_bad, world);
@@ -191,7 +191,8 @@ static inline int see_shape(void *context, const struct node_shape *shape, struc
 
 static inline int dump(struct store *store, struct strbuf *ret, struct err *err)
 {
-	const struct store_visitor visitor = {ret, see_profile, see_history, see_shape};
+	const struct store_visitor visitor = {
+		.context = ret, .profile = see_profile, .history = see_history, .shape = see_shape};
 
 	strbuf_clear(ret);
 	return store_visit(store, &visitor, err);

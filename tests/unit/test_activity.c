@@ -37,7 +37,7 @@ static void put_pods(struct evidence_batch *batch)
 	static const char *const pods[][2] = {{"a", "u1"}, {"twin", "u2"}, {"twin", "u3"}, {"server", "u4"}};
 
 	for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
-		struct evidence_pod *pod = evidence_pod_put(batch, "ml", pods[i][0], pods[i][1]);
+		struct pod *pod = evidence_pod_put(batch, "ml", pods[i][0], pods[i][1]);
 
 		assert_non_null(pod);
 		assert_int_equal(pod->activity_sum, -1);
@@ -87,7 +87,7 @@ static void series_become_activity_of_pods(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct evidence_pod *pod;
+		const struct pod *pod;
 		struct evidence_batch batch;
 
 		test_row(rows[i].name);
@@ -131,7 +131,7 @@ static void what_is_not_told_stays(void **state)
 				    .activity_permille = rows[i].known,
 				    .samples = rows[i].known_samples,
 				    .source = "query+pods"};
-		struct run_summary found = {.run = known};
+		struct found_run found = {.run = known};
 		struct run merged;
 
 		test_row(rows[i].name);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory runs out while profiles, histories and snapshots are made: -ENOMEM, nothing leaked, nothing half done. */
 #include "support/alloc_fail.h"
+#include "support/object_json.h"
 #include "support/test.h"
 
 #include "model/history.h"
@@ -118,6 +119,8 @@ static int build_snapshot(void *context, struct strbuf *ret)
 	const struct k8s_limit_range range = {.namespace_name = "ml", .name = "mem"};
 	const struct k8s_quota quota = {.namespace_name = "ml", .name = "compute"};
 	const struct owner_facts owner = {.uid = "1", .parent_uid = "2"};
+	const struct queue_facts queue = {.name = "research"};
+	const struct k8s_vpa vpa = {.namespace_name = "ml", .name = "v"}, *vpas = &vpa;
 	struct snapshot_builder *builder = snapshot_builder_new(context);
 	struct snapshot *snapshot;
 	int r;
@@ -141,6 +144,16 @@ static int build_snapshot(void *context, struct strbuf *ret)
 		r = snapshot_builder_put_owner(builder, &owner);
 	if (!r)
 		r = snapshot_builder_remove_quota(builder, "ml", "none");
+	if (!r)
+		r = snapshot_builder_put_local_queue(builder, "ml", "team", "research");
+	if (!r)
+		r = snapshot_builder_put_queue(builder, &queue);
+	if (!r)
+		r = snapshot_builder_remove_local_queue(builder, "ml", "team");
+	if (!r)
+		r = snapshot_builder_remove_queue(builder, "research");
+	if (!r)
+		r = snapshot_builder_set_vpas(builder, &vpas, 1);
 	if (r) {
 		snapshot_builder_free(builder);
 		return r;

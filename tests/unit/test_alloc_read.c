@@ -6,8 +6,10 @@
 #include "base/json.h"
 #include "k8s/pod.h"
 #include "k8s/review.h"
-#include "yaml/yaml_tree.h"
+#include "k8s/vpa.h"
+#include "yaml/yaml_edit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,26 @@ static int read_review(void *context, struct strbuf *ret)
 			   pod.containers[0].resources.requests[K8S_MEMORY].text);
 }
 
+static int read_vpa(void *context, struct strbuf *ret)
+{
+	static const char text[] =
+		"{\"metadata\":{\"name\":\"v\"},\"spec\":{\"targetRef\":{\"kind\":\"Job\",\"name\":"
+		"\"j\"},\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"c\",\"mode\":"
+		"\"Off\"}]}}}";
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(1000000);
+	struct k8s_vpa vpa, *copy;
+	struct err err = ERR_INIT;
+	int r = k8s_vpa_read(text, sizeof(text) - 1, &arena, &vpa, &err);
+
+	(void)context;
+	copy = r ? NULL : k8s_vpa_dup(&vpa);
+	if (!copy)
+		return r ? r : -ENOMEM;
+	r = strbuf_addf(ret, "%s %s", copy->name, copy->others[0]);
+	free(copy);
+	return r;
+}
+
 static int render_answer(void *context, struct strbuf *ret)
 {
 	static const char *const warnings[] = {"memtamer: a", "memtamer: b"};
@@ -69,8 +91,8 @@ static int parse_yaml(void *context, struct strbuf *ret)
 	(void)context;
 	if (r)
 		return r;
-	return strbuf_addf(ret, "%zu %zu %s", documents.n, documents.items[0].n,
-			   yaml_tree_get(&documents.items[1], "kind")->text);
+	return strbuf_addf(ret, "%zu %zu %s", documents.n, documents.items[0].root.n,
+			   yaml_tree_get(&documents.items[1].root, "kind")->text);
 }
 
 static int convert_yaml(void *context, struct strbuf *ret)
@@ -82,9 +104,20 @@ static int convert_yaml(void *context, struct strbuf *ret)
 	return r ? r : alloc_fail_add_json(ret, object);
 }
 
-static int emit_yaml(void *context, struct strbuf *ret)
+/* A manifest to which a member is added. */
+struct editing {
+	const struct yaml_document *document;
+	struct json_object *object;
+};
+
+static int edit_yaml(void *context, struct strbuf *ret)
 {
-	return yaml_tree_emit(context, ret);
+	CLEANUP(strbuf_release) struct strbuf edited = STRBUF_INIT(4096);
+	const struct editing *self = context;
+	struct err err = ERR_INIT;
+	int r = yaml_edit(manifest_text, self->document, "x.yaml", self->object, &edited, &err);
+
+	return r ? r : strbuf_add(ret, strbuf_text(&edited), edited.len);
 }
 
 static void reviews_survive(void **state)
@@ -98,6 +131,7 @@ static void reviews_survive(void **state)
 	assert_int_equal(review_read_pod(review_text, sizeof(review_text) - 1, &arena, &review, &pod, &err), 0);
 	assert_true(alloc_fail_each("json_parse", parse_json, NULL) > 10);
 	assert_true(alloc_fail_each("review_read_pod", read_review, NULL) > 0);
+	assert_true(alloc_fail_each("k8s_vpa_read, k8s_vpa_dup", read_vpa, NULL) > 1);
 	assert_true(alloc_fail_each("review_render", render_answer, &review) > 0);
 }
 
@@ -111,10 +145,11 @@ static void manifests_survive(void **state)
 	(void)state;
 	assert_int_equal(yaml_tree_parse(manifest_text, sizeof(manifest_text) - 1, "x.yaml", &arena, &documents, &err),
 			 0);
-	assert_int_equal(yaml_tree_to_json(&documents.items[0], &object, &err), 0);
+	assert_int_equal(yaml_tree_to_json(&documents.items[0].root, &object, &err), 0);
 	assert_true(alloc_fail_each("yaml_tree_parse", parse_yaml, NULL) > 10);
-	assert_true(alloc_fail_each("yaml_tree_to_json", convert_yaml, &documents.items[0]) > 10);
-	assert_true(alloc_fail_each("yaml_tree_emit", emit_yaml, object) > 0);
+	assert_true(alloc_fail_each("yaml_tree_to_json", convert_yaml, &documents.items[0].root) > 10);
+	assert_int_equal(json_add(object, "added", json_object_new_string("v")), 0);
+	assert_true(alloc_fail_each("yaml_edit", edit_yaml, &(struct editing){documents.items, object}) > 10);
 }
 
 /* The tool itself: a leak and a swallowed failure are seen, or all tests above prove nothing. */

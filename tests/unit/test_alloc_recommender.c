@@ -124,8 +124,8 @@ static int read_and_fold(void *context, struct strbuf *ret)
 
 	(void)context;
 	r = r ? r : pod_table_encode(&table, ret);
-	for (size_t i = 0; i < fold.summaries.n && !r; i++)
-		r = strbuf_addf(ret, "%s %s", fold.summaries.items[i].run.uid, fold.summaries.items[i].run.name);
+	for (size_t i = 0; i < fold.runs.n && !r; i++)
+		r = strbuf_addf(ret, "%s %s", fold.runs.items[i].run.uid, fold.runs.items[i].run.name);
 	fold_release(&fold);
 	pod_table_release(&table);
 	return r;
@@ -140,18 +140,18 @@ static void answers_become_runs(void **state)
 struct learning {
 	const char *path;
 	struct config *config;
-	struct found_run *run;
+	const struct found_run *run;
 };
 
 static int learn(const struct learning *self)
 {
 	CLEANUP(store_closep) struct store *store = NULL;
-	struct learn learn = {.config = self->config, .now_ms = 86400000, .is_sizing_all = true};
+	struct learn learn = {.config = self->config, .now_ms = 86400000};
 	struct err err = ERR_INIT;
 	int r = store_open_file(self->path, true, &store, &err);
 
 	learn.store = store;
-	r = r ? r : learn_runs(&learn, self->run, 1, &err);
+	r = r ? r : learn_all(&learn, self->run, 1, &err);
 	r = r ? r : learn_commit(&learn, NULL, 0, &err);
 	learn_release(&learn);
 	return r;
@@ -174,7 +174,6 @@ static void runs_become_profiles(void **state)
 	struct pod_table table = POD_TABLE_INIT;
 	struct fold fold = {.is_open = NULL};
 	struct learning learning = {.path = path, .config = config_new_default()};
-	struct found_run run;
 	struct err err = ERR_INIT;
 
 	(void)state;
@@ -182,20 +181,13 @@ static void runs_become_profiles(void **state)
 	snprintf(path, sizeof(path), "%s/p.json", folder);
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	assert_int_equal(fold_answers(&table, &fold, &err), 0);
-	assert_int_equal(fold.summaries.n, 1);
-	if (!fold.summaries.items)
-		return;
-	run = (struct found_run){.namespace_name = strdup(fold.summaries.items[0].namespace_name),
-				 .container = strdup(fold.summaries.items[0].container),
-				 .summary = fold.summaries.items[0]};
-	learning.run = &run;
+	assert_int_equal(fold.runs.n, 1);
+	learning.run = fold.runs.items;
 	assert_true(alloc_fail_each("learn_runs, learn_commit", learn_from_nothing, &learning) > 30);
 	unlink(path);
 	unlink(lock);
 	assert_int_equal(rmdir(folder), 0);
 	config_free(learning.config);
-	free(run.namespace_name);
-	free(run.container);
 	fold_release(&fold);
 	pod_table_release(&table);
 }

@@ -2,7 +2,7 @@
 /* A change that comes while there is no memory is told later, whichever allocation fails. */
 #include "base/limits.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "kube/reflector.h"
 #include "support/alloc_fail.h"
 #include "support/test.h"
@@ -50,7 +50,7 @@ static bool try_one(long nth, bool wants_text)
 		 .times = 100},
 		{0}};
 	struct fake_api *api = fake_api_start(steps);
-	struct kubeconfig kubeconfig = {.server = fake_api_url(api)};
+	struct kube_server server = {.url = fake_api_url(api)};
 	struct kube_client *client = NULL;
 	struct reflector *reflector = NULL;
 	struct err err = ERR_INIT;
@@ -68,7 +68,7 @@ static bool try_one(long nth, bool wants_text)
 	};
 	bool has_failed;
 
-	assert_int_equal(kube_client_new(&kubeconfig, NULL, &client, &err), 0);
+	assert_int_equal(kube_client_new(&server, NULL, &client, &err), 0);
 	assert_int_equal(reflector_start(client, &config, &reflector, &err), 0);
 	while (!seen.is_synced)
 		assert_int_equal(kube_client_poll(client, NULL, 0, 1000, &err), 0);

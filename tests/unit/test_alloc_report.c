@@ -14,7 +14,7 @@
 static int compute_coverage(void *context, struct strbuf *ret)
 {
 	struct coverage coverage;
-	int r = coverage_compute(context, NULL, 0, NOW_MS, &coverage);
+	int r = coverage_compute(context, 0, NOW_MS, &coverage);
 
 	return r ? r : strbuf_addf(ret, "%lld %.2f", (long long)coverage.total_runs, coverage.total_pod_hours);
 }
@@ -42,11 +42,8 @@ static int list_changes(void *context, struct strbuf *ret)
 {
 	const struct knowledge *knowledge = context;
 	struct changes changes = {.items = VEC_INIT};
-	int r = 0;
+	int r = changes_find(knowledge->items.items, knowledge->items.n, &changes);
 
-	for (size_t i = 0; i < knowledge->items.n && !r; i++)
-		r = changes_add(&changes, &knowledge->items.items[i]);
-	changes_sort(&changes);
 	for (size_t i = 0; i < changes.items.n && !r; i++)
 		r = strbuf_adds(ret, changes.items.items[i].decision->owner);
 	vec_release(&changes.items);
@@ -81,7 +78,7 @@ static void memory_for_what_is_said(void **state)
 
 		assert_int_equal(vec_push(&known->history->decisions, decision), 0);
 	}
-	assert_true(alloc_fail_each("coverage", compute_coverage, &knowledge) > 8);
+	assert_true(alloc_fail_each("coverage", compute_coverage, &knowledge) > 1);
 	assert_true(alloc_fail_each("replay", replay_all, &knowledge) > 100);
 	assert_true(alloc_fail_each("changes", list_changes, &knowledge) > 0);
 	assert_true(alloc_fail_each("record", write_record, NULL) > 0);

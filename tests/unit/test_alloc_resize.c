@@ -14,7 +14,7 @@ static void told(void *context, const struct resize_report *report)
 
 static void an_ask_waits_for_memory(void **state)
 {
-	const struct resizer_config config = {.told = told};
+	const struct resizer_config config = {.report = told};
 	const struct resize_ask ask = {.kind = RESIZE_KIND_OOM, .uid = "u1", .container = "main"};
 	struct resizer *resizer;
 

@@ -17,7 +17,7 @@ struct nodes {
 	struct json_object *old[2], *new[2];
 };
 
-static int shapes_of_table(const struct node_table *table, int64_t *ret_sum)
+static int shapes_of_table(struct node_table *table, int64_t *ret_sum)
 {
 	struct shapes seen = {.items = VEC_INIT}, news = {.items = VEC_INIT};
 	int r = node_table_shapes(table, &seen);

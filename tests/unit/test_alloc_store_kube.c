@@ -6,7 +6,7 @@
 
 #include "fake_objects.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static struct fake_objects *objects;
 
 /* A client and a store of its own for each try. */
 struct place {
-	struct kubeconfig config;
+	struct kube_server config;
 	struct kube_client *client;
 	struct store *store;
 };
@@ -35,7 +35,7 @@ static int place_open(struct place *self)
 	const struct kube_client_config config = {.user_agent = "tester"};
 	int r;
 
-	self->config.server = fake_objects_url(objects);
+	self->config.url = fake_objects_url(objects);
 	r = kube_client_new(&self->config, &config, &self->client, NULL);
 	return r ? r : store_open_kube(self->client, "memtamer", true, &self->store, NULL);
 }

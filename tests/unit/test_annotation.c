@@ -3,7 +3,8 @@
 #include "support/test.h"
 
 #include "base/attr.h"
-#include "base/str.h"
+#include "base/limits.h"
+#include "base/strbuf.h"
 #include "policy/annotation.h"
 #include "policy/decide.h"
 
@@ -44,10 +45,67 @@ static void only_words_of_ours_are_taken(void **state)
 	}
 }
 
+/* Who may write an annotation cannot make its reading expensive: what is longer than we write is not ours. */
+static void a_long_annotation_is_not_ours(void **state)
+{
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * LIMIT_ANNOTATION_BYTES);
+		struct annotation annotation;
+
+		strbuf_addf(&text, "%-*s", (int)(LIMIT_ANNOTATION_BYTES + more), SET("oom", ""));
+		assert_int_equal(annotation_read(strbuf_text(&text), "main", &annotation, NULL), !more);
+	}
+}
+
+static void what_is_no_entry_is_passed_over(void **state)
+{
+#define ENTRY(c, r, f, to) "{\"c\":" c ",\"r\":\"" r "\",\"f\":\"" f "\",\"to\":" to "}"
+#define MEMORY_LIMIT	   ENTRY("\"main\"", "memory", "limit", "\"4Gi\"")
+	static const struct {
+		const char *set;
+		int r;
+		size_t n;
+		bool is_whole;
+	} rows[] = {
+		{"[]", 0, 0, true},
+		{"[" MEMORY_LIMIT "]", 0, 1, true},
+		{"[" MEMORY_LIMIT "," MEMORY_LIMIT "]", 0, 2, true},
+		{"[{}," MEMORY_LIMIT "]", 0, 1, false},
+		{"[7," MEMORY_LIMIT "]", 0, 1, false},
+		{"[" ENTRY("7", "memory", "limit", "\"4Gi\"") "]", 0, 0, false},
+		{"[" ENTRY("\"main\"", "cpu", "limit", "\"4\"") "]", 0, 0, false},
+		{"[" ENTRY("\"main\"", "memory", "both", "\"4\"") "]", 0, 0, false},
+		{"[" ENTRY("\"main\"", "memory", "limit", "\"-4\"") "]", 0, 0, false},
+		{"[" ENTRY("\"main\"", "memory", "limit", "4") "]", 0, 0, false},
+		{"{}", ANNOTATION_NONE, 0, false},
+		{"[],\"v\":1", ANNOTATION_NONE, 0, false},
+		{"[", ANNOTATION_NONE, 0, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+		struct annotation_set set;
+
+		test_row(rows[i].set);
+		strbuf_addf(&text, "{\"v\":1,\"set\":%s}", rows[i].set);
+		assert_int_equal(annotation_parse(strbuf_text(&text), &arena, &set), rows[i].r);
+		if (rows[i].r)
+			continue;
+		assert_int_equal(set.n, rows[i].n);
+		assert_int_equal(set.is_whole, rows[i].is_whole);
+		assert_false(set.has_mode || set.owner);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_words_of_ours_are_taken),
+		cmocka_unit_test(a_long_annotation_is_not_ours),
+		cmocka_unit_test(what_is_no_entry_is_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/json.h"
+#include "base/json_write.h"
 #include "base/strbuf.h"
 #include "base/strmap.h"
 #include "base/timefmt.h"
@@ -112,6 +113,34 @@ static void strbuf_escapes_json(void **state)
 	assert_string_equal(strbuf_text(&b), "\"a\\\"b\\\\c\\n\\u0001\"null");
 }
 
+static void json_is_written_with_the_commas_that_it_needs(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(1024);
+	CLEANUP(strbuf_release) struct strbuf full = STRBUF_INIT(4);
+
+	(void)state;
+	json_write_open(&buf, NULL, '{');
+	json_write_line(&buf, 2);
+	json_write_text(&buf, "text", "ends with {");
+	json_write_text(&buf, "none", NULL);
+	json_write_open(&buf, "empty", '[');
+	strbuf_addc(&buf, ']');
+	json_write_line(&buf, 2);
+	json_write_open(&buf, "items", '[');
+	json_write_int(&buf, NULL, -7);
+	json_write_int_or_null(&buf, NULL, 0);
+	json_write_double(&buf, NULL, 0.5);
+	json_write_bool(&buf, NULL, true);
+	json_write_open(&buf, NULL, '{');
+	json_write_time(&buf, "time", 0);
+	strbuf_adds(&buf, "}]}");
+	assert_string_equal(strbuf_text(&buf), "{\n  \"text\":\"ends with {\",\"none\":null,\"empty\":[],\n"
+					       "  \"items\":[-7,null,0.500,true,{\"time\":\"1970-01-01T00:00:00Z\"}]}");
+	json_write_text(&full, "key", "too long");
+	json_write_int(&full, "key", 1);
+	assert_int_equal(full.status, -E2BIG);
+}
+
 static void strmap_holds_many(void **state)
 {
 	struct strmap map = STRMAP_INIT;
@@ -194,6 +223,27 @@ static void json_getters_do_not_coerce(void **state)
 	assert_int_equal(number, 3);
 }
 
+static void json_members_are_set_by_their_paths(void **state)
+{
+	struct json_object *object = json_object_new_object();
+
+	(void)state;
+	json_set_text(&object, "kind", "Lease");
+	json_set_text(&object, "metadata.name", "one");
+	json_set_text(&object, "metadata.uid", NULL);
+	json_set(&object, "metadata.n", json_object_new_int(2));
+	json_set_text(&object, "metadata.name", "two");
+	assert_string_equal(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN),
+			    "{\"kind\":\"Lease\",\"metadata\":{\"name\":\"two\",\"n\":2}}");
+	json_set_text(&object, "kind.name", "a string has no members");
+	assert_null(object);
+	json_set_text(&object, "metadata.name", "no effect");
+	assert_null(object);
+	object = json_object_new_object();
+	json_set(&object, "value", NULL);
+	assert_null(object);
+}
+
 static void files_are_written_whole(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(100);
@@ -230,10 +280,12 @@ int main(void)
 		cmocka_unit_test(time_rows),
 		cmocka_unit_test(strbuf_caps_and_sticks),
 		cmocka_unit_test(strbuf_escapes_json),
+		cmocka_unit_test(json_is_written_with_the_commas_that_it_needs),
 		cmocka_unit_test(strmap_holds_many),
 		cmocka_unit_test(arena_caps),
 		cmocka_unit_test(json_rows),
 		cmocka_unit_test(json_getters_do_not_coerce),
+		cmocka_unit_test(json_members_are_set_by_their_paths),
 		cmocka_unit_test(files_are_written_whole),
 		cmocka_unit_test(stable_hash_never_changes),
 	};

@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Caps for harm, by whole and quick cycles: a namespace is capped and told once, and a person has the last word. */
+/* Caps for harm: a namespace is capped and told once, and a person has the last word. */
 #include "caps_fixture.h"
 
 #include <signal.h>
 
-/* ---- a quick cycle has read no profile but those of its runs ---- */
-
-static void a_quick_cycle_forgets_no_cap(void **state)
+static void a_quick_cycle_leaves_caps_to_the_whole_one(void **state)
 {
 	struct place place;
 
 	(void)state;
 	setup(&place);
 	assert_int_equal(quick_harm(&place, "ml", 0, 3), 0);
+	assert_string_equal(cap_of(&place, "ml"), "");
+	assert_false(place.last.capped.is_counted);
+	place.n = 0;
+	assert_int_equal(cycle(&place), 0);
 	assert_string_equal(cap_of(&place, "ml"), "observe");
 	assert_int_equal(remembered(&place), 1);
-	assert_int_equal(quick_harm(&place, "other", 0, 1), 0);
+	assert_int_equal(harm(&place, "other", 0, 1), 0);
 	assert_int_equal(remembered(&place), 1);
-	assert_true(place.last.n_capped == SIZE_MAX); /* it has not counted */
-	assert_int_equal(quick_harm(&place, "other", 0, 0), 1);
+	assert_true(place.last.capped.is_counted);
+	assert_int_equal(place.last.capped.n[CAP_BY_HARM], 1);
+	teardown(&place);
+}
+
+static void caps_are_counted_by_who_set_them(void **state)
+{
+	struct place place;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(store_lower_mode_cap(place.store, "other", "observe", &err), 0); /* as a person would */
+	assert_int_equal(harm(&place, "ml", 0, 3), 0);
+	assert_int_equal(place.last.capped.n[CAP_BY_PERSON], 1);
+	assert_int_equal(place.last.capped.n[CAP_BY_HARM], 1);
+	/* Somebody who has changed the cap has decided. */
+	assert_int_equal(store_lower_mode_cap(place.store, "ml", "off", &err), 0);
 	assert_int_equal(cycle(&place), 0);
-	assert_int_equal(place.last.n_capped, 1);
+	assert_int_equal(place.last.capped.n[CAP_BY_PERSON], 2);
+	assert_int_equal(place.last.capped.n[CAP_BY_HARM], 0);
 	teardown(&place);
 }
 
@@ -31,29 +50,29 @@ static void a_cap_is_told_once(void **state)
 	(void)state;
 	setup(&place);
 	for (int i = 0; i < 3; i++) { /* each of runs that began after the one before */
-		assert_int_equal(quick_harm(&place, "ml", 3 * i, 3), 0);
+		assert_int_equal(harm(&place, "ml", 3 * i, 3), 0);
 		place.now_ms += 3 * TIME_HOUR_MS;
 	}
-	assert_int_equal(quick_harm(&place, "other", 0, 1), 0);
+	assert_int_equal(harm(&place, "other", 0, 1), 0);
 	assert_int_equal(place.told_harms, 10);
 	assert_int_equal(place.told_caps, 1);
 	teardown(&place);
 }
 
-static void a_quick_cycle_sees_a_lifted_cap(void **state)
+static void a_lifted_cap_forgives_what_began_before(void **state)
 {
 	struct place place;
 
 	(void)state;
 	setup(&place);
-	assert_int_equal(quick_harm(&place, "ml", 0, 3), 0);
+	assert_int_equal(harm(&place, "ml", 0, 3), 0);
 	lift(&place, "ml");
 	place.now_ms += TIME_MINUTE_MS;
-	assert_int_equal(quick_harm(&place, "ml", 3, 3), 0); /* of before that, and told late */
+	assert_int_equal(harm(&place, "ml", 3, 3), 0); /* of before that, and told late */
 	assert_string_equal(cap_of(&place, "ml"), "");
 	assert_int_equal(remembered(&place), 0);
 	place.now_ms += 3 * TIME_HOUR_MS;
-	assert_int_equal(quick_harm(&place, "ml", 6, 3), 0);
+	assert_int_equal(harm(&place, "ml", 6, 3), 0);
 	assert_string_equal(cap_of(&place, "ml"), "observe");
 	teardown(&place);
 }
@@ -74,7 +93,7 @@ static void what_a_person_said_stays(void **state)
 		if (rows[i].is_before)
 			put_cap(place.objects, "off");
 		place.has_person = rows[i].is_meanwhile;
-		assert_int_equal(quick_harm(&place, "ml", 0, 3), 0);
+		assert_int_equal(harm(&place, "ml", 0, 3), 0);
 		assert_false(place.last.is_partial);
 		assert_string_equal(cap_of(&place, "ml"), "off");
 		assert_int_equal(place.told_caps, 0);
@@ -128,12 +147,10 @@ static void what_could_not_be_saved_is_kept(void **state)
 	(void)state;
 	setup(&place);
 	place.refuses_state = true;
-	assert_int_equal(quick_harm(&place, "ml", 0, 3), 0);
-	assert_true(place.last.is_partial);
+	assert_true(harm(&place, "ml", 0, 3) < 0);
 	assert_string_equal(cap_of(&place, "ml"), "observe");
 	assert_int_equal(remembered(&place), 0);
 	place.refuses_state = false;
-	place.n = 0;
 	assert_int_equal(cycle(&place), 0);
 	assert_int_equal(remembered(&place), 1);
 	teardown(&place);
@@ -142,9 +159,10 @@ static void what_could_not_be_saved_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_quick_cycle_forgets_no_cap),
+		cmocka_unit_test(a_quick_cycle_leaves_caps_to_the_whole_one),
+		cmocka_unit_test(caps_are_counted_by_who_set_them),
 		cmocka_unit_test(a_cap_is_told_once),
-		cmocka_unit_test(a_quick_cycle_sees_a_lifted_cap),
+		cmocka_unit_test(a_lifted_cap_forgives_what_began_before),
 		cmocka_unit_test(what_a_person_said_stays),
 		cmocka_unit_test(a_whole_cycle_keeps_what_came_between),
 		cmocka_unit_test(what_could_not_be_saved_is_kept),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver of the rotation against answers that are made up. tests/e2e/test_certs.py has a real API server. */
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "certs/bundles.h"
 #include "certs/certs.h"
 #include "fake_api.h"
-#include "kube/base64.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct seen {
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct configurations *configurations;
 	struct certs *certs;
@@ -51,7 +51,7 @@ static char *secret_list, *filled_list, *empty_list;
 	{                                                                                                              \
 		.fits = "GET " VALIDATING "?", .body = filled_list                                                     \
 	}
-static struct material made;
+static struct tls_secret made;
 
 static int use(void *context, const char *cert_pem, const char *key_pem, struct err *err)
 {
@@ -81,10 +81,15 @@ static void failed(void *context, const struct err *why)
 	seen->failed++;
 }
 
+static void changed(void *context, enum configuration_kind kind, struct json_object *object)
+{
+	certs_take_configuration(((struct world *)context)->certs, kind, object);
+}
+
 static void start(struct world *world, const struct fake_step *steps)
 {
 	static const char *const names[] = {"memtamer-webhook.memtamer.svc", NULL};
-	const struct configurations_config watched = {.names = {"a0", "w0"}};
+	const struct configurations_config watched = {.names = {"a0", "w0"}, .changed = changed, .context = world};
 	struct certs_config config = {
 		.namespace = "memtamer",
 		.secret = "tls",
@@ -100,8 +105,8 @@ static void start(struct world *world, const struct fake_step *steps)
 	struct err err = ERR_INIT;
 
 	*world = (struct world){.api = fake_api_start(steps)};
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, &err), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, &err), 0);
 	assert_int_equal(configurations_start(world->client, &watched, &world->configurations, &err), 0);
 	assert_int_equal(certs_start(world->client, world->configurations, &config, &world->certs, &err), 0);
 }
@@ -184,11 +189,19 @@ static void test_leaf_cannot_be_used(void **state)
 	stop(&world);
 }
 
-/* Nothing is there; another replica creates the Secret first, and its certificate is what we use. */
+/* Nothing is there; another replica creates the Secret first, and its certificate is used. The watch reports what it
+ * wrote; nothing else is read. */
 static void test_start_and_race(void **state)
 {
 	(void)state;
+	CLEANUP(strbuf_release) struct strbuf created = STRBUF_INIT(MIB);
+
+	strbuf_addf(&created, "{\"type\":\"ADDED\",\"object\":%s}\n", secret_text);
 	const struct fake_step steps[] = {
+		{.fits = SECRETS "?fieldSelector=metadata.name%3Dtls&" WATCH,
+		 .body = strbuf_text(&created),
+		 .end = FAKE_HOLD,
+		 .after = "POST " SECRETS " "},
 		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
 		{.fits = "GET " SECRETS "?", .body = LIST("")},
 		{.fits = "GET " MUTATING "?", .body = empty_list},
@@ -196,9 +209,7 @@ static void test_start_and_race(void **state)
 		{.fits = "GET " LEASES "/tls ", .status = 404, .body = "{}"},
 		{.fits = "POST " LEASES " ", .status = 201, .body = LEASE("me")},
 		{.fits = "POST " SECRETS " ", .status = 409, .body = "{\"reason\":\"AlreadyExists\"}"},
-		{.fits = "GET " SECRETS "/tls ", .body = secret_text},
 		{.fits = "PATCH " MUTATING "/a0 ", .status = 409, .body = "{}"},
-		{.fits = "GET " MUTATING "/a0 ", .body = empty_text},
 		{.fits = "PATCH " MUTATING "/a0 ", .body = filled_text},
 		{.fits = "GET " LEASES "/tls ", .body = LEASE("me"), .times = 100},
 		{.fits = "PUT " LEASES "/tls ", .body = LEASE("me"), .times = 100},
@@ -244,7 +255,6 @@ static void test_forbidden(void **state)
 		 .status = 403,
 		 .body = "{\"kind\":\"Status\",\"reason\":\"Forbidden\",\"message\":\"no secrets for you\"}",
 		 .times = 100},
-		{.fits = "GET " SECRETS "/tls ", .status = 404, .body = "{}", .times = 100},
 		{0}};
 	struct certs_state now;
 	struct world world;
@@ -348,34 +358,37 @@ static char *make_configuration(const char *pem)
 static int set_up(void **state)
 {
 	static const char *const names[] = {"memtamer-webhook.memtamer.svc", NULL};
+	struct tls_secret_names secret_names = {.namespace = "memtamer", .secret = "tls", .server = names};
+	const struct rotation_view view = {.now_ms = time_now_ms(), .times = rotation_times_for(LIFE, 12 * LIFE, 0)};
+	const struct rotation_plan plan = {.makes_ca = true, .leaf = ROTATION_LEAF_MAKE};
 	struct json_object *object = NULL, *metadata;
+	struct tls_secret none = TLS_SECRET_INIT;
 	struct err err = ERR_INIT;
-	int64_t now_ms = time_now_ms();
 
 	(void)state;
-	made.presence = ROTATION_ABSENT;
-	if (material_add_ca(&made, "x", now_ms, 12 * LIFE, LIFE, &err) ||
-	    material_make_leaf(&made, names, false, now_ms, LIFE, &err) ||
-	    material_encode(&made, "memtamer", "tls", &object, &err))
+	tls_secret_name_ca(&secret_names);
+	if (tls_secret_encode(&none, &secret_names, &view, &plan, NULL, &object, &err))
 		return 1;
 	metadata = json_member(object, "metadata");
 	if (json_add(metadata, "resourceVersion", json_object_new_string("5")) ||
 	    json_add(metadata, "uid", json_object_new_string("u")))
 		return 1;
 	secret_text = strdup(json_object_to_json_string(object));
+	if (tls_secret_decode(object, &secret_names, &made, &err))
+		return 1;
 	filled_text = make_configuration(made.cas.certs[0].pem);
 	empty_text = make_configuration("");
 	secret_list = list_of(secret_text);
 	filled_list = list_of(filled_text);
 	empty_list = list_of(empty_text);
-	material_put_object(object);
+	json_object_put(object);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	material_release(&made);
+	tls_secret_release(&made);
 	free(secret_text);
 	free(filled_text);
 	free(empty_text);

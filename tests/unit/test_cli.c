@@ -39,6 +39,7 @@ static const struct cli_option globals[] = {{"config", 'c', CLI_STRING, "FILE", 
 static const struct cli_command commands[] = {
 	{"show", "[FILE...]", "Show things.\nAt length.", show_options, show_run},
 	{"must", "FILE...", "Needs a file.", NULL, show_run},
+	{"one", "FILE", "Needs one file.", show_options, show_run},
 	{"none", NULL, "Takes nothing.", NULL, show_run},
 	{0},
 };
@@ -128,6 +129,7 @@ static void refused_rows(void **state)
 		{"empty choice", "prog show --output=", "prog show: option --output is one of text|json, not \"\"\n"},
 		{"operand missing", "prog must", "prog must: missing operand: FILE...\n"},
 		{"operand too many", "prog none a", "prog none: unexpected operand \"a\"\n"},
+		{"second operand", "prog one a -q b", "prog one: unexpected operand \"b\"\n"},
 		{"unknown command", "prog shwo", "prog: unknown command \"shwo\"; did you mean show?\n"},
 		{"command behind options", "prog --config a show",
 		 "prog: the command comes first: prog show [OPTIONS]\n"},

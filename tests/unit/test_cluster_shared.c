@@ -191,17 +191,8 @@ static void test_a_pod_too_large_is_passed_over(void **state)
 #define ODD(name, version)                                                                                             \
 	"{" META("ml", name, version) ",\"spec\":{\"template\":{\"spec\":{\"priorityClassName\":\"\\u0000\"}}}}"
 #define USED(name, version, used)                                                                                      \
-	"{" META("ml", name, version) ",\"spec\":{\"hard\":{\"limits.memory\":\"9Gi\"}},\"status\":{\"hard\":{"        \
-				      "\"limits.memory\":\"9Gi\"},\"used\":{\"limits.memory\":\"" used "\"}}}"
-
-static int64_t used_before(const struct world *world, const char *uid)
-{
-	const struct owner_facts *root = world->snapshot ? snapshot_root_owner(world->snapshot, uid) : NULL;
-
-	if (!root || !root->n_bases)
-		return -1;
-	return root->bases[0].amounts[K8S_QUOTA_LIMITS][K8S_MEMORY].used / (int64_t)GIB;
-}
+	"{" META("ml", name, version) ",\"spec\":{\"hard\":{\"requests.memory\":\"9Gi\"}},\"status\":{\"hard\":{"      \
+				      "\"requests.memory\":\"9Gi\"},\"used\":{\"requests.memory\":\"" used "\"}}}"
 
 static int64_t used_now(const struct world *world)
 {
@@ -209,11 +200,11 @@ static int64_t used_now(const struct world *world)
 
 	if (!facts || !facts->n_quotas)
 		return -1;
-	return facts->quotas[0]->amounts[K8S_QUOTA_LIMITS][K8S_MEMORY].used / (int64_t)GIB;
+	return facts->quotas[0]->amounts[K8S_QUOTA_REQUESTS][K8S_MEMORY].used / (int64_t)GIB;
 }
 
-/* What quotas had left when an owner was made; of one that was there before nobody knows. */
-static void test_owners_that_are_seen_to_begin(void **state)
+/* The status is behind the pods at first; then one of them has ended, and the status is ahead of the other. */
+static void test_the_use_of_a_quota_is_the_larger_of_status_and_pods(void **state)
 {
 	static struct fake_step steps[] = {
 		NOTHING(PROFILES),
@@ -221,17 +212,38 @@ static void test_owners_that_are_seen_to_begin(void **state)
 		NOTHING(RANGES),
 		NOTHING(CLASSES),
 		NOTHING(SPACES),
+		{.fits = QUOTAS "?watch", .status = 503, .body = "{}", .times = UNTIL_TOLD},
+		{.fits = QUOTAS "?watch", .body = EVENT("MODIFIED", USED("q", "6", "5Gi")), .end = FAKE_HOLD},
 		{.fits = QUOTAS "?", .body = LIST("5", USED("q", "4", "1Gi"))},
-		{.fits = QUOTAS "?watch",
-		 .body = EVENT("MODIFIED", USED("q", "6", "2Gi")) EVENT("MODIFIED", USED("q", "8", "3Gi")),
+		{.fits = "/namespaces/ml/pods?watch", .status = 503, .body = "{}", .times = UNTIL_TOLD},
+		{.fits = "/namespaces/ml/pods?watch",
+		 .body = EVENT("MODIFIED", POD("p2", "6", "Succeeded")),
 		 .end = FAKE_HOLD},
-		NOTHING("/namespaces/ml/pods"),
+		{.fits = "/namespaces/ml/pods?",
+		 .body = LIST("5", POD("p1", "1", "Running") "," POD("p2", "2", "Running"))},
+		NO_KINDS,
+		{0}};
+	struct world world;
+
+	(void)state;
+	start(&world, steps);
+	WAIT_FOR(&world, used_now(&world) == 6);
+	go_on(&world, steps);
+	WAIT_FOR(&world, used_now(&world) == 5);
+	assert_int_equal(fake_api_unexpected(world.api), 0);
+	stop(&world);
+}
+
+/* An owner that cannot be read stays unknown; one that could be read before stays as it was. */
+static void test_owners_that_cannot_be_read(void **state)
+{
+	static struct fake_step steps[] = {
+		NO_OBJECTS,
 		{.fits = "GET /apis HTTP",
 		 .body = "{\"groups\":[{\"name\":\"batch\",\"versions\":[{\"version\":\"v1\"}]}]}"},
 		{.fits = "GET /apis/batch/v1 HTTP",
 		 .body = "{\"groupVersion\":\"batch/v1\",\"resources\":[{\"name\":\"jobs\",\"kind\":\"Job\",\"verbs\":"
 			 "[\"list\",\"watch\"]}]}"},
-		{.fits = "/apis/batch/v1/jobs?", .status = 503, .body = "{}", .times = UNTIL_TOLD},
 		{.fits = "/apis/batch/v1/jobs?",
 		 .body = LIST("5", "{" META("ml", "old",
 					    "5") ",\"spec\":{\"parallelism\":4,\"template\":{}}}," ODD("odd", "5"))},
@@ -243,15 +255,9 @@ static void test_owners_that_are_seen_to_begin(void **state)
 
 	(void)state;
 	start(&world, steps);
-	/* the later states of the quota come before the owner that is older than the last of them */
-	WAIT_FOR(&world, used_now(&world) == 3);
-	go_on(&world, steps);
-	WAIT_FOR(&world, used_before(&world, "job") == 2 && snapshot_root_owner(world.snapshot, "old"));
-	assert_int_equal(used_before(&world, "old"), -1);
-	/* one that cannot be read is there, for those who wait; one that could says what it said */
+	WAIT_FOR(&world, world.snapshot && snapshot_root_owner(world.snapshot, "job"));
 	assert_int_equal(world.passed_over, 2);
-	assert_non_null(snapshot_root_owner(world.snapshot, "odd"));
-	assert_int_equal(snapshot_root_owner(world.snapshot, "odd")->pods, 0);
+	assert_null(snapshot_root_owner(world.snapshot, "odd"));
 	assert_int_equal(snapshot_root_owner(world.snapshot, "old")->pods, 4);
 	assert_int_equal(fake_api_unexpected(world.api), 0);
 	stop(&world);
@@ -280,12 +286,7 @@ static bool knows(const struct world *world, const char *uid)
 static void test_another_version_is_served(void **state)
 {
 	static const struct fake_step steps[] = {
-		NOTHING(PROFILES),
-		NOTHING(SHAPES),
-		NOTHING(RANGES),
-		NOTHING(QUOTAS),
-		NOTHING(CLASSES),
-		NOTHING(SPACES),
+		NO_OBJECTS,
 		{.fits = "GET /apis HTTP", .body = SERVES(VERSION("v1alpha2"))},
 		{.fits = "GET /apis HTTP", .body = SERVES(VERSION("v1") "," VERSION("v1alpha2"))},
 		{.fits = "GET /apis HTTP", .body = SERVES(VERSION("v1"))},
@@ -311,14 +312,112 @@ static void test_another_version_is_served(void **state)
 	stop(&world);
 }
 
+#define KUEUE "/apis/kueue.x-k8s.io/"
+#define HAS_KUEUE                                                                                                      \
+	"{\"groups\":[{\"name\":\"kueue.x-k8s.io\",\"versions\":[{\"version\":\"v1beta2\"},{\"version\":\"v1beta1\"}]" \
+	"}]}"
+#define HAS_QUEUES(version)                                                                                            \
+	"{\"groupVersion\":\"kueue.x-k8s.io/" version                                                                  \
+	"\",\"resources\":[{\"name\":\"localqueues\",\"kind\":\"LocalQueue\",\"verbs\":[\"list\",\"watch\"]},"         \
+	"{\"name\":\"clusterqueues\",\"kind\":\"ClusterQueue\",\"verbs\":[\"list\",\"watch\"]}]}"
+#define LOCAL_QUEUE(name, version, queue) "{" META("ml", name, version) ",\"spec\":{\"clusterQueue\":\"" queue "\"}}"
+#define RESOURCE(name, quota)		  "{\"name\":\"" name "\",\"nominalQuota\":" quota "}"
+#define FLAVOR(name, resources)		  "{\"name\":\"" name "\",\"resources\":[" resources "]}"
+#define CLUSTER_QUEUE(name, version, more, covered, flavors)                                                           \
+	"{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"},\"spec\":{" more                    \
+	"\"resourceGroups\":[{\"coveredResources\":[" covered "],\"flavors\":[" flavors "]}]}}"
+#define MEMORY "\"cpu\",\"memory\""
+#define COHORT "\"cohortName\":\"all\","
+
+/* What the queue of namespace ml can admit of memory, in Gi; -1: the queue is not known. */
+static int64_t most_of(const struct world *world, const char *queue)
+{
+	const struct queue_facts *facts = world->snapshot ? snapshot_queue(world->snapshot, "ml", queue) : NULL;
+
+	return !facts ? -1 : facts->is_covered[K8S_MEMORY] ? facts->most[K8S_MEMORY] / (int64_t)GIB : -2;
+}
+
+static void test_what_queues_can_admit(void **state)
+{
+	static const struct fake_step steps[] = {
+		NO_OBJECTS,
+		{.fits = "GET /apis HTTP", .body = HAS_KUEUE},
+		{.fits = "GET /apis HTTP", .body = "{\"groups\":[]}"},
+		{.fits = "GET " KUEUE "v1beta2 HTTP", .body = HAS_QUEUES("v1beta2")},
+		{.fits = "GET " KUEUE "v1beta1 HTTP", .body = HAS_QUEUES("v1beta1")},
+		{.fits = KUEUE "v1beta2/localqueues?watch",
+		 .body = EVENT("MODIFIED", LOCAL_QUEUE("moved", "6", "alone"))
+			 EVENT("DELETED", LOCAL_QUEUE("gone", "7", "alone")),
+		 .end = FAKE_HOLD},
+		{.fits = KUEUE "v1beta2/localqueues?",
+		 .body = LIST("5",
+			      LOCAL_QUEUE("alone", "1", "alone") "," LOCAL_QUEUE("gpus", "1", "gpus") "," LOCAL_QUEUE("borrows", "1", "borrows") "," LOCAL_QUEUE(
+				      "bounded", "1",
+				      "bounded") "," LOCAL_QUEUE("moved", "1",
+								 "gpus") "," LOCAL_QUEUE("gone", "1",
+											 "alone") "," LOCAL_QUEUE("nowh"
+														  "ere",
+														  "1",
+														  "miss"
+														  "in"
+														  "g"))},
+		{.fits = KUEUE "v1beta2/clusterqueues?watch",
+		 .body = EVENT("MODIFIED",
+			       CLUSTER_QUEUE("alone", "6", "", MEMORY,
+					     FLAVOR("a", RESOURCE("memory", "\"5Gi\"")) "," FLAVOR(
+						     "b", RESOURCE("cpu", "9") "," RESOURCE("memory", "\"7Gi\"")))),
+		 .end = FAKE_HOLD},
+		{.fits = KUEUE "v1beta2/clusterqueues?",
+		 .body = LIST(
+			 "5",
+			 CLUSTER_QUEUE("alone", "1", "", MEMORY, FLAVOR("a", RESOURCE("memory", "1024"))) "," CLUSTER_QUEUE("gpus", "1", "", "\"cpu\"", FLAVOR("a", RESOURCE("cpu", "9"))) "," CLUSTER_QUEUE(
+				 "borrows", "1", COHORT, MEMORY,
+				 FLAVOR("a",
+					RESOURCE(
+						"memory",
+						"\"10Gi\""))) "," CLUSTER_QUEUE("bounded", "1", COHORT, MEMORY,
+										FLAVOR("a",
+										       RESOURCE(
+											       "memory",
+											       "\"20Gi\","
+											       "\"borrowingLimit\":"
+											       "\"3Gi\""))) "," CLUSTER_QUEUE("lends",
+															      "1",
+															      COHORT,
+															      MEMORY,
+															      FLAVOR("a", RESOURCE("memory", "\"40Gi\",\"lendingLimit\":\"4Gi\"")) "," FLAVOR(
+																      "b",
+																      RESOURCE(
+																	      "memory",
+																	      "\"99Gi\""))))},
+		{0}};
+	struct world world;
+
+	(void)state;
+	start(&world, steps);
+	WAIT_FOR(&world,
+		 most_of(&world, "alone") == 7 && most_of(&world, "moved") == 7 && most_of(&world, "gone") == -1);
+	assert_int_equal(most_of(&world, "gpus"), -2);
+	assert_int_equal(most_of(&world, "borrows"), 10 + 20 + 4); /* of its own flavor, as far as it is lent */
+	assert_int_equal(most_of(&world, "bounded"), 20 + 3);
+	assert_int_equal(most_of(&world, "nowhere"), -1);
+	assert_int_equal(fake_api_count(world.api, KUEUE "v1beta1/"), 0);
+	look_again(&world); /* Kueue was uninstalled */
+	WAIT_FOR(&world, most_of(&world, "alone") == -1);
+	assert_int_equal(fake_api_unexpected(world.api), 0);
+	stop(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quotas_come_and_go),
 		cmocka_unit_test(test_too_many_quotas),
 		cmocka_unit_test(test_a_pod_too_large_is_passed_over),
-		cmocka_unit_test(test_owners_that_are_seen_to_begin),
+		cmocka_unit_test(test_the_use_of_a_quota_is_the_larger_of_status_and_pods),
+		cmocka_unit_test(test_owners_that_cannot_be_read),
 		cmocka_unit_test(test_another_version_is_served),
+		cmocka_unit_test(test_what_queues_can_admit),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

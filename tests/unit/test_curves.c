@@ -39,23 +39,24 @@ static int rise(struct evidence_reader *base, struct evidence_curve *curves, siz
 	}
 
 /* Whole, an hour long, seen once a minute. */
-static struct found_run found_run(char *namespace_name, char *container, const char *workload, int number)
+static struct found_run found_run(const char *container, const char *workload, int number)
 {
-	struct found_run run = {namespace_name, container, {.run = {.is_whole = true, .peak_bytes = GI}}};
+	struct found_run run = {.namespace_name = "ml", .run = {.is_whole = true, .peak_bytes = GI}};
 
-	run.summary.run.start_ms = number * 3600 * SECOND_MS;
-	snprintf(run.summary.run.uid, sizeof(run.summary.run.uid), "%s-%d", workload, number);
-	snprintf(run.summary.identity.keys[0].text, sizeof(run.summary.identity.keys[0].text), "%s", workload);
-	run.summary.identity.n_keys = 1;
-	run.summary.widest = (struct run_widest){.peak_bytes = GI,
-						 .start_ms = run.summary.run.start_ms,
-						 .end_ms = run.summary.run.start_ms + 3600 * SECOND_MS,
-						 .step_ms = 60 * SECOND_MS};
-	snprintf(run.summary.widest.pod, sizeof(run.summary.widest.pod), "%s-%d", workload, number);
+	snprintf(run.container, sizeof(run.container), "%s", container);
+	run.run.start_ms = number * 3600 * SECOND_MS;
+	snprintf(run.run.uid, sizeof(run.run.uid), "%s-%d", workload, number);
+	snprintf(run.identity.keys[0].text, sizeof(run.identity.keys[0].text), "%s", workload);
+	run.identity.n_keys = 1;
+	run.widest = (struct run_widest){.peak_bytes = GI,
+					 .start_ms = run.run.start_ms,
+					 .end_ms = run.run.start_ms + 3600 * SECOND_MS,
+					 .step_ms = 60 * SECOND_MS};
+	snprintf(run.widest.pod, sizeof(run.widest.pod), "%s-%d", workload, number);
 	return run;
 }
 
-static char ml[] = "ml", trainer[] = "main";
+static const char trainer[] = "main";
 
 static void count_call(void *context)
 {
@@ -87,19 +88,19 @@ static void the_newest_of_each_workload_are_asked_for_once(void **state)
 
 	(void)state;
 	for (int i = 0; i < 12; i++) {
-		runs[n++] = found_run(ml, trainer, "a", i);
-		runs[n++] = found_run(ml, trainer, "b", i);
+		runs[n++] = found_run(trainer, "a", i);
+		runs[n++] = found_run(trainer, "b", i);
 	}
 	read_all(&curves, &source, runs, n, 2 * LIMIT_HISTORY_CURVES);
 	assert_int_equal(source.n_curves, 2 * LIMIT_HISTORY_CURVES);
 	for (size_t i = 0; i < n; i++) {
 		bool is_new = i / 2 >= 12 - LIMIT_HISTORY_CURVES;
 
-		assert_int_equal(runs[i].summary.run.n_curve, is_new ? 30 : 0);
-		assert_int_equal(runs[i].summary.run.shape, is_new ? RUN_SHAPE_GROWING : RUN_SHAPE_UNKNOWN);
+		assert_int_equal(runs[i].run.n_curve, is_new ? 30 : 0);
+		assert_int_equal(runs[i].run.shape, is_new ? RUN_SHAPE_GROWING : RUN_SHAPE_UNKNOWN);
 	}
-	assert_int_equal(runs[n - 1].summary.run.curve_max[29], GI);
-	runs[n - 1] = found_run(ml, trainer, "b", 11); /* the same is found again */
+	assert_int_equal(runs[n - 1].run.curve_max[29], GI);
+	runs[n - 1] = found_run(trainer, "b", 11); /* the same is found again */
 	read_all(&curves, &source, &runs[n - 1], 1, 0);
 	assert_int_equal(source.n_curves, 2 * LIMIT_HISTORY_CURVES);
 	curves_release(&curves);
@@ -107,14 +108,13 @@ static void the_newest_of_each_workload_are_asked_for_once(void **state)
 
 static void roles_and_containers_have_their_own(void **state)
 {
-	static char sidecar[] = "sidecar";
+	static const char sidecar[] = "sidecar";
 	struct curves curves = {.asked = STRMAP_INIT};
 	struct source source = SOURCE;
-	struct found_run runs[] = {found_run(ml, trainer, "a", 1), found_run(ml, sidecar, "a", 1),
-				   found_run(ml, trainer, "a", 1)};
+	struct found_run runs[] = {found_run(trainer, "a", 1), found_run(sidecar, "a", 1), found_run(trainer, "a", 1)};
 
 	(void)state;
-	snprintf(runs[2].summary.identity.role, sizeof(runs[2].summary.identity.role), "worker");
+	snprintf(runs[2].identity.role, sizeof(runs[2].identity.role), "worker");
 	read_all(&curves, &source, runs, ARRAY_LEN(runs), 3);
 	curves_release(&curves);
 }
@@ -124,36 +124,36 @@ static void a_run_that_is_found_twice_is_asked_for_once(void **state)
 {
 	struct curves curves = {.asked = STRMAP_INIT};
 	struct source source = SOURCE;
-	struct found_run runs[] = {found_run(ml, trainer, "a", 1), found_run(ml, trainer, "a", 1)};
+	struct found_run runs[] = {found_run(trainer, "a", 1), found_run(trainer, "a", 1)};
 
 	(void)state;
 	read_all(&curves, &source, runs, ARRAY_LEN(runs), 1);
 	assert_int_equal(source.n_curves, 1);
-	assert_int_equal(runs[1].summary.run.n_curve, 30);
+	assert_int_equal(runs[1].run.n_curve, 30);
 	curves_release(&curves);
 }
 
 static void what_is_too_short_has_no_curve(void **state)
 {
-	struct found_run run = found_run(ml, trainer, "a", 1);
+	struct found_run run = found_run(trainer, "a", 1);
 
 	(void)state;
 	assert_true(curves_can_be_of(&run));
-	run.summary.widest.end_ms = run.summary.widest.start_ms + 31 * 60 * SECOND_MS;
+	run.widest.end_ms = run.widest.start_ms + 31 * 60 * SECOND_MS;
 	assert_false(curves_can_be_of(&run));
-	run.summary.widest.end_ms = run.summary.widest.start_ms + 32 * 60 * SECOND_MS;
+	run.widest.end_ms = run.widest.start_ms + 32 * 60 * SECOND_MS;
 	assert_true(curves_can_be_of(&run));
-	*run.summary.widest.pod = '\0';
+	*run.widest.pod = '\0';
 	assert_false(curves_can_be_of(&run));
-	run = found_run(ml, trainer, "a", 1);
-	run.summary.widest.step_ms = 0;
+	run = found_run(trainer, "a", 1);
+	run.widest.step_ms = 0;
 	assert_false(curves_can_be_of(&run));
 }
 
 static void a_source_without_curves_has_none(void **state)
 {
 	struct curves curves = {.asked = STRMAP_INIT};
-	struct found_run run = found_run(ml, trainer, "a", 1);
+	struct found_run run = found_run(trainer, "a", 1);
 	struct evidence_reader without = {.source = "pods"};
 
 	(void)state;
@@ -168,7 +168,7 @@ static void fill_runs(struct found_run *runs, int n)
 		char name[8];
 
 		snprintf(name, sizeof(name), "w%d", i);
-		runs[i] = found_run(ml, trainer, name, i);
+		runs[i] = found_run(trainer, name, i);
 	}
 }
 
@@ -190,7 +190,7 @@ static void an_outage_only_postpones(void **state)
 	assert_int_equal(n_between, 3);
 	assert_string_equal(source.pods[0], "w39-39"); /* the newest first */
 	source.status = -ENOMEM;
-	runs[0] = found_run(ml, trainer, "w0", 100);
+	runs[0] = found_run(trainer, "w0", 100);
 	assert_int_equal(read_with(&curves, &source.base, runs, 1, NULL), -ENOMEM);
 	curves_release(&curves);
 }
@@ -208,8 +208,8 @@ static void one_that_is_too_heavy_spoils_no_other(void **state)
 	source.n_before_status = 3; /* of each batch */
 	read_all(&curves, &source, runs, 40, 6);
 	assert_int_equal(source.n_calls, 2);
-	assert_int_equal(runs[39].summary.run.n_curve, 30);
-	assert_int_equal(runs[36].summary.run.n_curve, 0);
+	assert_int_equal(runs[39].run.n_curve, 30);
+	assert_int_equal(runs[36].run.n_curve, 0);
 	source.status = 0;
 	fill_runs(runs, 40);
 	read_all(&curves, &source, runs, 40, 0);
@@ -242,11 +242,11 @@ static void a_rare_workload_has_its_turn(void **state)
 		char name[8];
 
 		snprintf(name, sizeof(name), "w%d", i / LIMIT_HISTORY_CURVES);
-		runs[i] = found_run(ml, trainer, name, 100 + i);
+		runs[i] = found_run(trainer, name, 100 + i);
 	}
-	runs[LIMIT_CYCLE_CURVES] = found_run(ml, trainer, "rare", 1);
+	runs[LIMIT_CYCLE_CURVES] = found_run(trainer, "rare", 1);
 	read_all(&curves, &source, runs, ARRAY_LEN(runs), LIMIT_CYCLE_CURVES);
-	assert_int_equal(runs[LIMIT_CYCLE_CURVES].summary.run.n_curve, 30);
+	assert_int_equal(runs[LIMIT_CYCLE_CURVES].run.n_curve, 30);
 	curves_release(&curves);
 }
 
@@ -404,9 +404,9 @@ static void few_points_say_nothing(void **state)
 
 /* ---- in a history ---- */
 
-static struct run_summary found_in_cluster(int number, bool is_watched)
+static struct found_run found_in_cluster(int number, bool is_watched)
 {
-	struct run_summary found = found_run(ml, trainer, "a", number).summary;
+	struct found_run found = found_run(trainer, "a", number);
 
 	found.run.outcome = OUTCOME_COMPLETED;
 	found.run.source = is_watched ? "query+pods" : "query";
@@ -420,7 +420,7 @@ static struct run_summary found_in_cluster(int number, bool is_watched)
 	return found;
 }
 
-static bool learn_run(const struct config *config, struct history *history, const struct run_summary *found)
+static bool learn_run(const struct config *config, struct history *history, const struct found_run *found)
 {
 	struct learned_news news;
 	bool has_changed = false;
@@ -458,7 +458,7 @@ static void what_was_told_once_stays(void **state)
 	assert_non_null(config);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct history *history = history_new("ml", "train");
-		struct run_summary found = found_in_cluster(1, rows[i].is_watched);
+		struct found_run found = found_in_cluster(1, rows[i].is_watched);
 
 		test_row(rows[i].name);
 		assert_non_null(history);
@@ -487,7 +487,7 @@ static void only_the_newest_whole_runs_want_one(void **state)
 {
 	struct config *config = config_new_default();
 	struct history *history = history_new("ml", "train");
-	struct run_summary found;
+	struct found_run found;
 
 	(void)state;
 	assert_non_null(config);

@@ -7,9 +7,11 @@
 #include "engine/shapes.h"
 #include "fake_evidence.h"
 #include "learned_digest.h"
+#include "store/store_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define DONE .ends = END_SUCCEEDED, .container_ends = END_COMPLETED
@@ -255,7 +257,7 @@ static void a_long_run_is_not_overtaken(void **state)
 	assert_int_equal(store_visit(store, &visitor, NULL), 0);
 	assert_int_equal(aggregate.runs, ARRAY_LEN(pods));
 	assert_int_equal(aggregate.whole_runs, ARRAY_LEN(pods));
-	assert_int_equal(aggregate.peak_bytes, 200 * FAKE_MIB);
+	assert_int_equal(aggregate.peak.bytes, 200 * FAKE_MIB);
 	store_closep(&store);
 	teardown(&place);
 }
@@ -314,6 +316,117 @@ static void cycles_every_few_hours_learn_what_one_does(void **state)
 	digest_of(&place, &found);
 	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 	strbuf_release(&found);
+	strbuf_release(&expected);
+	teardown(&place);
+}
+
+/* ---- a state without the pods of open runs ---- */
+
+/* Within the run `t`, which began the day before. */
+#define MIDDLE_MS (FAKE_EPOCH_MS + 3 * FAKE_DAY_MS + 60 * TIME_MINUTE_MS)
+
+static void set_state(struct place *place, const char *text)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+
+	assert_int_equal(store_open_file(place->path, true, &store, NULL), 0);
+	assert_int_equal(store_state_save(store, text, strlen(text), NULL), 0);
+}
+
+/* Other versions write the pods in another form. Their days are read again, and nothing else. */
+static void a_state_of_another_version_loses_nothing(void **state)
+{
+	static const struct {
+		const char *name, *text;
+	} rows[] = {
+		{"0.1",
+		 "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"CollectorState\",\"watermark\":"
+		 "\"2024-10-07T00:00:00Z\",\"historyFrom\":\"2024-10-03T00:00:00Z\",\"caps\":[],\"table\":{\"stepMs\":"
+		 "60000,\"pods\":[\n{\"namespace\":\"ml\",\"name\":\"t-master-0\",\"uid\":\"u6\",\"start_ms\":"
+		 "1728180000000,\"seen_from_ms\":1728172800000,\"labels\":{},\"containers\":[]},\n{\"namespace\":"
+		 "\"ml\","
+		 "\"name\":\"t-worker-0\",\"uid\":\"u7\",\"seen_from_ms\":1728180060000,\"labels\":{},\"containers\":[]"
+		 "}]}}\n"},
+		{"another form",
+		 "{\"kind\":\"CollectorState\",\"watermark\":\"2024-10-07T00:00:00Z\",\"historyFrom\":"
+		 "\"2024-10-03T00:00:00Z\",\"openFrom\":\"2024-10-06T02:00:00Z\",\"tableFormat\":99,\"caps\":[]}\nabc"},
+		{"damaged",
+		 "{\"kind\":\"CollectorState\",\"watermark\":\"2024-10-07T00:00:00Z\",\"historyFrom\":"
+		 "\"2024-10-03T00:00:00Z\",\"openFrom\":\"2024-10-06T02:00:00Z\",\"tableFormat\":2,\"caps\":[]}\nabc"},
+		{"without pods",
+		 "{\"kind\":\"CollectorState\",\"watermark\":\"2024-10-07T00:00:00Z\",\"historyFrom\":"
+		 "\"2024-10-03T00:00:00Z\",\"openFrom\":\"2024-10-06T02:00:00Z\",\"tableFormat\":2,\"caps\":[]}\n"},
+	};
+	struct strbuf expected;
+
+	(void)state;
+	undisturbed(&expected);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_result result;
+		struct strbuf found;
+		struct place place;
+
+		test_row(rows[i].name);
+		setup(&place);
+		assert_int_equal(cycle_at(&place, MIDDLE_MS, &result), 0);
+		set_state(&place, rows[i].text);
+		assert_int_equal(cycle_at(&place, MIDDLE_MS, &result), 0);
+		assert_int_equal(place.reader.n_reads, 2);
+		assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + 2 * FAKE_DAY_MS);
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + 3 * FAKE_DAY_MS);
+		digest_of(&place, &found);
+		assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+		strbuf_release(&found);
+		teardown(&place);
+	}
+	strbuf_release(&expected);
+}
+
+static int refuse_pods(struct store *self, const char *text, size_t n, struct err *err)
+{
+	CLEANUP(store_closep) struct store *plain = NULL;
+
+	if (text[n - 1] != '\n')
+		return err_set(err, -E2BIG, "made up");
+	assert_int_equal(store_open_file(store_place(self), false, &plain, NULL), 0);
+	return plain->ops->state_save(self, text, n, err);
+}
+
+/* The process that could not save them goes on without reading anything again; the next one reads their days. */
+static void open_runs_without_room_in_the_state_are_read_again_after_a_restart(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf found = STRBUF_INIT(0);
+	struct store *store = NULL;
+	struct store_ops ops;
+	struct strbuf expected;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	undisturbed(&expected);
+	setup(&place);
+	assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+	ops = *store->ops;
+	ops.state_save = refuse_pods;
+	store->ops = &ops;
+	for (int process = 0; process < 2; process++) {
+		struct engine engine = {.config = place.config, .reader = &place.reader.base, .store = store};
+
+		place.reader.n_reads = 0;
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(engine_cycle(&engine, MIDDLE_MS + i * TIME_MINUTE_MS, &result, NULL), 0);
+		/* first all of the history, then the day in which `t` began; the open day in each cycle */
+		assert_int_equal(place.reader.n_reads, process ? 1 + 3 : WORLD_DAYS + 1 + 3);
+		if (process)
+			assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + 2 * FAKE_DAY_MS);
+		engine_release(&engine);
+	}
+	store_close(store);
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS + 2 * FAKE_DAY_MS);
+	digest_of(&place, &found);
+	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 	strbuf_release(&expected);
 	teardown(&place);
 }
@@ -517,6 +630,8 @@ int main(void)
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
+		cmocka_unit_test(a_state_of_another_version_loses_nothing),
+		cmocka_unit_test(open_runs_without_room_in_the_state_are_read_again_after_a_restart),
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
 		cmocka_unit_test(too_heavy_windows_are_halved),

@@ -9,7 +9,7 @@
 #include "fake_objects.h"
 #include "learned_digest.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ static const struct fake_pod world_pods[] = {
 
 struct place {
 	struct fake_objects *objects;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct config *config;
 	struct fake_reader reader;
@@ -64,8 +64,8 @@ static void setup(struct place *place)
 	place->config->store.kind = STORE_KUBE;
 	place->config->prometheus.history_ms = (WORLD_DAYS + 1) * FAKE_DAY_MS;
 	fake_reader_init(&place->reader, world_pods, ARRAY_LEN(world_pods));
-	place->kubeconfig.server = fake_objects_url(place->objects);
-	assert_int_equal(kube_client_new(&place->kubeconfig, &(struct kube_client_config){0}, &place->client, NULL), 0);
+	place->server.url = fake_objects_url(place->objects);
+	assert_int_equal(kube_client_new(&place->server, &(struct kube_client_config){0}, &place->client, NULL), 0);
 	restart(place);
 }
 
@@ -172,62 +172,63 @@ static void replace(struct fake_objects *objects, const char *plural, struct jso
 	free(text);
 }
 
-/* A person pins each profile just before our status for it comes, the first time. */
-struct pinning {
+/* A person writes into each profile just before our status for it comes, the first time. */
+struct writing {
 	size_t n;
-	size_t left; /* how many are pinned */
+	size_t left; /* how many are written */
 };
 
-static int pin_before_status(void *context, struct fake_objects *self, const char *method, const char *path,
-			     const char **ret_reason, const char **ret_message)
+static int write_before_status(void *context, struct fake_objects *self, const char *method, const char *path,
+			       const char **ret_reason, const char **ret_message)
 {
-	struct pinning *pinning = context;
+	struct writing *writing = context;
 	char namespace_name[64], name[300];
 	struct json_object *profile;
 
 	(void)ret_reason;
 	(void)ret_message;
-	if (!streq(method, "PUT") || !pinning->left ||
+	if (!streq(method, "PUT") || !writing->left ||
 	    sscanf(path, GROUP "namespaces/%63[^/]/memoryprofiles/%299[^/]/status", namespace_name, name) != 2)
 		return 0;
 	profile = fake_objects_get(self, "memoryprofiles", namespace_name, name);
-	if (json_member(json_member(profile, "spec"), "pinLimit"))
+	if (json_member(json_member(profile, "spec"), "class"))
 		return 0;
-	json_object_object_add(json_member(profile, "spec"), "pinLimit", json_object_new_string("3Gi"));
+	json_object_object_add(json_member(profile, "spec"), "class", json_object_new_string("guaranteed"));
 	replace(self, "memoryprofiles", profile);
-	pinning->n++;
-	pinning->left--;
+	writing->n++;
+	writing->left--;
 	return 0;
 }
 
-static int sum_limits(void *context, struct profile *take_profile, struct err *err)
+static int count_guaranteed(void *context, struct profile *take_profile, struct err *err)
 {
-	int64_t *sums = context;
+	size_t *counts = context;
 
 	(void)err;
-	sums[0] += take_profile->spec->pin_limit_bytes;
-	sums[1] += take_profile->parent.limit_bytes;
+	counts[0] += streq(take_profile->spec->size_class, "guaranteed");
+	counts[1] += take_profile->parent.limit_bytes > 0 &&
+		     take_profile->parent.limit_bytes == take_profile->parent.request_bytes;
 	profile_free(take_profile);
 	return 0;
 }
 
 static void a_conflict_is_computed_anew(void **state)
 {
-	struct pinning pinning = {.left = 4};
-	int64_t sums[2] = {0};
-	const struct store_visitor profiles = {.context = sums, .profile = sum_limits};
+	struct writing writing = {.left = 4};
+	size_t counts[2] = {0};
+	const struct store_visitor profiles = {.context = counts, .profile = count_guaranteed};
 	struct engine_result result;
 	struct place place;
 
 	(void)state;
 	setup(&place);
-	fake_objects_hook(place.objects, pin_before_status, &pinning);
+	fake_objects_hook(place.objects, write_before_status, &writing);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
-	assert_int_equal(pinning.n, 4);
-	/* the pins are there, and are what was recommended then */
+	assert_int_equal(writing.n, 4);
+	/* what was written is there, and the recommendation follows it */
 	assert_int_equal(store_visit(place.store, &profiles, NULL), 0);
-	assert_int_equal(sums[0], 4 * 3 * (int64_t)GIB);
-	assert_int_equal(sums[1], 4 * 3 * (int64_t)GIB);
+	assert_int_equal(counts[0], 4);
+	assert_int_equal(counts[1], 4);
 	fake_objects_count_anew(place.objects);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	assert_int_equal(writes(&place), 0);
@@ -363,8 +364,8 @@ static void long_dead_workloads_are_forgotten(void **state)
 
 static int one_killed_pod(void *context, bool only_news, struct evidence_batch *batch)
 {
-	struct evidence_pod *pod = evidence_pod_put(batch, "ml", "n-9-a", "u99");
-	struct evidence_container *container = evidence_container_put(batch, pod, "main");
+	struct pod *pod = evidence_pod_put(batch, "ml", "n-9-a", "u99");
+	struct pod_container *container = pod_container_put(&batch->pods, pod, "main");
 
 	(void)context;
 	(void)only_news;
@@ -396,7 +397,7 @@ static void a_quick_cycle_asks_for_what_it_needs(void **state)
 {
 	struct engine_result result;
 	struct place place;
-	size_t n_names;
+	size_t names_bytes;
 
 	(void)state;
 	setup(&place);
@@ -411,10 +412,10 @@ static void a_quick_cycle_asks_for_what_it_needs(void **state)
 	assert_int_equal(fake_objects_count(place.objects, "GET /apis/memtamer.io/v1alpha1/namespaces/ml/"), 2);
 	assert_int_equal(writes(&place), 2);
 	/* whose names it reads is remembered already, however often nothing reads all */
-	n_names = place.engine.names.texts.n;
+	names_bytes = place.engine.names.arena.used_bytes;
 	assert_int_equal(engine_quick(&place.engine, NOW_MS, &result, NULL), 0);
 	assert_int_equal(engine_quick(&place.engine, NOW_MS, &result, NULL), 0);
-	assert_int_equal(place.engine.names.texts.n, n_names);
+	assert_int_equal(place.engine.names.arena.used_bytes, names_bytes);
 	teardown(&place);
 }
 
@@ -423,7 +424,7 @@ static void a_deleted_profile_comes_back(void **state)
 {
 	struct engine_result result;
 	struct names names = {.cron = ""};
-	const struct store_visitor visitor = {&names, find_names, NULL, NULL};
+	const struct store_visitor visitor = {.context = &names, .profile = find_names};
 	struct json_object *profile;
 	struct place place;
 

@@ -98,6 +98,12 @@ static void hours_tell_first_and_last_sample(void **state)
 	assert_int_equal(usage.hour_samples, 0);
 	assert_int_equal(usage.first_ms, HOUR);
 	assert_int_equal(usage.last_ms, 3 * HOUR);
+
+	/* More than a sample a millisecond is no count. */
+	evidence_usage_add_hour(&usage, 4 * HOUR, 5 * HOUR, INT64_MAX);
+	evidence_usage_add_hour(&usage, 5 * HOUR, 6 * HOUR, HOUR + 1);
+	assert_int_equal(usage.samples, 5);
+	assert_int_equal(usage.hours.last_ms, 2 * HOUR);
 }
 
 static void owners_and_accelerators_tell_training(void **state)
@@ -126,12 +132,12 @@ static void owners_and_accelerators_tell_training(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct k8s_label label = {"memtamer.io/training", rows[i].label};
-		struct evidence_container container = {.accelerators_milli = rows[i].accelerators_milli};
-		struct evidence_pod pod = {.owner_kind = rows[i].owner_kind ? rows[i].owner_kind : "",
-					   .root_kind = rows[i].root_kind,
-					   .is_owner_known = rows[i].owner_kind != NULL,
-					   .labels = {.items = &label, .n = rows[i].label != NULL},
-					   .containers = {.items = &container, .n = 1}};
+		struct pod_container container = {.accelerators_milli = rows[i].accelerators_milli};
+		struct pod pod = {.owner_kind = rows[i].owner_kind ? rows[i].owner_kind : "",
+				  .root_kind = rows[i].root_kind,
+				  .is_owner_known = rows[i].owner_kind != NULL,
+				  .labels = {.items = &label, .n = rows[i].label != NULL},
+				  .containers = {.items = &container, .n = 1}};
 
 		test_row(rows[i].name);
 		evidence_pod_classify(&pod);
@@ -143,7 +149,7 @@ static void pods_of_one_name_are_told_apart_by_uid(void **state)
 {
 	const struct evidence_window window = {.start_ms = 0, .end_ms = HOUR};
 	struct evidence_batch batch;
-	struct evidence_pod *first, *second;
+	struct pod *first, *second;
 
 	(void)state;
 	evidence_batch_init(&batch, &window);
@@ -233,7 +239,7 @@ static void labels_of_watched_pods_stay(void **state)
 		struct evidence_batch batch;
 		struct metric_sink sink = {.batch = &batch, .labels = &names};
 		struct json_object *labels;
-		struct evidence_pod *pod;
+		struct pod *pod;
 
 		evidence_batch_init(&batch, &window);
 		pod = evidence_pod_put(&batch, "ml", "a", "u1");
@@ -247,6 +253,43 @@ static void labels_of_watched_pods_stay(void **state)
 		json_object_put(labels);
 		evidence_batch_release(&batch);
 	}
+}
+
+/* Its other containers, and the other pods of the window, are kept. */
+static void surplus_containers_of_a_pod_are_left_out(void **state)
+{
+	static const char series[] = "{\"namespace\":\"ml\",\"pod\":\"a\",\"uid\":\"u1\",\"container\":\"surplus\","
+				     "\"id\":\"/kubepods/x\",\"resource\":\"memory\"}";
+	const struct evidence_window window = {.end_ms = HOUR};
+	const struct metric_labels names = {"namespace", "pod", "container"};
+	const struct metric_row *rows[] = {row_of("kube_pod_container_resource_limits", PHASE_PODS),
+					   row_of("container_memory_working_set_bytes", PHASE_FACTS)};
+	struct evidence_batch batch;
+	struct metric_sink sink = {.batch = &batch, .labels = &names};
+	struct pod *pod;
+	struct json_object *labels;
+	char name[16];
+
+	(void)state;
+	evidence_batch_init(&batch, &window);
+	pod = evidence_pod_put(&batch, "ml", "a", "u1");
+	assert_non_null(pod);
+	for (int i = 0; i < LIMIT_POD_CONTAINERS; i++) {
+		snprintf(name, sizeof(name), "c%d", i);
+		assert_non_null(pod_container_put(&batch.pods, pod, name));
+	}
+	assert_null(batch.pods.overfull);
+	pod->is_training = true;
+	assert_int_equal(json_parse(series, strlen(series), 8, &labels, NULL), 0);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		batch.pods.overfull = NULL;
+		assert_int_equal(rows[i]->take(&sink, labels, 1, NULL), 0);
+		assert_ptr_equal(batch.pods.overfull, pod);
+	}
+	assert_int_equal(pod->containers.n, LIMIT_POD_CONTAINERS);
+	assert_string_equal(pod_container_put(&batch.pods, pod, name)->name, name);
+	json_object_put(labels);
+	evidence_batch_release(&batch);
 }
 
 static void refusals_are_understood(void **state)
@@ -288,6 +331,7 @@ int main(void)
 		cmocka_unit_test(pods_of_one_name_are_told_apart_by_uid),
 		cmocka_unit_test(expressions_are_filled_in),
 		cmocka_unit_test(labels_of_watched_pods_stay),
+		cmocka_unit_test(surplus_containers_of_a_pod_are_left_out),
 		cmocka_unit_test(refusals_are_understood),
 	};
 

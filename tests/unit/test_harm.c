@@ -4,7 +4,9 @@
 
 #include "engine/caps.h"
 
-#define SET(...)      "{\"v\":1,\"mode\":\"enforce\",\"rev\":7,\"runs\":9,\"set\":[" __VA_ARGS__ "]}"
+#define SET(...) "{\"v\":1,\"mode\":\"enforce\",\"rev\":7,\"runs\":9,\"set\":[" __VA_ARGS__ "]}"
+#define SET_OF(of, ...)                                                                                                \
+	"{\"v\":1,\"of\":\"" of "\",\"mode\":\"enforce\",\"rev\":7,\"runs\":9,\"set\":[" __VA_ARGS__ "]}"
 #define MEMORY(f, to) "{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"to\":\"" to "\",\"rule\":\"peak+buffer\"}"
 #define MEMORY_FROM(f, from, to)                                                                                       \
 	"{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"from\":\"" from "\",\"to\":\"" to                          \
@@ -16,32 +18,32 @@ struct seen {
 	const char *name, *decision;
 	int64_t request_mib, limit_mib, peak_mib, killed_mib;
 	unsigned int ends, container_ends;
-	int64_t memory_wait_ms;
+	int64_t room_wait_ms, ephemeral_request_mib;
 };
 
 static void put(struct pod_table *table, const struct seen *seen)
 {
-	struct pod *pod = pod_new("ml", seen->name, seen->name);
-	struct pod_container container = {.name = strdup("main"), .image = strdup("i")};
+	struct pod *pod = pod_set_add(&table->pods, "ml", seen->name, seen->name);
+	struct pod_container container = {.name = "main", .image = "i"};
 
 	assert_non_null(pod);
-	assert_int_equal(pod_text_set(&pod->owner_kind, "Job"), 0);
-	assert_int_equal(pod_text_set(&pod->owner_name, "train-7"), 0);
-	assert_int_equal(pod_text_set(&pod->decision, seen->decision ? seen->decision : ""), 0);
+	pod->owner_kind = "Job";
+	pod->owner_name = "train-7";
+	pod->decision = seen->decision ? seen->decision : "";
 	pod->start_ms = pod->seen_from_ms = NOW_MS - TIME_HOUR_MS;
 	pod->completion_ms = seen->ends ? NOW_MS - TIME_MINUTE_MS : 0;
 	pod->ends = seen->ends;
-	pod->memory_wait_ms = seen->memory_wait_ms;
+	pod->room_wait_ms = seen->room_wait_ms;
 	pod->pending_ms = TIME_HOUR_MS; /* for whatever: a gate, accelerators */
 	pod->is_alive = !seen->ends;
 	container.request_bytes = seen->request_mib * MI;
 	container.limit_bytes = seen->limit_mib * MI;
+	container.ephemeral_request_bytes = seen->ephemeral_request_mib * MI;
 	container.peak_bytes = seen->peak_mib * MI;
 	container.ends = seen->container_ends;
 	if (seen->killed_mib)
 		run_add_killed_limit(container.killed_limits, &container.n_killed_limits, seen->killed_mib * MI);
 	assert_int_equal(vec_push(&pod->containers, container), 0);
-	assert_int_equal(pod_table_add(table, pod), 0);
 }
 
 static void fold_seen(const struct seen *seen, size_t n, struct pod_table *table, struct fold *fold)
@@ -51,7 +53,7 @@ static void fold_seen(const struct seen *seen, size_t n, struct pod_table *table
 	for (size_t i = 0; i < n; i++)
 		put(table, &seen[i]);
 	assert_int_equal(fold_runs(table, &options, fold, NULL), 0);
-	assert_int_equal(fold->summaries.n, 1);
+	assert_int_equal(fold->runs.n, 1);
 }
 
 #define EVICTED .ends = END_FAILED | END_EVICTED | END_EVICTED_MEMORY, .container_ends = END_ERROR
@@ -73,6 +75,19 @@ static void harm_is_what_we_took_or_added(void **state)
 		  .container_ends = END_OOM_RESTARTED},
 		 1U << HARM_OOM,
 		 0},
+		{{"filled, and scaled by a VerticalPodAutoscaler", SET_OF("j", MEMORY("limit", "96Mi")), 32, 48, 48, 48,
+		  KILLED},
+		 1U << HARM_OOM,
+		 0},
+		{{"filled, scaled, killed at a limit that is not known", SET_OF("j", MEMORY("limit", "96Mi")), 32, 48,
+		  48, 0, KILLED},
+		 1U << HARM_OOM,
+		 0},
+		{{"filled, scaled, not killed", SET_OF("j", MEMORY("limit", "96Mi")), 32, 48, 48, 0, .ends = END_FAILED,
+		  .container_ends = END_ERROR},
+		 0,
+		 0},
+		{{"a bare pod from copied YAML", SET_OF("", MEMORY("limit", "96Mi")), 32, 48, 48, 48, KILLED}, 0, 0},
 		{{"raised by us", SET(MEMORY_FROM("limit", "64Mi", "96Mi")), 64, 96, 96, 96, KILLED}, 0, 0},
 		{{"killed at its own", NULL, 64, 96, 96, 96, KILLED}, 0, 0},
 		{{"copied yaml", SET(MEMORY("limit", "80Mi")), 64, 96, 96, 96, KILLED}, 0, 0},
@@ -93,11 +108,29 @@ static void harm_is_what_we_took_or_added(void **state)
 		{{"evicted, raised", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 80, 0, EVICTED}, 0, 0},
 		{{"evicted, edited since", SET(MEMORY_FROM("request", "96Mi", "64Mi")), 70, 128, 80, 0, EVICTED}, 0, 0},
 		{{"waited", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 0, 0,
-		  .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .memory_wait_ms = 5000},
+		  .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .room_wait_ms = 5000},
 		 0,
 		 5000},
 		{{"waited, lowered", SET(MEMORY_FROM("request", "96Mi", "64Mi")), 64, 128, 0, 0,
-		  .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .memory_wait_ms = 5000},
+		  .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .room_wait_ms = 5000},
+		 0,
+		 0},
+		{{"waited for disk, memory raised", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 0, 0,
+		  .ends = END_UNSCHEDULABLE_EPHEMERAL | END_SUCCEEDED, .room_wait_ms = 5000},
+		 0,
+		 0},
+		{{"waited for disk, disk added",
+		  SET("{\"c\":\"main\",\"r\":\"ephemeral-storage\",\"f\":\"request\",\"to\":\"1Gi\",\"rule\":\"no-"
+		      "history\"}"),
+		  64, 128, 0, 0, .ends = END_UNSCHEDULABLE_EPHEMERAL | END_SUCCEEDED, .room_wait_ms = 5000,
+		  .ephemeral_request_mib = 1024},
+		 0,
+		 5000},
+		{{"waited for memory, disk added",
+		  SET("{\"c\":\"main\",\"r\":\"ephemeral-storage\",\"f\":\"request\",\"to\":\"1Gi\",\"rule\":\"no-"
+		      "history\"}"),
+		  64, 128, 0, 0, .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .room_wait_ms = 5000,
+		  .ephemeral_request_mib = 1024},
 		 0,
 		 0},
 		{{"refused", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 0, 0,
@@ -116,9 +149,9 @@ static void harm_is_what_we_took_or_added(void **state)
 		struct fold fold = {.is_open = NULL};
 
 		fold_seen(&rows[i].seen, 1, &table, &fold);
-		if (fold.summaries.items[0].run.harm != rows[i].harm ||
-		    fold.summaries.items[0].harm_waited_ms != rows[i].waited_ms)
-			fail_msg("%s: harm %x", rows[i].seen.name, fold.summaries.items[0].run.harm);
+		if (fold.runs.items[0].run.harm != rows[i].harm ||
+		    fold.runs.items[0].harm_waited_ms != rows[i].waited_ms)
+			fail_msg("%s: harm %x", rows[i].seen.name, fold.runs.items[0].run.harm);
 		fold_release(&fold);
 		pod_table_release(&table);
 	}
@@ -143,8 +176,8 @@ static void one_entry_for_each_set_of_values(void **state)
 
 	(void)state;
 	fold_seen(seen, ARRAY_LEN(seen), &table, &fold);
-	entries = fold.summaries.items[0].decisions.items;
-	assert_int_equal(fold.summaries.items[0].decisions.n, 3);
+	entries = fold.runs.items[0].decisions.items;
+	assert_int_equal(fold.runs.items[0].decisions.n, 3);
 	assert_string_equal(entries[0].owner, "Job/train-7");
 	assert_string_equal(entries[0].pod, "a");
 	assert_int_equal(entries[0].pods, 2);
@@ -190,7 +223,7 @@ static void entries_are_noted_once(void **state)
 	setup(&place);
 	make_run(&run, "ml", "train-7", 0, 0);
 	for (int i = 0; i < 40; i++)
-		assert_int_equal(vec_push(&run.summary.decisions, entry_of(i, 8)), 0);
+		assert_int_equal(vec_push(&run.decisions, entry_of(i, 8)), 0);
 	learn_from(&place, &run, 1, &learn);
 	assert_int_equal(learn.notices.n, 40);
 	assert_string_equal(learn.notices.items[0].owner, "Job/train-7");
@@ -208,19 +241,19 @@ static void entries_are_noted_once(void **state)
 	assert_int_equal(learn.n_profiles_changed, 0);
 	learn_release(&learn);
 	/* more pods of an entry: counted, and said only as more of the same */
-	run.summary.decisions.items[39].pods = 12;
+	run.decisions.items[39].pods = 12;
 	learn_from(&place, &run, 1, &learn);
 	assert_int_equal(learn.notices.n, 1);
 	assert_true(learn.notices.items[0].is_update);
 	learn_release(&learn);
-	run.summary.decisions.items[39].pods = 3;
+	run.decisions.items[39].pods = 3;
 	learn_from(&place, &run, 1, &learn);
 	assert_int_equal(learn.notices.n, 0);
 	learn_release(&learn);
 	history = history_of(&place);
 	assert_int_equal(history->decisions.items[LIMIT_HISTORY_DECISIONS - 1].pods, 12);
 	history_free(history);
-	vec_release(&run.summary.decisions);
+	vec_release(&run.decisions);
 	teardown(&place);
 }
 
@@ -238,16 +271,16 @@ static void an_owner_made_again_is_another_one(void **state)
 		struct history_decision entry = entry_of(0, 1);
 
 		make_run(&run, "ml", "train-7", night, 0);
-		run.summary.run.start_ms -= night * TIME_DAY_MS;
-		entry.time_ms = run.summary.run.start_ms - TIME_MINUTE_MS;
-		assert_int_equal(vec_push(&run.summary.decisions, entry), 0);
+		run.run.start_ms -= night * TIME_DAY_MS;
+		entry.time_ms = run.run.start_ms - TIME_MINUTE_MS;
+		assert_int_equal(vec_push(&run.decisions, entry), 0);
 		learn_from(&place, &run, 1, &learn);
 		learn_release(&learn);
 		/* seen again when its first pod is gone, it is the same one */
-		run.summary.decisions.items[0].time_ms += TIME_HOUR_MS / 4;
+		run.decisions.items[0].time_ms += TIME_HOUR_MS / 4;
 		learn_from(&place, &run, 1, &learn);
 		learn_release(&learn);
-		vec_release(&run.summary.decisions);
+		vec_release(&run.decisions);
 	}
 	history = history_of(&place);
 	assert_int_equal(history->decisions.n, 4);
@@ -266,11 +299,11 @@ static void old_entries_make_no_event(void **state)
 	setup(&place);
 	make_run(&run, "ml", "train-7", 0, 0);
 	entry.time_ms = NOW_MS - 2 * TIME_HOUR_MS;
-	assert_int_equal(vec_push(&run.summary.decisions, entry), 0);
+	assert_int_equal(vec_push(&run.decisions, entry), 0);
 	learn_from(&place, &run, 1, &learn);
 	assert_int_equal(learn.notices.n, 0);
 	learn_release(&learn);
-	vec_release(&run.summary.decisions);
+	vec_release(&run.decisions);
 	teardown(&place);
 }
 
@@ -285,24 +318,24 @@ static void harm_is_counted_once(void **state)
 	setup(&place);
 	make_run(&run, "ml", "train-7", 0, 1U << HARM_OOM);
 	learn_from(&place, &run, 1, &learn);
-	assert_int_equal(learn.harms.n, 1);
-	assert_int_equal(learn.harms.items[0].harm, HARM_OOM);
+	assert_int_equal(harms_of(&learn), 1);
+	assert_int_equal(learn.notices.items[0].harm, HARM_OOM);
 	assert_int_equal(learn.notices.n, 1);
 	assert_true(learn.notices.items[0].is_warning);
 	learn_release(&learn);
 	/* once more, and one kind more; the first is not forgotten when it is not told again */
-	run.summary.run.harm = 0;
-	run.summary.harm_waited_ms = place.config->harm.pending_after_ms;
-	run.summary.run.duration_ms++;
+	run.run.harm = 0;
+	run.harm_waited_ms = place.config->harm.pending_after_ms;
+	run.run.duration_ms++;
 	learn_from(&place, &run, 1, &learn);
-	assert_int_equal(learn.harms.n, 1);
-	assert_int_equal(learn.harms.items[0].harm, HARM_PENDING);
+	assert_int_equal(harms_of(&learn), 1);
+	assert_int_equal(learn.notices.items[0].harm, HARM_PENDING);
 	learn_release(&learn);
 	/* a worse finding of a run that is known better still brings its harm */
-	run.summary.run.is_whole = false;
-	run.summary.run.harm = 1U << HARM_QUOTA;
+	run.run.is_whole = false;
+	run.run.harm = 1U << HARM_QUOTA;
 	learn_from(&place, &run, 1, &learn);
-	assert_int_equal(learn.harms.n, 1);
+	assert_int_equal(harms_of(&learn), 1);
 	learn_release(&learn);
 	history = history_of(&place);
 	assert_int_equal(history->runs.items[0].harm, 1U << HARM_OOM | 1U << HARM_PENDING | 1U << HARM_QUOTA);
@@ -334,22 +367,21 @@ static const char *cap_of(struct place *place, char ret[12])
 
 /* `n` runs of which the last `harmed` are harmed, one second apart, from `first` on. */
 static void cap_after(struct place *place, struct namespace_caps *caps, int first, int n, int harmed, int64_t now_ms,
-		      size_t *ret_capped, bool *ret_changed)
+		      struct capped *ret_capped, bool *ret_changed)
 {
 	struct found_run *runs = calloc((size_t)n, sizeof(*runs));
-	struct learn learn = {.config = place->config, .store = place->store, .now_ms = now_ms};
+	struct learn learn = {.config = place->config, .store = place->store, .now_ms = now_ms, .caps = caps};
 	char job[32];
 
 	for (int i = 0; i < n; i++) {
 		snprintf(job, sizeof(job), "train%cbert", 'a' + (first + i) % 20);
 		make_run(&runs[i], "ml", job, first + i, i >= n - harmed ? 1U << HARM_OOM : 0);
-		runs[i].summary.run.start_ms = now_ms - TIME_HOUR_MS + (first + i) * 1000;
-		runs[i].summary.run.duration_ms = 500;
+		runs[i].run.start_ms = now_ms - TIME_HOUR_MS + (first + i) * 1000;
+		runs[i].run.duration_ms = 500;
 	}
 	*ret_changed = false;
 	assert_int_equal(learn_runs(&learn, runs, (size_t)n, NULL), 0);
 	assert_int_equal(learn_commit(&learn, NULL, 0, NULL), 0);
-	assert_int_equal(caps_note_harm(caps, &learn), 0);
 	assert_int_equal(caps_check(caps, &learn, ret_changed, ret_capped, NULL), 0);
 	learn_release(&learn);
 	free(runs);
@@ -360,27 +392,27 @@ static void too_much_harm_caps_a_namespace_once(void **state)
 	struct namespace_caps caps = {.items = VEC_INIT};
 	struct place place;
 	bool is_changed;
-	size_t n_capped;
+	struct capped capped;
 	char cap[12];
 
 	(void)state;
 	setup(&place);
-	cap_after(&place, &caps, 0, 20, 2, NOW_MS, &n_capped, &is_changed);
+	cap_after(&place, &caps, 0, 20, 2, NOW_MS, &capped, &is_changed);
 	assert_string_equal(cap_of(&place, cap), ""); /* two are not three */
-	assert_int_equal(n_capped, 0);
+	assert_int_equal(capped.n[CAP_BY_HARM], 0);
 	assert_false(is_changed);
-	cap_after(&place, &caps, 20, 3, 1, NOW_MS + 1, &n_capped, &is_changed);
+	cap_after(&place, &caps, 20, 3, 1, NOW_MS + 1, &capped, &is_changed);
 	assert_string_equal(cap_of(&place, cap), "observe");
-	assert_int_equal(n_capped, 1);
+	assert_int_equal(capped.n[CAP_BY_HARM], 1);
 	assert_true(is_changed);
 	/* A person takes it out: harm of runs that began before that does not set it again. */
 	assert_int_equal(store_release_mode_cap(place.store, "ml", PROFILE_OF_NAMESPACE, "observe", NULL), 0);
-	cap_after(&place, &caps, 23, 5, 5, NOW_MS + TIME_HOUR_MS / 2, &n_capped, &is_changed);
+	cap_after(&place, &caps, 23, 5, 5, NOW_MS + TIME_HOUR_MS / 2, &capped, &is_changed);
 	assert_true(is_changed); /* it was noted */
-	assert_int_equal(n_capped, 0);
+	assert_int_equal(capped.n[CAP_BY_HARM], 0);
 	assert_string_equal(cap_of(&place, cap), "");
 	/* ... what begins later does */
-	cap_after(&place, &caps, 28, 3, 3, NOW_MS + 3 * TIME_HOUR_MS, &n_capped, &is_changed);
+	cap_after(&place, &caps, 28, 3, 3, NOW_MS + 3 * TIME_HOUR_MS, &capped, &is_changed);
 	assert_string_equal(cap_of(&place, cap), "observe");
 	caps_release(&caps);
 	teardown(&place);
@@ -391,14 +423,14 @@ static void one_percent_is_not_too_much(void **state)
 	struct namespace_caps caps = {.items = VEC_INIT};
 	struct place place;
 	bool is_changed;
-	size_t n_capped;
+	struct capped capped;
 	char cap[12];
 
 	(void)state;
 	setup(&place);
-	cap_after(&place, &caps, 0, 300, 3, NOW_MS, &n_capped, &is_changed);
+	cap_after(&place, &caps, 0, 300, 3, NOW_MS, &capped, &is_changed);
 	assert_string_equal(cap_of(&place, cap), "");
-	cap_after(&place, &caps, 300, 1, 1, NOW_MS + 1, &n_capped, &is_changed);
+	cap_after(&place, &caps, 300, 1, 1, NOW_MS + 1, &capped, &is_changed);
 	assert_string_equal(cap_of(&place, cap), "observe");
 	caps_release(&caps);
 	teardown(&place);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "support/history_text.h"
 #include "support/test.h"
+#include "support/object_json.h"
 
 #include "model/history.h"
 
@@ -44,6 +46,27 @@ static struct history *new_history(void)
 	return history;
 }
 
+static void assert_same_maximum(const struct history_maximum *a, const struct history_maximum *b)
+{
+	assert_int_equal(a->bytes, b->bytes);
+	assert_int_equal(a->later_bytes, b->later_bytes);
+	assert_int_equal(a->later_runs, b->later_runs);
+	assert_int_equal(a->gap_runs, b->gap_runs);
+	assert_int_equal(a->forgotten_bytes, b->forgotten_bytes);
+	assert_int_equal(a->forgotten_runs, b->forgotten_runs);
+}
+
+static void assert_same_aggregate(const struct history_aggregate *a, const struct history_aggregate *b)
+{
+	assert_int_equal(a->runs, b->runs);
+	assert_int_equal(a->whole_runs, b->whole_runs);
+	assert_int_equal(a->oom_runs, b->oom_runs);
+	assert_same_maximum(&a->peak, &b->peak);
+	assert_same_maximum(&a->killed, &b->killed);
+	assert_same_maximum(&a->ephemeral, &b->ephemeral);
+	assert_int_equal(a->is_node_blamed, b->is_node_blamed);
+}
+
 static void replay_changes_nothing(void **state)
 {
 	CLEANUP(history_freep) struct history *history = new_history();
@@ -56,11 +79,11 @@ static void replay_changes_nothing(void **state)
 	assert_string_equal(history->runs.items[0].uid, "run-68");
 	assert_int_equal(history->aggregate.runs, 100);
 	assert_int_equal(history->aggregate.whole_runs, 100);
-	assert_int_equal(history->aggregate.peak_bytes, 12 * GI);
+	assert_int_equal(history->aggregate.peak.bytes, 12 * GI);
 	before = history->aggregate;
 	for (int i = 0; i < 100; i++)
 		add(history, whole_run(i, (10 + i % 3) * GI));
-	assert_memory_equal(&history->aggregate, &before, sizeof(before));
+	assert_same_aggregate(&history->aggregate, &before);
 	assert_string_equal(history->runs.items[0].uid, "run-68");
 }
 
@@ -83,25 +106,30 @@ static void order_of_arrival_does_not_matter_inside_the_list(void **state)
 static void running_run_is_replaced_and_kept(void **state)
 {
 	CLEANUP(history_freep) struct history *history = new_history();
-	struct run running = whole_run(0, 5 * GI);
+	struct run running = whole_run(0, 5 * GI), ended;
 
 	(void)state;
 	running.outcome = OUTCOME_RUNNING;
 	running.is_whole = false;
+	running.peak_bytes = GI; /* so far */
+	running.duration_ms = 50 * TIME_HOUR_MS;
 	add(history, running);
 	assert_int_equal(history->aggregate.whole_runs, 0);
 	for (int i = 1; i < 50; i++)
 		add(history, whole_run(i, GI));
 	assert_string_equal(history->runs.items[0].uid, "run-0");
-	assert_int_equal(history->aggregate.peak_bytes, GI);
-	add(history, whole_run(0, 9 * GI));
+	assert_int_equal(history->aggregate.peak.bytes, GI);
+	ended = whole_run(0, 9 * GI);
+	ended.duration_ms = running.duration_ms;
+	add(history, ended);
 	assert_int_equal(history->runs.n, LIMIT_HISTORY_RUNS);
 	assert_int_equal(history->aggregate.runs, 50);
 	assert_int_equal(history->aggregate.whole_runs, 50);
-	assert_true(history->aggregate.peak_bytes > GI);
+	/* It ended last, so the shorter runs that began after it do not contradict it. */
+	assert_int_equal(history->aggregate.peak.bytes, 9 * GI);
 }
 
-static void mean_and_spread(void **state)
+static void runs_that_end_early_are_lower_bounds(void **state)
 {
 	struct history_aggregate aggregate = {0};
 	struct run run;
@@ -111,50 +139,76 @@ static void mean_and_spread(void **state)
 		run = whole_run(i, i * GI);
 		history_aggregate_add(&aggregate, &run);
 	}
-	assert_true(aggregate.peak_mean_bytes / (double)GI > 2.999 && aggregate.peak_mean_bytes / (double)GI < 3.001);
-	assert_true(aggregate.peak_m2 / (double)GI / (double)GI > 9.999 &&
-		    aggregate.peak_m2 / (double)GI / (double)GI < 10.001);
 	run.is_whole = false;
 	run.outcome = OUTCOME_FAILED;
+	run.peak_bytes = 4 * GI;
+	history_aggregate_add(&aggregate, &run);
+	assert_int_equal(aggregate.peak.bytes, 5 * GI);
 	run.peak_bytes = 100 * GI;
 	history_aggregate_add(&aggregate, &run);
-	assert_int_equal(aggregate.runs, 6);
+	assert_int_equal(aggregate.runs, 7);
 	assert_int_equal(aggregate.whole_runs, 5);
-	assert_int_equal(aggregate.peak_bytes, 5 * GI);
+	assert_int_equal(aggregate.peak.bytes, 100 * GI);
 }
 
-static void peaks_decay_by_evidence(void **state)
+static void add_peaks(struct history_aggregate *aggregate, int n, int64_t peak)
+{
+	struct run run = whole_run(0, peak);
+
+	for (int i = 0; i < n; i++)
+		history_aggregate_add(aggregate, &run);
+}
+
+static void a_peak_is_forgotten_by_evidence(void **state)
 {
 	struct history_aggregate aggregate = {0};
-	struct run run = whole_run(0, 100 * GI);
-	int64_t before;
+	struct run early = whole_run(0, 10 * GI);
 
 	(void)state;
-	history_aggregate_add(&aggregate, &run);
-	for (int i = 0; i < HISTORY_DECAY_AFTER_RUNS; i++) {
-		run.peak_bytes = (20 + i) * GI;
-		history_aggregate_add(&aggregate, &run);
-		assert_true(aggregate.peak_bytes == 100 * GI);
+	early.is_whole = false;
+	early.outcome = OUTCOME_FAILED;
+	add_peaks(&aggregate, 1, 100 * GI);
+	add_peaks(&aggregate, 1, 50 * GI);
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 2, 20 * GI);
+	for (int i = 0; i < HISTORY_FORGET_RUNS; i++)
+		history_aggregate_add(&aggregate, &early); /* what it would have needed is not known */
+	assert_true(aggregate.peak.bytes == 100 * GI);
+	add_peaks(&aggregate, 1, 20 * GI);
+	assert_true(aggregate.peak.bytes == 50 * GI); /* the greatest of the later runs */
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 1, 20 * GI);
+	assert_true(aggregate.peak.bytes == 50 * GI);
+	add_peaks(&aggregate, 1, 20 * GI);
+	assert_true(aggregate.peak.bytes == 20 * GI);
+	add_peaks(&aggregate, 1, 200 * GI);
+	assert_true(aggregate.peak.bytes == 200 * GI);
+}
+
+static void a_rare_peak_that_comes_again_stays(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t again_bytes;
+		int gap, patience;
+	} rows[] = {
+		{"after 100 runs: for 200", 90 * GI, 101, 200},
+		{"after fewer than are forgotten: no longer", 90 * GI, 5, HISTORY_FORGET_RUNS},
+		{"so long ago that it is another one", 90 * GI, HISTORY_RECUR_RUNS + 2, HISTORY_FORGET_RUNS},
+		{"a much greater one is new", 300 * GI, 101, HISTORY_FORGET_RUNS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct history_aggregate aggregate = {0};
+
+		test_row(rows[i].name);
+		add_peaks(&aggregate, 1, 100 * GI);
+		add_peaks(&aggregate, rows[i].gap - 1, 10 * GI);
+		add_peaks(&aggregate, 1, rows[i].again_bytes);
+		add_peaks(&aggregate, rows[i].patience - 1, 10 * GI);
+		assert_true(aggregate.peak.bytes >= rows[i].again_bytes);
+		add_peaks(&aggregate, 2, 10 * GI);
+		assert_true(aggregate.peak.bytes == 10 * GI);
 	}
-	/* One near the maximum confirms it, were it not that the decay has begun: it takes a tenth off at a time. */
-	run.peak_bytes = 50 * GI;
-	history_aggregate_add(&aggregate, &run);
-	assert_true(aggregate.peak_bytes == 90 * GI);
-	for (int i = 0; i < 10 && aggregate.peak_bytes > 50 * GI; i++) {
-		before = aggregate.peak_bytes;
-		run.peak_bytes = 30 * GI;
-		history_aggregate_add(&aggregate, &run);
-		assert_true(aggregate.peak_bytes < before && aggregate.peak_bytes >= before / 10 * 9 - 1);
-	}
-	assert_true(aggregate.peak_bytes == 50 * GI); /* the greatest of the later runs */
-	for (int i = 0; i < HISTORY_DECAY_AFTER_RUNS; i++) {
-		assert_true(aggregate.peak_bytes == 50 * GI);
-		history_aggregate_add(&aggregate, &run); /* counting began anew */
-	}
-	assert_true(aggregate.peak_bytes == 50 * GI);
-	run.peak_bytes = 200 * GI;
-	history_aggregate_add(&aggregate, &run);
-	assert_true(aggregate.peak_bytes == 200 * GI);
 }
 
 static void near_runs_confirm_a_peak(void **state)
@@ -167,13 +221,31 @@ static void near_runs_confirm_a_peak(void **state)
 		run = whole_run(i, i == 0 ? 100 * GI : i % 20 == 0 ? 70 * GI : 10 * GI);
 		history_aggregate_add(&aggregate, &run);
 	}
-	assert_true(aggregate.peak_bytes == 100 * GI);
+	assert_true(aggregate.peak.bytes == 100 * GI);
 }
 
-static void killed_limits_decay_only_by_lower_limits(void **state)
+/* An object may be damaged or written by anybody. */
+static void greatest_counters_of_an_object_are_forgotten_too(void **state)
+{
+	struct history_aggregate aggregate = {.peak = {.bytes = 100 * GI,
+						       .later_runs = INT32_MAX,
+						       .gap_runs = INT32_MAX,
+						       .forgotten_bytes = 100 * GI,
+						       .forgotten_runs = INT32_MAX}};
+
+	(void)state;
+	add_peaks(&aggregate, 1, 10 * GI);
+	assert_int_equal(aggregate.peak.forgotten_bytes, 100 * GI);
+	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+	add_peaks(&aggregate, 1, 90 * GI);
+	add_peaks(&aggregate, 2 * HISTORY_RECUR_RUNS, 10 * GI);
+	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+}
+
+static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
 {
 	struct history_aggregate aggregate = {0};
-	struct run killed = whole_run(0, 39 * GI), run;
+	struct run killed = whole_run(0, 39 * GI);
 
 	(void)state;
 	killed.outcome = OUTCOME_OOM_KILLED;
@@ -182,24 +254,36 @@ static void killed_limits_decay_only_by_lower_limits(void **state)
 	killed.n_killed_limits = 1;
 	history_aggregate_add(&aggregate, &killed);
 	assert_int_equal(aggregate.oom_runs, 1);
-	for (int i = 1; i < 100; i++) { /* completed above the killed limit: says nothing about it */
-		run = whole_run(i, 20 * GI);
-		history_aggregate_add(&aggregate, &run);
-	}
-	assert_true(aggregate.killed_limit_bytes == 40 * GI);
-	for (int i = 0; i < HISTORY_DECAY_AFTER_RUNS + 1; i++) {
-		run.limit_bytes = 30 * GI;
-		assert_true(aggregate.killed_limit_bytes == 40 * GI);
-		history_aggregate_add(&aggregate, &run);
-	}
-	assert_true(aggregate.killed_limit_bytes == 36 * GI);
+	assert_true(aggregate.peak.bytes == 0); /* the peak of a killed run is its limit */
+	add_peaks(&aggregate, 100, 30 * GI);	/* nearly as much */
+	assert_true(aggregate.killed.bytes == 40 * GI);
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 1, 20 * GI);
+	assert_true(aggregate.killed.bytes == 40 * GI);
+	killed.killed_limits[0] = 16 * GI;
 	history_aggregate_add(&aggregate, &killed);
-	assert_true(aggregate.killed_limit_bytes == 40 * GI);
-	assert_int_equal(aggregate.killed_window.runs, 0);
-	killed.killed_limits[0] = -1; /* without any limit: no size is proven */
+	add_peaks(&aggregate, 1, 20 * GI);
+	assert_true(aggregate.killed.bytes == 16 * GI); /* the greatest of the later kills */
+	killed.killed_limits[0] = -1;			/* without any limit: no size is proven */
 	history_aggregate_add(&aggregate, &killed);
-	assert_true(aggregate.killed_limit_bytes == 40 * GI);
+	assert_true(aggregate.killed.bytes == 16 * GI);
 	assert_int_equal(aggregate.oom_runs, 3);
+}
+
+/* Nobody reported their ends. They would fill the list, and only one run would be left of the others. */
+static void runs_that_were_not_seen_for_a_day_leave_the_list(void **state)
+{
+	CLEANUP(history_freep) struct history *history = new_history();
+
+	(void)state;
+	for (int i = 0; i < 400; i++) {
+		struct run run = whole_run(i, GI);
+
+		run.outcome = i % 10 ? run.outcome : OUTCOME_RUNNING;
+		run.is_whole = i % 10;
+		add(history, run);
+	}
+	for (size_t i = 0; i < history->runs.n; i++)
+		assert_true(history->runs.items[i].start_ms >= FIRST_RUN + (400 - 36) * TIME_HOUR_MS);
 }
 
 /* A run with every field at a realistic length. */
@@ -250,8 +334,6 @@ static struct history *full_history(void)
 	assert_int_equal(history_add_alias(history, "Job/llama-3-8b-sft-nightly"), 0);
 	for (int i = 0; i < 40; i++)
 		add(history, full_run(i));
-	for (int i = 0; i < 200; i++)
-		assert_int_equal(sketch_add(&history->usage, (int64_t)(1 + i) * 450 * MI, 123456789 + i), 0);
 	for (int i = 0; i < LIMIT_HISTORY_DAYS; i++) {
 		struct history_day day = {.day = 20759 - 90 + i, .runs = 12, .oom_kills = i % 2, .mode = 3};
 
@@ -299,18 +381,20 @@ static int count(const char *text, const char *word)
 static void full_history_fits_and_survives(void **state)
 {
 	CLEANUP(history_freep) struct history *history = full_history(), *back = NULL;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * LIMIT_HISTORY_BYTES), again = text;
+	CLEANUP(strbuf_release)
+	struct strbuf text = STRBUF_INIT(2 * LIMIT_HISTORY_BYTES), again = text, plain = text;
 
 	(void)state;
 	assert_int_equal(history_encode(history, &text), 0);
-	print_message("  a full history has %zu bytes\n", text.len);
-	assert_true(text.len <= LIMIT_HISTORY_BYTES);
-	assert_int_equal(count(strbuf_text(&text), "\"uid\""), LIMIT_HISTORY_RUNS);
-	assert_int_equal(count(strbuf_text(&text), "\"curveMax\""), LIMIT_HISTORY_CURVES);
-	assert_int_equal(count(strbuf_text(&text), "\"day\""), LIMIT_HISTORY_DAYS);
-	assert_in_range(count(strbuf_text(&text), "\"time\""), LIMIT_HISTORY_DECISIONS / 4, LIMIT_HISTORY_DECISIONS);
+	history_text(strbuf_text(&text), &plain);
+	print_message("  a full history has %zu bytes, and %zu when it is decompressed\n", text.len, plain.len);
+	assert_true(text.len <= LIMIT_HISTORY_BYTES / 2);
+	assert_int_equal(count(strbuf_text(&plain), "\"uid\""), LIMIT_HISTORY_RUNS);
+	assert_int_equal(count(strbuf_text(&plain), "\"curveMax\""), LIMIT_HISTORY_CURVES);
+	assert_int_equal(count(strbuf_text(&plain), "\"day\""), LIMIT_HISTORY_DAYS);
+	assert_in_range(count(strbuf_text(&plain), "\"time\""), LIMIT_HISTORY_DECISIONS / 4, LIMIT_HISTORY_DECISIONS);
 	back = decode_text(strbuf_text(&text));
-	assert_memory_equal(&back->aggregate, &history->aggregate, sizeof(back->aggregate));
+	assert_same_aggregate(&back->aggregate, &history->aggregate);
 	assert_int_equal(back->dropped_until_ms, history->dropped_until_ms);
 	assert_int_equal(back->runs.items[31].peak_bytes, history->runs.items[31].peak_bytes);
 	assert_int_equal(back->runs.items[31].duration_ms, history->runs.items[31].duration_ms);
@@ -327,27 +411,42 @@ static void full_history_fits_and_survives(void **state)
 	assert_int_equal(back->aggregate.runs, 40);
 }
 
-static void too_long_history_sheds_curves_then_runs(void **state)
+static void recurrence_survives(void **state)
 {
-	CLEANUP(history_freep) struct history *history = full_history(), *back = NULL;
+	CLEANUP(history_freep) struct history *history = new_history(), *back = NULL;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * LIMIT_HISTORY_BYTES);
 
 	(void)state;
-	for (int i = 0; i < 2000; i++) /* a sketch that takes half of the room */
-		assert_int_equal(sketch_add(&history->usage, (int64_t)(1 + i) * (1 + i) * 50000, 123456789), 0);
+	for (int i = 0; i < 350; i++)
+		add(history, whole_run(i, i % 100 == 50 ? 40 * GI : 10 * GI));
+	assert_true(history->aggregate.peak.gap_runs >= 99);
 	assert_int_equal(history_encode(history, &text), 0);
-	assert_true(text.len <= LIMIT_HISTORY_BYTES);
-	assert_int_equal(count(strbuf_text(&text), "\"curveMax\""), 0);
-	assert_in_range(count(strbuf_text(&text), "\"uid\""), 1, LIMIT_HISTORY_RUNS - 1);
 	back = decode_text(strbuf_text(&text));
-	assert_memory_equal(&back->aggregate, &history->aggregate, sizeof(back->aggregate));
+	assert_same_aggregate(&back->dropped, &history->dropped);
+	assert_same_aggregate(&back->aggregate, &history->aggregate);
+}
+
+static void too_long_history_sheds_curves_then_runs(void **state)
+{
+	CLEANUP(history_freep) struct history *history = full_history(), *back = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(2 * LIMIT_HISTORY_BYTES), plain = text;
+
+	(void)state;
+	for (size_t i = 0; i < history->runs.n; i++) /* each character is written as \u0001 */
+		memset(history->runs.items[i].name, 1, sizeof(history->runs.items[i].name) - 1);
+	assert_int_equal(history_encode(history, &text), 0);
+	history_text(strbuf_text(&text), &plain);
+	assert_int_equal(count(strbuf_text(&plain), "\"curveMax\""), 0);
+	assert_in_range(count(strbuf_text(&plain), "\"uid\""), 1, LIMIT_HISTORY_RUNS - 1);
+	back = decode_text(strbuf_text(&text));
+	assert_same_aggregate(&back->aggregate, &history->aggregate);
 	assert_int_equal(back->runs.items[back->runs.n - 1].start_ms, history->runs.items[31].start_ms);
 }
 
 static void killed_limits_survive(void **state)
 {
 	CLEANUP(history_freep) struct history *history = new_history(), *back = NULL;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES), plain = text;
 	struct run run = whole_run(0, 39 * GI);
 
 	(void)state;
@@ -357,7 +456,8 @@ static void killed_limits_survive(void **state)
 	run.killed_limits[1] = -1;
 	add(history, run);
 	assert_int_equal(history_encode(history, &text), 0);
-	assert_non_null(strstr(strbuf_text(&text), "\"killedAt\":[\"40Gi\",\"none\"]"));
+	history_text(strbuf_text(&text), &plain);
+	assert_non_null(strstr(strbuf_text(&plain), "\"killedAt\":[\"40Gi\",\"none\"]"));
 	back = decode_text(strbuf_text(&text));
 	assert_int_equal(back->runs.items[0].n_killed_limits, 2);
 	assert_true(back->runs.items[0].killed_limits[0] == 40 * GI);
@@ -370,7 +470,7 @@ static void killed_limits_survive(void **state)
 static void activity_survives(void **state)
 {
 	CLEANUP(history_freep) struct history *history = new_history(), *back = NULL;
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES), plain = text;
 	const int32_t permille[] = {-1, 0, 437, 1000};
 
 	(void)state;
@@ -381,8 +481,9 @@ static void activity_survives(void **state)
 		add(history, run);
 	}
 	assert_int_equal(history_encode(history, &text), 0);
-	assert_int_equal(count(strbuf_text(&text), "\"activity\":"), 3);
-	assert_int_equal(count(strbuf_text(&text), "\"activity\":0,"), 1);
+	history_text(strbuf_text(&text), &plain);
+	assert_int_equal(count(strbuf_text(&plain), "\"activity\":"), 3);
+	assert_int_equal(count(strbuf_text(&plain), "\"activity\":0,"), 1);
 	back = decode_text(strbuf_text(&text));
 	for (size_t i = 0; i < ARRAY_LEN(permille); i++)
 		assert_int_equal(back->runs.items[i].activity_permille, permille[i]);
@@ -397,15 +498,14 @@ static void refused_rows(void **state)
 	static const struct {
 		const char *name, *text, *where;
 	} rows[] = {
-		{"sketch", HEAD("\"usage\":\"none\""), "spec.usage"},
 		{"run no object", HEAD("\"runs\":[1]"), "spec.runs[0]"},
 		{"run without uid", HEAD("\"runs\":[{}]"), "spec.runs[0]"},
 		{"outcome", HEAD("\"runs\":[{\"uid\":\"a\"},{\"outcome\":\"exploded\"}]"), "spec.runs[1].outcome"},
 		{"duration", HEAD("\"runs\":[{\"uid\":\"a\",\"duration\":\"long\"}]"), "spec.runs[0].duration"},
 		{"activity over 1000", HEAD("\"runs\":[{\"uid\":\"a\",\"activity\":1001}]"), "spec.runs[0].activity"},
-		{"curve over 1000", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1001]}]"), "spec.runs[0]"},
-		{"uneven curves", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1]}]"), "spec.runs[0]"},
-		{"killed limit", HEAD("\"runs\":[{\"uid\":\"a\",\"killedAt\":[\"x\"]}]"), "spec.runs[0]"},
+		{"curve over 1000", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1001]}]"), "spec.runs[0].curveMax"},
+		{"uneven curves", HEAD("\"runs\":[{\"uid\":\"a\",\"curveMax\":[1]}]"), "spec.runs[0].curveMean"},
+		{"killed limit", HEAD("\"runs\":[{\"uid\":\"a\",\"killedAt\":[\"x\"]}]"), "spec.runs[0].killedAt"},
 		{"day", HEAD("\"days\":[{\"day\":\"2026-13-01\"}]"), "spec.days[0].day"},
 		{"decisions no list", HEAD("\"decisions\":{}"), "spec.decisions"},
 		{"dropped", HEAD("\"dropped\":{\"runs\":-1}"), "spec.dropped.runs"},
@@ -424,6 +524,110 @@ static void refused_rows(void **state)
 		assert_null(history);
 		assert_string_equal(err.where, rows[i].where);
 	}
+}
+
+/* An object with `json` as its compressed data. */
+static void packed(const char *json, size_t n, struct strbuf *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf gzip = STRBUF_INIT(MIB);
+
+	assert_int_equal(gzip_pack(json, n, GZIP_USUAL, &gzip), 0);
+	strbuf_clear(ret);
+	strbuf_adds(ret, "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryHistory\","
+			 "\"metadata\":{\"name\":\"a\"},\"spec\":{\"data\":\"v1:");
+	base64_encode(gzip.text, gzip.len, ret);
+	assert_int_equal(strbuf_adds(ret, "\"}}"), 0);
+}
+
+static void assert_refused(const char *text, const char *where, const char *says)
+{
+	CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct history *history = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(history_read(text, strlen(text), &scratch, &history, &err), -EINVAL);
+	assert_null(history);
+	assert_string_equal(err.where, where);
+	if (!strstr(err.msg, says))
+		fail_msg("\"%s\" does not say \"%s\"", err.msg, says);
+}
+
+static void refused_data(void **state)
+{
+	static const struct {
+		const char *json, *where, *says;
+	} rows[] = {
+		{"", "spec.data", "in what is compressed: "},
+		{"{\"runs\":[", "spec.data", "in what is compressed: "},
+		{"[]", "spec.data", "expected an object, found"},
+		{"{\"dropped\":{\"runs\":-1}}", "spec.data.dropped.runs", "out of range"},
+		{"{\"droppedUntil\":\"lately\"}", "spec.data.droppedUntil", "not a time"},
+		{"{\"runs\":[{\"uid\":\"a\"},{\"outcome\":\"exploded\"}]}", "spec.data.runs[1].outcome", "exploded"},
+	};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		test_row(rows[i].json);
+		packed(rows[i].json, strlen(rows[i].json), &text);
+		assert_refused(strbuf_text(&text), rows[i].where, rows[i].says);
+	}
+	assert_refused(HEAD("\"data\":\"\""), "spec.data", "later release");
+	assert_refused(HEAD("\"data\":\"v2:H4sI\""), "spec.data", "later release");
+	assert_refused(HEAD("\"data\":\"v1:\""), "spec.data", "damaged");
+	assert_refused(HEAD("\"data\":\"v1:H4s\""), "spec.data", "damaged");
+	assert_refused(HEAD("\"data\":\"v1:!!!!\""), "spec.data", "damaged");
+	assert_refused(HEAD("\"data\":7"), "spec.data", "expected");
+}
+
+/* A few bytes may stand for very many. */
+static void what_is_decompressed_is_bounded(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(64 * MIB), text = STRBUF_INIT(MIB);
+
+	(void)state;
+	for (size_t i = 0; i < 32 * MIB / 64; i++)
+		strbuf_addf(&json, "%64s", "");
+	packed(strbuf_text(&json), json.len, &text);
+	assert_true(text.len < 64 * KIB);
+	assert_refused(strbuf_text(&text), "spec.data", "longer than 128 KiB when it is decompressed");
+}
+
+/* Release 0.1 would else take the object for an empty history, and write that. */
+static void release_0_1_refuses_what_is_written_now(void **state)
+{
+	CLEANUP(history_freep) struct history *history = full_history();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), old = text;
+	const char *data, *end;
+
+	(void)state;
+	assert_int_equal(history_encode(history, &text), 0);
+	data = strstr(strbuf_text(&text), "\"data\":");
+	assert_non_null(data);
+	end = strchr(data, ',');
+	strbuf_add(&old, strbuf_text(&text), (size_t)(data - strbuf_text(&text)));
+	strbuf_adds(&old, end + 1);
+	assert_refused(strbuf_text(&old), "spec.runs[0]", "uid: missing");
+}
+
+static void people_see_the_last_of_it(void **state)
+{
+	CLEANUP(history_freep) struct history *history = full_history();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+
+	(void)state;
+	assert_int_equal(history_encode(history, &text), 0);
+	assert_non_null(strstr(strbuf_text(&text), "\"lastDays\":[\"day=2026-10-26 mode=raise runs=12 ooms=1\","
+						   "\"day=2026-10-27 mode=raise runs=12\","));
+	assert_int_equal(count(strbuf_text(&text), "\"day="), 7);
+	assert_int_equal(count(strbuf_text(&text), "\"time="), 8);
+	assert_non_null(
+		strstr(strbuf_text(&text),
+		       "owner=Job/llama-3-8b-sft-nightly-29300001 pod=llama-3-8b-sft-nightly-29300001-worker-0-x4k2p "
+		       "pods=64 mode=raise revision=131 "));
+	assert_non_null(strstr(strbuf_text(&text), "rule=peak + buffer cap=LimitRange team allows at most 96Gi\"]"));
+	assert_int_equal(count(strbuf_text(&text), "\"outcome\":\"completed\""), 1);
+	assert_int_equal(count(strbuf_text(&text), "\"uid\""), 0);
 }
 
 /* A sweep of many runs submitted in the same second: each counts once, also when the list is read again. */
@@ -458,15 +662,23 @@ int main(void)
 		cmocka_unit_test(replay_changes_nothing),
 		cmocka_unit_test(order_of_arrival_does_not_matter_inside_the_list),
 		cmocka_unit_test(running_run_is_replaced_and_kept),
-		cmocka_unit_test(mean_and_spread),
-		cmocka_unit_test(peaks_decay_by_evidence),
+		cmocka_unit_test(runs_that_were_not_seen_for_a_day_leave_the_list),
+		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
+		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
+		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
-		cmocka_unit_test(killed_limits_decay_only_by_lower_limits),
+		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
+		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
+		cmocka_unit_test(recurrence_survives),
 		cmocka_unit_test(too_long_history_sheds_curves_then_runs),
 		cmocka_unit_test(killed_limits_survive),
 		cmocka_unit_test(activity_survives),
 		cmocka_unit_test(refused_rows),
+		cmocka_unit_test(refused_data),
+		cmocka_unit_test(what_is_decompressed_is_bounded),
+		cmocka_unit_test(release_0_1_refuses_what_is_written_now),
+		cmocka_unit_test(people_see_the_last_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -558,6 +558,25 @@ static void test_bad_configuration(void **state)
 	}
 }
 
+/* The caller of a round must see what callbacks have changed before the next wait. */
+static void test_a_request_that_cannot_start_ends_the_wait(void **state)
+{
+	(void)state;
+	struct http_client *client = client_of(1,
+					       (struct http_client_config){.bearer_token_file = "/dev/null/no-file"});
+	struct err err = ERR_INIT;
+	struct seen seen;
+	struct http_request request = request_for("/ok", &seen);
+	int64_t wait_ms = TIME_MINUTE_MS, began_ms = time_monotonic_ms();
+
+	assert_int_equal(http_client_submit(client, &request, &err), 0);
+	assert_int_equal(http_client_poll(client, NULL, 0, wait_ms, &err), 0);
+	assert_int_equal(seen.done, 1);
+	assert_int_equal(seen.outcome, HTTP_FAILED_LOCALLY);
+	assert_true(time_monotonic_ms() - began_ms < wait_ms);
+	http_client_free(client);
+}
+
 static void test_form(void **state)
 {
 	(void)state;
@@ -579,6 +598,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_request_on_the_wire, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_interrupt_and_deadline, set_up, tear_down),
 		cmocka_unit_test(test_bad_configuration),
+		cmocka_unit_test(test_a_request_that_cannot_start_ends_the_wait),
 		cmocka_unit_test(test_form),
 	};
 

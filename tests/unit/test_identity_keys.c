@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which keys a pod has: in what order, by which rules, how long, and what they hold apart. */
 #include "identity_fixture.h"
+#include "k8s/keys.h"
 
 static void different_workloads_share_nothing(void **state)
 {
@@ -45,6 +46,51 @@ static void different_workloads_share_nothing(void **state)
 		assert_true(a.n_keys > 0 && b.n_keys > 0);
 		for (size_t k = 0; k < a.n_keys; k++)
 			assert_false(has_key(&b, a.keys[k].text) && streq(a.role, b.role));
+	}
+}
+
+/* What people write into spec.workloadRef is a key of every pod of that object. */
+static void what_a_person_calls_it_is_a_key_of_its_pods(void **state)
+{
+	static const struct {
+		const char *kind, *name;
+		struct row pod;
+	} rows[] = {
+		{"Job", "bert", {.labels = "", .controller = "batch/v1 Job bert-20261101", .pod = "bert-20261101-"}},
+		{"Job",
+		 "bert-20261224",
+		 {.labels = "", .controller = "batch/v1 Job bert-20261101", .pod = "bert-20261101-"}},
+		{"CronJob",
+		 "nightly-2",
+		 {.labels = "", .controller = "batch/v1 Job nightly-2-$m", .pod = "nightly-2-29384720-"}},
+		{"TrainJob",
+		 "bert",
+		 {.labels = "jobset.sigs.k8s.io/jobset-name=bert",
+		  .controller = "batch/v1 Job bert-node-0",
+		  .pod = "bert-node-0-0-"}},
+		{"CronWorkflow",
+		 "nightly-2",
+		 {.labels = "workflows.argoproj.io/workflow=nightly-2-$s",
+		  .controller = "argoproj.io/v1alpha1 Workflow nightly-2-$s",
+		  .pod = "nightly-2-$s-$n"}},
+		{"PyTorchJob",
+		 "bert-x7k2p",
+		 {.labels = "", .controller = "kubeflow.org/v1 PyTorchJob bert-$5", .pod = "bert-$5-worker-0"}},
+		{"Pod", "bert-0", {.labels = "", .controller = "", .pod = "bert-0"}},
+		{"workload",
+		 "nlp-2",
+		 {.labels = "memtamer.io/workload=nlp-2", .controller = "batch/v1 Job bert", .pod = "bert-"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct identity identity = at_admission(&rows[i].pod, 0);
+		char key[IDENTITY_KEY_BYTES], made[IDENTITY_KEY_BYTES] = "";
+
+		test_row(rows[i].kind);
+		identity_key_of_object(rows[i].kind, rows[i].name, key);
+		(void)identity_key_of_made(rows[i].kind, rows[i].name, made);
+		assert_true(has_key(&identity, key) || has_key(&identity, made));
 	}
 }
 
@@ -160,7 +206,7 @@ static void long_keys_are_cut_between_characters(void **state)
 	for (size_t shift = 0; shift < 3; shift++) {
 		char name[300];
 		struct identity_facts facts = {.namespace_name = "ml", .pod_name = "p-0"};
-		struct k8s_label label = {IDENTITY_LABEL_WORKLOAD, name};
+		struct k8s_label label = {KEY_WORKLOAD, name};
 		struct k8s_labels annotations = {.items = &label, .n = 1};
 		struct identity identity;
 		const char *at;
@@ -182,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(different_workloads_share_nothing),
+		cmocka_unit_test(what_a_person_calls_it_is_a_key_of_its_pods),
 		cmocka_unit_test(roles_of_one_job_differ),
 		cmocka_unit_test(order_and_rules_of_keys),
 		cmocka_unit_test(run_keys),

@@ -86,6 +86,31 @@ static void stem_rows(void **state)
 		{"night-shift", "night-shift"},
 		{"wav2vec2-large", "wav2vec2-large"},
 		{"mixtral-8x7b", "mixtral-8x7b"},
+		/* abbreviations with their number, of characters that a generated suffix has, too */
+		{"resnet-bs256", "resnet-bs256"},
+		{"resnet-bs224", "resnet-bs224"},
+		{"resnet-bs64", "resnet-bs64"},
+		{"resnet-bs128", "resnet-bs128"},
+		{"resnet-bs256-x7k2p", "resnet-bs256"},
+		{"resnet-bs256-20261101", "resnet-bs256"},
+		{"vit-px224", "vit-px224"},
+		{"vit-px448-run3", "vit-px448"},
+		{"marian-wmt24", "marian-wmt24"},
+		{"marian-wmt22-xkcd7", "marian-wmt22"},
+		{"llama-ctx4k", "llama-ctx4k"},
+		{"llama-gbs96", "llama-gbs96"},
+		{"finetune-mt5xl", "finetune-mt5xl"},
+		{"finetune-t5xxl", "finetune-t5xxl"},
+		{"mlp-hd256", "mlp-hd256"},
+		{"sweep-qv256", "sweep-qv256"},
+		{"sweep-rnk64", "sweep-rnk64"},
+		/* generated ones of nearly that shape: letters, then digits */
+		{"bert-zx589", "bert"},
+		{"bert-wmz42", "bert"},
+		{"bert-b2564", "bert"},
+		{"bert-bs25x", "bert"},
+		{"bert-xbs25", "bert"},
+		{"bert-24689", "bert"},
 		/* nothing but volatile parts: the name stays */
 		{"20261101", "20261101"},
 		{"20261101-x7k2p", "20261101-x7k2p"},
@@ -104,6 +129,29 @@ static void stem_rows(void **state)
 		assert_int_equal(identity_stem(stems[i].name, stem, sizeof(stem)), strlen(stems[i].stem));
 		assert_string_equal(stem, stems[i].stem);
 	}
+}
+
+/* As k8s.io/apimachinery/pkg/util/rand makes them: a run whose suffix is taken for a word is a workload of its own. */
+static void generated_suffixes_are_not_kept(void **state)
+{
+	static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
+	enum { NAMES = 200000 };
+	uint64_t random = 1;
+	size_t kept = 0;
+
+	(void)state;
+	for (size_t i = 0; i < NAMES; i++) {
+		char name[] = "bert-?????", stem[32];
+
+		for (size_t k = 5; k < 10; k++) {
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			name[k] = alphabet[(random >> 33) % (sizeof(alphabet) - 1)];
+		}
+		identity_stem(name, stem, sizeof(stem));
+		kept += !streq(stem, "bert");
+	}
+	/* "two or three letters, then digits" alone would be 37 in 1000 */
+	assert_true(kept * 1000 < NAMES * 4);
 }
 
 /* ---- ids and variants ---- */
@@ -235,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stem_rows),
+		cmocka_unit_test(generated_suffixes_are_not_kept),
 		cmocka_unit_test(ids_are_valid_and_stable),
 		cmocka_unit_test(variant_rows),
 	};

@@ -197,7 +197,7 @@ static void kinds_templates_rows(void **state)
 		size_t n;
 
 		test_row(rows[i].name);
-		assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+		assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 		for (size_t k = 0; k < n; k++) {
 			assert_non_null(doc_member(doc_member(items[k].object, "spec"), "containers"));
 			strbuf_addf(&found, "%s '%s' %lld;", items[k].pointer, items[k].role,
@@ -244,7 +244,7 @@ static void kinds_ranks_rows(void **state)
 		size_t n;
 
 		test_row(ranks[i].name);
-		assert_int_equal(kind_templates(tree, &arena, &items, &n, NULL), 0);
+		assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, NULL), 0);
 		assert_true(n > 0);
 		for (size_t k = 0; k < n; k++)
 			assert_int_equal(items[k].ranks, ranks[i].ranks);
@@ -262,7 +262,7 @@ static void kinds_tell_the_owner_inside(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	assert_int_equal(n, 1);
 	assert_string_equal(items[0].owner_kind->name, "Job");
 	assert_string_equal(items[0].owner_pointer, "/items/0");
@@ -285,7 +285,7 @@ static void kinds_argo_template_becomes_a_pod(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	assert_string_equal(json_object_to_json_string(tree), before);
 	assert_int_equal(n, 1);
 	assert_int_equal(k8s_pod_of_doc(items[0].object, &arena, &pod, &err), 0);
@@ -339,7 +339,7 @@ static void kinds_pointer_rows(void **state)
 		size_t n;
 
 		test_row(cases[i].expected);
-		assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+		assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 		assert_int_equal(n, 1);
 		assert_string_equal(kind_template_pointer(&items[0], cases[i].pod_pointer, &arena), cases[i].expected);
 	}
@@ -358,11 +358,39 @@ static void kinds_have_caps(void **state)
 	(void)state;
 	for (int i = 0; i < LIMIT_POD_CONTAINERS; i++)
 		assert_int_equal(json_append(items_array, parse("{'apiVersion':'v1','kind':'Pod'}")), 0);
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	assert_int_equal(n, LIMIT_POD_CONTAINERS);
 	assert_int_equal(json_append(items_array, parse("{'apiVersion':'v1','kind':'Pod'}")), 0);
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), -E2BIG);
-	assert_int_equal(kind_templates(tree, &tiny, &items, &n, &err), -ENOMEM);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), -E2BIG);
+	assert_int_equal(kind_templates(tree, NULL, &tiny, &items, &n, &err), -ENOMEM);
+}
+
+/* In all templates together, before any is decoded. */
+static void kinds_have_a_cap_of_containers(void **state)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(4 * MIB);
+	CLEANUP(json_putp) struct json_object *tree = parse("{'apiVersion':'v1','kind':'List','items':[]}");
+	struct json_object *items = json_member(tree, "items"), *last = NULL;
+	struct kind_template *templates;
+	struct err err = ERR_INIT;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < LIMIT_OBJECT_CONTAINERS; i++) {
+		if (i % 16 == 0) {
+			last = parse("{'apiVersion':'v1','kind':'Pod','spec':{'containers':[],'initContainers':[]}}");
+			assert_int_equal(json_append(items, last), 0);
+		}
+		assert_int_equal(
+			json_append(json_member(json_member(last, "spec"), i % 2 ? "containers" : "initContainers"),
+				    json_object_new_object()),
+			0);
+	}
+	assert_int_equal(kind_templates(tree, NULL, &arena, &templates, &n, &err), 0);
+	assert_int_equal(json_append(json_member(json_member(last, "spec"), "containers"), json_object_new_object()),
+			 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &templates, &n, &err), -E2BIG);
+	assert_non_null(strstr(err.msg, "1024 containers"));
 }
 
 /* An object with a pod at the end of one path: "spec.tasks[].template" -> {'spec':{'tasks':[{'template':{...}}]}}. */
@@ -403,7 +431,7 @@ static size_t count_at(const struct kind *kind, const char *path, const char *en
 		json_add(tree, "apiVersion",
 			 json_object_new_string(arena_printf(&arena, "%s%sv1", kind->group, *kind->group ? "/" : ""))),
 		0);
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(k8s_pod_of_doc(items[i].object, &arena, &pod, &err), 0);
 		assert_int_equal(pod.containers[0].resources.limits[K8S_MEMORY].value, 7);
@@ -453,19 +481,15 @@ static void kinds_owner_is_read(void **state)
 		"'controller':true}]},'spec':{'components':[{'template':{'apiVersion':'batch/v1','kind':'Job',"
 		"'metadata':{'generateName':'train-','namespace':'ml','labels':{'a':'b','c':4}},'spec':{" T "}}}]}}");
 	struct kind_template *items;
-	struct kind_owner owner;
 	struct err err;
 	size_t n;
 
 	(void)state;
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(kind_template_owner(&items[0], &arena, &owner), 0);
-	assert_string_equal(owner.name, "train-");
-	assert_string_equal(owner.namespace_name, "ml");
-	assert_string_equal(k8s_label_get(&owner.labels, "a"), "b");
-	assert_null(k8s_label_get(&owner.labels, "c"));
-	assert_string_equal(k8s_label_get(&owner.labels, "kueue.x-k8s.io/queue-name"), "q");
+	assert_string_equal(items[0].owner_facts.name, "train-");
+	assert_string_equal(items[0].owner_facts.namespace_name, "ml");
+	assert_true(items[0].owner_facts.is_queued);
 	assert_true(kind_is_controlled(items[0].root));
 	assert_false(kind_is_controlled(items[0].owner));
 }
@@ -486,7 +510,7 @@ static void kinds_nesting_ends(void **state)
 		assert_int_equal(json_append(json_member(list, "items"), tree), 0);
 		tree = list;
 	}
-	assert_int_equal(kind_templates(tree, &arena, &items, &n, &err), 0);
+	assert_int_equal(kind_templates(tree, NULL, &arena, &items, &n, &err), 0);
 	assert_int_equal(n, 0);
 	json_object_put(tree);
 }
@@ -521,11 +545,17 @@ static void kinds_are_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_templates_rows),	       cmocka_unit_test(kinds_ranks_rows),
-		cmocka_unit_test(kinds_tell_the_owner_inside), cmocka_unit_test(kinds_argo_template_becomes_a_pod),
-		cmocka_unit_test(kinds_pointer_rows),	       cmocka_unit_test(kinds_paths_are_allowed),
-		cmocka_unit_test(kinds_owner_is_read),	       cmocka_unit_test(kinds_have_caps),
-		cmocka_unit_test(kinds_nesting_ends),	       cmocka_unit_test(kinds_are_found),
+		cmocka_unit_test(kinds_templates_rows),
+		cmocka_unit_test(kinds_ranks_rows),
+		cmocka_unit_test(kinds_tell_the_owner_inside),
+		cmocka_unit_test(kinds_argo_template_becomes_a_pod),
+		cmocka_unit_test(kinds_pointer_rows),
+		cmocka_unit_test(kinds_paths_are_allowed),
+		cmocka_unit_test(kinds_owner_is_read),
+		cmocka_unit_test(kinds_have_caps),
+		cmocka_unit_test(kinds_have_a_cap_of_containers),
+		cmocka_unit_test(kinds_nesting_ends),
+		cmocka_unit_test(kinds_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

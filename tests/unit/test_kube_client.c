@@ -3,7 +3,7 @@
 #include "fake_api.h"
 #include "kube/kube_client.h"
 #include "kube/kube_list.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static const struct kube_resource pods = {"", "v1", "pods"}, profiles = {"memtam
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig config;
+	struct kube_server config;
 	struct kube_client *client;
 };
 
@@ -34,7 +34,7 @@ static void connect_with(struct world *world, struct kube_client_config config)
 {
 	struct err err = ERR_INIT;
 
-	world->config.server = fake_api_url(world->api);
+	world->config.url = fake_api_url(world->api);
 	assert_int_equal(kube_client_new(&world->config, &config, &world->client, &err), 0);
 }
 
@@ -151,6 +151,48 @@ static void test_paths_that_are_refused(void **state)
 		assert_int_equal(kube_client_call(world.client, &request, NULL, &err), -EINVAL);
 	}
 	assert_int_equal(fake_api_count(world.api, ""), 0);
+	stop(&world);
+}
+
+static size_t n_unwanted;
+
+static void unwanted_began(void *context)
+{
+	(void)context;
+	n_unwanted++;
+}
+
+static int unwanted_piece(void *context, const char *bytes, size_t n)
+{
+	(void)context, (void)bytes, (void)n;
+	n_unwanted++;
+	return 0;
+}
+
+static void unwanted_done(void *context, const struct kube_result *result)
+{
+	(void)context, (void)result;
+	n_unwanted++;
+}
+
+static void test_callbacks_of_a_call_that_waits_are_ignored(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {{.fits = "GET", .body = "{\"x\":1}"}, {0}};
+	const struct kube_request request = {.verb = KUBE_GET,
+					     .raw_path = "/version",
+					     .began = unwanted_began,
+					     .piece = unwanted_piece,
+					     .done = unwanted_done};
+	CLEANUP(json_putp) struct json_object *answer = NULL;
+	struct world world = start(steps);
+	struct err err = ERR_INIT;
+
+	n_unwanted = 0;
+	connect_with(&world, (struct kube_client_config){0});
+	assert_int_equal(kube_client_call(world.client, &request, &answer, &err), 0);
+	assert_non_null(json_member(answer, "x"));
+	assert_int_equal(n_unwanted, 0);
 	stop(&world);
 }
 
@@ -439,6 +481,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verbs),
 		cmocka_unit_test(test_paths_that_are_refused),
+		cmocka_unit_test(test_callbacks_of_a_call_that_waits_are_ignored),
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_answer_is_limited),
 		cmocka_unit_test(test_too_many_requests),

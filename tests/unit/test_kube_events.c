@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "fake_api.h"
 #include "kube/kube_events.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "support/test.h"
 
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct kube_events *events;
 	int failed;
@@ -40,8 +40,8 @@ static void start(struct world *world, const struct fake_step *steps)
 
 	*world = (struct world){.api = fake_api_start(steps)};
 	config.context = &world->failed;
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, &client, &world->client, &err), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, &client, &world->client, &err), 0);
 	assert_int_equal(kube_events_new(world->client, &config, &world->events, &err), 0);
 }
 

@@ -2,7 +2,7 @@
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "kube/lease.h"
 #include "support/test.h"
 
@@ -29,7 +29,7 @@ struct seen {
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct lease *lease;
 	struct seen seen;
@@ -82,8 +82,8 @@ static void start(struct world *world, const struct fake_step *steps)
 
 	*world = (struct world){.api = fake_api_start(steps)};
 	config.context = &world->seen;
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, &client, &world->client, &err), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, &client, &world->client, &err), 0);
 	assert_int_equal(lease_start(world->client, &config, &world->lease, &err), 0);
 }
 
@@ -258,9 +258,8 @@ static void test_hanging_server(void **state)
 
 	start(&world, steps);
 	run_until(&world, &world.seen.stopped, 1);
-	while (strcmp(lease_holder(world.lease), "other") != 0)
+	while (strcmp(world.seen.leader, "other") != 0)
 		poll_once(&world);
-	assert_string_equal(world.seen.leader, "other");
 	assert_int_equal(world.seen.started, 1);
 	stop(&world);
 }
@@ -337,19 +336,119 @@ static void test_giving_up_what_is_not_ours(void **state)
 	stop(&world);
 }
 
+/* As helm does with a Lease that an older release had made. */
+static void test_a_leader_makes_its_deleted_lease_again(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {
+		{.fits = GET, .status = 404, .body = "{}", .times = 2},
+		{.fits = POST, .status = 201, .body = LEASE("1", "me", "3", "00")},
+		{.fits = PUT, .body = LEASE("2", "me", "3", "01")},
+		{.fits = PUT, .status = 404, .body = "{}"},
+		{.fits = POST, .status = 201, .body = LEASE("9", "me", "3", "02")},
+		{.fits = "\"resourceVersion\":\"9\"", .body = LEASE("9", "me", "3", "03"), .times = 10000},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	while (fake_api_count(world.api, PUT) < 4)
+		poll_once(&world);
+	assert_int_equal(fake_api_count(world.api, POST), 2);
+	assert_true(lease_is_leader(world.lease));
+	assert_int_equal(world.seen.started, 1);
+	assert_int_equal(world.seen.stopped, 0);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
+/* Until its holder has made it again, or its term is over. */
+static void test_nobody_takes_a_deleted_lease_from_its_holder(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {{.fits = GET, .body = LEASE("1", "other", "1", "01")},
+						 {.fits = GET, .status = 404, .body = "{}", .times = 10000},
+						 {.fits = POST, .status = 201, .body = LEASE("1", "me", "3", "00")},
+						 {.fits = PUT, .body = LEASE("2", "me", "3", "01"), .times = 10000},
+						 {0}};
+	int64_t seen_ms = time_monotonic_ms();
+	struct world world;
+
+	start(&world, steps);
+	run_until(&world, &world.seen.started, 1);
+	assert_true(time_monotonic_ms() - seen_ms >= 1000);
+	assert_true(fake_api_count(world.api, GET) > 2);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
+/* A leader whose deleted Lease another has made first stops at once, not with its next renewal. */
+static void test_a_leader_whose_lease_another_made_again(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {
+		{.fits = GET, .body = LEASE("1", "", "1", "01")},
+		{.fits = PUT, .body = LEASE("2", "me", "3", "02")},
+		{.fits = PUT, .status = 404, .body = "{}"},
+		{.fits = GET, .status = 404, .body = "{}"},
+		{.fits = POST,
+		 .status = 409,
+		 .body = "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"message\":\"no\"}"},
+		{.fits = GET, .body = LEASE("3", "other", "9", "02"), .times = 10000},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	run_until(&world, &world.seen.stopped, 1);
+	assert_int_equal(fake_api_count(world.api, PUT), 2);
+	assert_string_equal(world.seen.leader, "other");
+	stop(&world);
+}
+
+static void test_giving_up_what_was_deleted(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		struct fake_step steps[6];
+	} rows[] = {
+		{"before it is read",
+		 {{.fits = GET, .status = 404, .body = "{}", .times = 2},
+		  {.fits = POST, .status = 201, .body = LEASE("1", "me", "3", "00")},
+		  {.fits = PUT, .body = LEASE("2", "me", "3", "02"), .times = 10000}}},
+		{"between reading and writing",
+		 {{.fits = GET, .status = 404, .body = "{}"},
+		  {.fits = GET, .body = LEASE("2", "me", "3", "02")},
+		  {.fits = POST, .status = 201, .body = LEASE("1", "me", "3", "00")},
+		  {.fits = "\"holderIdentity\":\"\"", .status = 404, .body = "{}"},
+		  {.fits = PUT, .body = LEASE("2", "me", "3", "02"), .times = 10000}}},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err err = ERR_INIT;
+		struct world world;
+
+		test_row(rows[i].name);
+		start(&world, rows[i].steps);
+		run_until(&world, &world.seen.started, 1);
+		assert_int_equal(lease_give_up(world.lease, 20000, &err), 0);
+		assert_int_equal(world.seen.stopped, 1);
+		stop(&world);
+	}
+}
+
 static void test_times_that_cannot_work(void **state)
 {
 	(void)state;
 	static const struct fake_step steps[] = {{0}};
 	struct lease_config config = {.namespace = "a", .name = "b", .identity = "c", .lease_ms = 10000};
-	struct kubeconfig kubeconfig = {0};
+	struct kube_server server = {0};
 	struct fake_api *api = fake_api_start(steps);
 	struct kube_client *client = NULL;
 	struct lease *lease = NULL;
 	struct err err = ERR_INIT;
 
-	kubeconfig.server = fake_api_url(api);
-	assert_int_equal(kube_client_new(&kubeconfig, NULL, &client, &err), 0);
+	server.url = fake_api_url(api);
+	assert_int_equal(kube_client_new(&server, NULL, &client, &err), 0);
 	assert_int_equal(lease_start(client, &config, &lease, &err), -EINVAL);
 	config = (struct lease_config){.namespace = "a", .name = "b", .identity = "c", .retry_ms = 9000};
 	assert_int_equal(lease_start(client, &config, &lease, &err), -EINVAL);
@@ -371,6 +470,10 @@ int main(void)
 		cmocka_unit_test(test_giving_up),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_giving_up_what_is_not_ours),
+		cmocka_unit_test(test_a_leader_makes_its_deleted_lease_again),
+		cmocka_unit_test(test_nobody_takes_a_deleted_lease_from_its_holder),
+		cmocka_unit_test(test_a_leader_whose_lease_another_made_again),
+		cmocka_unit_test(test_giving_up_what_was_deleted),
 		cmocka_unit_test(test_times_that_cannot_work),
 	};
 

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/strbuf.h"
 #include "k8s/limits.h"
 
 #include <errno.h>
@@ -139,11 +140,11 @@ static void bad_objects_name_the_field(void **state)
 		{"{\"metadata\":{\"name\":3}}", "metadata.name", false},
 		{"{\"spec\":{\"hard\":{\"limits.memory\":true}}}", "spec.hard.limits.memory", true},
 		{"{\"status\":{\"used\":[]}}", "status.used", true},
-		{"{\"spec\":{\"scopes\":[1]}}", "spec.scopes", true},
+		{"{\"spec\":{\"scopes\":[1]}}", "spec.scopes[0]", true},
 		{"{\"spec\":{\"scopeSelector\":{\"matchExpressions\":[{\"operator\":\"Like\"}]}}}",
 		 "spec.scopeSelector.matchExpressions[0]", true},
 		{"{\"spec\":{\"scopeSelector\":{\"matchExpressions\":[{\"operator\":\"In\",\"values\":[1]}]}}}",
-		 "spec.scopeSelector.matchExpressions[0]", true},
+		 "spec.scopeSelector.matchExpressions[0].values[0]", true},
 	};
 
 	(void)state;
@@ -276,27 +277,82 @@ static void bounds_refuse_as_the_api_server_does(void **state)
 		{"no limit", 1000, 0, false, true, true},
 		{"request above max", 3000, 0, false, true, true},
 	};
-	CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
-	struct k8s_limit_range range;
 
 	(void)state;
-	assert_int_equal(
-		decode_range("{\"spec\":{\"limits\":[{\"type\":\"Pod\",\"min\":{\"memory\":\"512Mi\"},\"max\":{"
-			     "\"memory\":\"2Gi\"},\"maxLimitRequestRatio\":{\"memory\":2}}]}}",
-			     &arena, &range, NULL),
-		0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct k8s_total request = {rows[i].request > 0, k8s_bound_nano(K8S_MEMORY, rows[i].request * MI)};
 		struct k8s_total limit = {rows[i].limit > 0, k8s_bound_nano(K8S_MEMORY, rows[i].limit * MI)};
-		const struct k8s_limit_item *item = &range.items[0];
 
 		test_row(rows[i].name);
-		assert_int_equal(k8s_limit_item_refuses(item, K8S_BOUND_MIN, K8S_MEMORY, request, limit), rows[i].min);
-		assert_int_equal(k8s_limit_item_refuses(item, K8S_BOUND_MAX, K8S_MEMORY, request, limit), rows[i].max);
-		assert_int_equal(k8s_limit_item_refuses(item, K8S_BOUND_RATIO, K8S_MEMORY, request, limit),
-				 rows[i].ratio);
-		assert_false(k8s_limit_item_refuses(item, K8S_BOUND_MAX, K8S_CPU, request, limit));
+		assert_int_equal(k8s_bound_refuses(K8S_BOUND_MIN, K8S_MEMORY, 512 * MI, request, limit), rows[i].min);
+		assert_int_equal(k8s_bound_refuses(K8S_BOUND_MAX, K8S_MEMORY, 2048 * MI, request, limit), rows[i].max);
+		assert_int_equal(k8s_bound_refuses(K8S_BOUND_RATIO, K8S_MEMORY, 2000, request, limit), rows[i].ratio);
+		assert_false(k8s_bound_refuses(K8S_BOUND_MAX, K8S_MEMORY, K8S_NO_BOUND, request, limit));
 	}
+}
+
+/* However many there are: of each bound the one that refuses most, of each default the first one by name. */
+static void limit_ranges_of_a_namespace_are_one_rule_each(void **state)
+{
+	static const struct {
+		bool is_pod;
+		enum k8s_bound bound;
+		int64_t bounds[2], value;
+		const char *name;
+	} rows[] = {
+		{false, K8S_BOUND_MIN, {5, 7}, 7, "b"},
+		{true, K8S_BOUND_MIN, {7, 5}, 7, "a"},
+		{false, K8S_BOUND_MAX, {5, 7}, 5, "a"},
+		{true, K8S_BOUND_MAX, {7, 5}, 5, "b"},
+		{false, K8S_BOUND_RATIO, {2000, 1500}, 1500, "b"},
+		{false, K8S_BOUND_DEFAULT, {9, 4}, 9, "a"},
+		{false, K8S_BOUND_DEFAULT_REQUEST, {4, 9}, 4, "a"},
+		{false, K8S_BOUND_MAX, {K8S_NO_BOUND, 0}, 0, "b"},
+		{false, K8S_BOUND_DEFAULT, {K8S_NO_BOUND, 4}, 4, "b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct k8s_limit_item items[2] = {{.is_pod = rows[i].is_pod}, {.is_pod = rows[i].is_pod}};
+		struct k8s_limit_range ranges[2] = {{.name = "a", .items = &items[0], .n_items = 1},
+						    {.name = "b", .items = &items[1], .n_items = 1}};
+		struct k8s_limit_rules rules;
+		const struct k8s_limit_rule *rule = &rules.rules[rows[i].is_pod][rows[i].bound][K8S_MEMORY];
+
+		test_row(rows[i].name);
+		k8s_limit_rules_init(&rules);
+		for (size_t k = 0; k < 2; k++) {
+			for (int b = 0; b < K8S_BOUND_COUNT_; b++)
+				for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+					items[k].bounds[b][r] = K8S_NO_BOUND;
+			items[k].bounds[rows[i].bound][K8S_MEMORY] = rows[i].bounds[k];
+			k8s_limit_rules_add(&rules, &ranges[k]);
+		}
+		assert_int_equal(rule->value, rows[i].value);
+		assert_string_equal(rule->name, rows[i].name);
+		assert_int_equal(rules.rules[!rows[i].is_pod][rows[i].bound][K8S_MEMORY].value, K8S_NO_BOUND);
+	}
+}
+
+/* A quota that says more than is kept of it counts more pods than it does, never fewer. */
+static void what_is_left_out_of_a_quota_counts_every_pod(void **state)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
+	CLEANUP(strbuf_release) struct strbuf values = STRBUF_INIT(64 * KIB);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+	struct k8s_pod pod = decode_pod_text(POD(MAIN("")), &arena);
+	struct k8s_quota quota;
+
+	(void)state;
+	for (int i = 0; i < LIMIT_QUOTA_VALUES; i++)
+		strbuf_addf(&values, "%s\"c%d\"", i ? "," : "", i);
+	strbuf_addf(&text, CLASS("In", "%s"), strbuf_text(&values));
+	assert_int_equal(decode_quota(strbuf_text(&text), &arena, &quota, NULL), 0);
+	assert_false(k8s_quota_matches(&quota, &pod));
+	strbuf_clear(&text);
+	strbuf_addf(&text, CLASS("In", "%s,\"one more\""), strbuf_text(&values));
+	assert_int_equal(decode_quota(strbuf_text(&text), &arena, &quota, NULL), 0);
+	assert_true(k8s_quota_matches(&quota, &pod));
 }
 
 int main(void)
@@ -309,6 +365,8 @@ int main(void)
 		cmocka_unit_test(scopes_match_as_the_api_server_says),
 		cmocka_unit_test(totals_follow_init_phases_and_overhead),
 		cmocka_unit_test(bounds_refuse_as_the_api_server_does),
+		cmocka_unit_test(limit_ranges_of_a_namespace_are_one_rule_each),
+		cmocka_unit_test(what_is_left_out_of_a_quota_counts_every_pod),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/limits.h"
+#include "base/timefmt.h"
 #include "policy/decide.h"
 #include "serve/metrics.h"
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define THREADS 4
 #define ROUNDS	20000
@@ -69,6 +75,23 @@ static void test_labels_outside_their_set(void **state)
 	assert_int_not_equal(metrics_label(METRIC_SKIPPED, 0, "mirror"), metrics_label(METRIC_SKIPPED, 0, "other"));
 }
 
+static void test_states_can_be_removed(void **state)
+{
+	struct metrics *metrics = metrics_new();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_null(strstr(rendered(metrics, &text), "\nmemtamer_watch_synced{"));
+		metrics_put(metrics, METRIC_WATCH_SYNCED, 0, 0, 0, 0);
+		metrics_put(metrics, METRIC_WATCH_SYNCED, 1, 0, 0, 1);
+		assert_non_null(strstr(rendered(metrics, &text), "\nmemtamer_watch_synced{"));
+		assert_true(metrics_value(metrics, METRIC_WATCH_SYNCED, 1, 0, 0) == 1);
+		metrics_remove(metrics, METRIC_WATCH_SYNCED);
+	}
+	metrics_free(metrics);
+}
+
 static void *count_main(void *context)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -99,12 +122,70 @@ static void test_many_threads(void **state)
 	metrics_free(metrics);
 }
 
+static double sample(struct metrics *metrics, struct strbuf *text, const char *name)
+{
+	char line[80];
+	const char *found;
+
+	snprintf(line, sizeof(line), "\n%s ", name);
+	found = strstr(rendered(metrics, text), line);
+	if (found)
+		return strtod(found + strlen(line), NULL);
+	fail_msg("no sample of %s", name);
+	return 0;
+}
+
+static void test_process_figures(void **state)
+{
+	(void)state;
+	double before_s = (double)time_now_ms() / 1000;
+	struct metrics *metrics = metrics_new();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
+	double resident = sample(metrics, &text, "process_resident_memory_bytes");
+	double files = sample(metrics, &text, "process_open_fds");
+	double cpu = sample(metrics, &text, "process_cpu_seconds_total");
+	struct rlimit limit;
+	int fd = open("/dev/null", O_RDONLY);
+
+	assert_true(sample(metrics, &text, "process_open_fds") == files + 1);
+	close(fd);
+	assert_true(sample(metrics, &text, "process_open_fds") == files);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(sample(metrics, &text, "process_max_fds") == (double)limit.rlim_cur);
+	assert_true(resident > (double)MIB && resident < sample(metrics, &text, "process_virtual_memory_bytes"));
+	assert_true(sample(metrics, &text, "memtamer_process_max_resident_memory_bytes") >= resident / 2);
+	while (sample(metrics, &text, "process_cpu_seconds_total") == cpu)
+		; /* rendering is work */
+	assert_true(sample(metrics, &text, "process_start_time_seconds") >= before_s);
+	assert_true(sample(metrics, &text, "process_start_time_seconds") <= (double)time_now_ms() / 1000);
+	metrics_free(metrics);
+}
+
+/* A value that nobody knows has no sample: -1 or 0 would count in sums and averages. */
+static void test_unknown_values_have_no_sample(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"\nmemtamer_snapshot_age_seconds",
+					    "\nmemtamer_snapshot_built_timestamp_seconds"};
+	struct metrics *metrics = metrics_new();
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(1 << 20);
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_null(strstr(rendered(metrics, &text), names[i]));
+	metrics_set(metrics, METRIC_SNAPSHOT_AGE, 2);
+	assert_true(sample(metrics, &text, "memtamer_snapshot_age_seconds") == 2);
+	metrics_free(metrics);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exposition),
 		cmocka_unit_test(test_labels_outside_their_set),
+		cmocka_unit_test(test_states_can_be_removed),
 		cmocka_unit_test(test_many_threads),
+		cmocka_unit_test(test_process_figures),
+		cmocka_unit_test(test_unknown_values_have_no_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/limits.h"
+#include "base/strbuf.h"
 #include "k8s/accelerator.h"
 #include "k8s/pod.h"
 
@@ -54,8 +55,8 @@ static const char worker[] =
 	"{'key':'many','operator':'In','values':['a','b']},{'key':'no','operator':'NotIn','values':['a']}]}]}}},"
 	"'containers':[{'name':'pytorch','image':'r/bert:1','command':['python','train.py'],'args':['--lr','1e-4'],"
 	"'stdin':true,'env':[{'name':'HOME','value':'/"
-	"root'},{'name':'WORLD_SIZE','value':'1'},{'name':'PYTORCH_ALLOC_CONF','valueFrom':{}},"
-	"{'name':'ARGO_TEMPLATE','value':''}],"
+	"root'},{'name':'RAY_USAGE_STATS_EXTRA_TAGS','value':'kuberay_crd=RayJob'},"
+	"{'value':'no name'}],"
 	"'volumeMounts':[{'name':'shm','mountPath':'/dev/shm'}],"
 	"'resources':{'limits':{'nvidia.com/gpu':'8','memory':'96Gi','cpu':'1500m'},"
 	"'requests':{'nvidia.com/gpu':8,'memory':1073741824}}},"
@@ -102,13 +103,8 @@ static void pod_decodes_what_we_read(void **state)
 	assert_string_equal(main->args[1], "1e-4");
 	assert_true(main->has_stdin);
 	assert_false(main->has_tty);
-	assert_true(main->has_env);
-	assert_false(pod->containers[1].has_env);
-	assert_int_equal(main->n_env, 3);
-	assert_string_equal(main->env[0].name, "WORLD_SIZE");
-	assert_string_equal(main->env[0].value, "1");
-	assert_null(main->env[1].value);
-	assert_null(main->env[2].value);
+	assert_string_equal(main->ray_tags, "kuberay_crd=RayJob");
+	assert_string_equal(pod->containers[1].ray_tags, "");
 	assert_string_equal(main->mounts[0].path, "/dev/shm");
 	assert_string_equal(main->mounts[0].volume, "shm");
 	fixture_release(&f);
@@ -146,8 +142,8 @@ static void pod_decodes_resources_and_volumes(void **state)
 	assert_true(pod->volumes[0].is_emptydir && pod->volumes[0].is_memory);
 	assert_int_equal(pod->volumes[0].size_limit.value, 8 * GI);
 	assert_true(pod->volumes[1].is_emptydir && !pod->volumes[1].is_memory && !pod->volumes[1].size_limit.text);
-	assert_true(pod->volumes[2].is_persistent && !pod->volumes[2].is_emptydir);
-	assert_false(pod->volumes[3].is_persistent || pod->volumes[3].is_emptydir);
+	assert_false(pod->volumes[2].is_emptydir);
+	assert_false(pod->volumes[3].is_emptydir);
 	fixture_release(&f);
 }
 
@@ -219,6 +215,71 @@ static void pod_has_caps(void **state)
 	json_object_put(tree);
 	arena_release(&arena);
 	arena_release(&tiny);
+}
+
+/* "%zu" in the text is the index. */
+static void add_indexed(struct strbuf *buf, const char *text, size_t index)
+{
+	const char *place = strstr(text, "%zu");
+
+	strbuf_addf(buf, "%.*s%zu%s", (int)(place - text), text, index, place + 3);
+}
+
+/* What is compared and hashed again and again is bounded, to what the API server takes or more. */
+static void names_and_lists_are_bounded(void **state)
+{
+#define SPEC(containers) "{'spec':{'containers':[{" containers
+#define META(metadata)	 "{'metadata':{" metadata
+#define END_META	 "},'spec':{'containers':[{}]}}"
+#define END_SPEC	 "}]}}"
+	/* The middle is a name of n bytes, or n times an item with its index. */
+	static const struct {
+		const char *before, *item, *behind, *where;
+		size_t most; /* 0: any n */
+		int r;
+	} rows[] = {
+		{META("'name':'"), NULL, "'" END_META, "metadata.name", LIMIT_QUALIFIED_NAME_BYTES, -EINVAL},
+		{META("'generateName':'"), NULL, "'" END_META, "metadata.generateName", LIMIT_QUALIFIED_NAME_BYTES,
+		 -EINVAL},
+		{META("'namespace':'"), NULL, "'" END_META, "metadata.namespace", LIMIT_QUALIFIED_NAME_BYTES, -EINVAL},
+		{META("'labels':{'a':'"), NULL, "'}" END_META, "metadata.labels[\"a\"]", LIMIT_QUALIFIED_NAME_BYTES,
+		 -EINVAL},
+		{META("'annotations':{'a':'"), NULL, "'}" END_META, NULL, 0, 0},
+		{META("'ownerReferences':[{'uid':'"), NULL, "'}]" END_META, "metadata.ownerReferences[0].uid",
+		 LIMIT_QUALIFIED_NAME_BYTES, -EINVAL},
+		{META("'ownerReferences':["), "{'uid':'%zu'}", "]" END_META, "metadata.ownerReferences",
+		 LIMIT_OWNER_REFERENCES, -E2BIG},
+		{SPEC("'name':'"), NULL, "'" END_SPEC, "spec.containers[0].name", LIMIT_QUALIFIED_NAME_BYTES, -EINVAL},
+		{SPEC("'image':'"), NULL, "'" END_SPEC, NULL, 0, 0},
+		{SPEC("'args':['"), NULL, "']" END_SPEC, NULL, 0, 0},
+		{SPEC("'resources':{'limits':{'"), NULL, "':1}}" END_SPEC, NULL, 0, 0},
+		{SPEC("'resources':{'limits':{"), "'a/%zu':1", "}}" END_SPEC, "spec.containers[0].resources",
+		 (size_t)2 * LIMIT_EXTENDED_RESOURCES, -E2BIG},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t more = 0; more < 2; more++) {
+			CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+			size_t n = (rows[i].most ? rows[i].most : 10000) + more;
+			struct fixture f;
+
+			test_row(rows[i].before);
+			strbuf_adds(&text, rows[i].before);
+			for (size_t k = 0; k < n; k++) {
+				strbuf_adds(&text, k && rows[i].item ? "," : "");
+				if (rows[i].item)
+					add_indexed(&text, rows[i].item, k);
+				else
+					strbuf_addc(&text, 'a');
+			}
+			strbuf_adds(&text, rows[i].behind);
+			fixture_init(&f, strbuf_text(&text));
+			assert_int_equal(f.r, more ? rows[i].r : 0);
+			if (f.r)
+				assert_string_equal(f.err.where, rows[i].where);
+			fixture_release(&f);
+		}
 }
 
 /* Rows write the resources of containers; QoS and sums are what Kubernetes computes from them. */
@@ -338,6 +399,8 @@ static void pod_effective_request_rows(void **state)
 
 static void accelerator_rows(void **state)
 {
+#define TEN	"0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 	static const struct {
 		const char *name;
 		int64_t milli; /* of one unit; -1: no accelerator */
@@ -359,6 +422,7 @@ static void accelerator_rows(void **state)
 		{"nvidia.com/gpumem-percentage", -1, NULL},
 		{"nvidia.com/gpucores", -1, "nvidia_com_gpucores"},
 		{"amd.com/gpu", 1000, "amd_com_gpu"},
+		{"amd.com/gpu-", -1, "amd_com_gpu_"},
 		{"amd.com/cpx_nps4", 125, "amd_com_cpx_nps4"},
 		{"gpu.intel.com/i915", 1000, "gpu_intel_com_i915"},
 		{"gpu.intel.com/i915_monitoring", -1, "gpu_intel_com_i915_monitoring"},
@@ -369,10 +433,36 @@ static void accelerator_rows(void **state)
 		{"huawei.com/Ascend910", 1000, "huawei_com_Ascend910"},
 		{"huawei.com/Ascend910B4", 1000, "huawei_com_Ascend910B4"},
 		{"huawei.com/Ascend910-memory", -1, "huawei_com_Ascend910_memory"},
+		{"huawei.com/Ascend910-2c", 0, NULL},
+		{"huawei.com/Ascend--c-", 0, NULL},
+		{"huawei.com/Ascend-c/c", -1, NULL},
+		{"huawei.com/Ascend-memory-memory", -1, NULL},
+		{"nvidia.com/my-nic-nic", -1, NULL},
+		/* 317 bytes are a name, 318 are none */
+		{"nvidia.com/" HUNDRED HUNDRED HUNDRED "123456", 1000, NULL},
+		{"nvidia.com/" HUNDRED HUNDRED HUNDRED "1234567", -1, NULL},
 		{"volcano.sh/vgpu-number", 0, "volcano_sh_vgpu_number"},
 		{"volcano.sh/vgpu-memory", -1, "volcano_sh_vgpu_memory"},
 		{"aliyun.com/gpu-mem", 0, "aliyun_com_gpu_mem"},
 		{"iluvatar.ai/vcuda-memory", -1, "iluvatar_ai_vcuda_memory"},
+		{"huawei.com/Ascend910B3-core", -1, NULL},
+		{"huawei.com/Ascend910-2c", 0, NULL},
+		{"vastaitech.com/va", 1000, "vastaitech_com_va"},
+		{"enflame.com/drs-gcu", 0, "enflame_com_drs_gcu"},
+		{"enflame.com/gcu-core", 10, "enflame_com_gcu_core"},
+		{"enflame.com/gcu-memory", -1, "enflame_com_gcu_memory"},
+		{"koordinator.sh/gpu", 10, "koordinator_sh_gpu"},
+		{"koordinator.sh/gpu-memory-ratio", 0, NULL},
+		{"tke.cloud.tencent.com/qgpu-core", 10, NULL},
+		{"tke.cloud.tencent.com/qgpu-memory", -1, NULL},
+		{"alibabacloud.com/ppu", 1000, "alibabacloud_com_ppu"},
+		{"furiosa.ai/rngd", 1000, "furiosa_ai_rngd"},
+		{"furiosa.ai/rngd-2core.12gb", 0, NULL},
+		{"rebellions.ai/ATOM", 1000, "rebellions_ai_ATOM"},
+		{"tenstorrent.com/blackhole", 1000, "tenstorrent_com_blackhole"},
+		{"c600.graphcore.ai/ipu", 1000, "c600_graphcore_ai_ipu"},
+		{"ibm.com/aiu_pf_tier0", 1000, "ibm_com_aiu_pf_tier0"},
+		{"qualcomm.com/qaic-ultra", 1000, "qualcomm_com_qaic_ultra"},
 		{"deviceclass.resource.kubernetes.io/gpu.nvidia.com", 1000, NULL},
 		{"vpc.amazonaws.com/efa", -1, "vpc_amazonaws_com_efa"},
 		{"rdma/hca_shared", -1, "rdma_hca_shared"},
@@ -509,6 +599,7 @@ int main(void)
 		cmocka_unit_test(pod_decodes_resources_and_volumes),
 		cmocka_unit_test(pod_names_the_wrong_field),
 		cmocka_unit_test(pod_has_caps),
+		cmocka_unit_test(names_and_lists_are_bounded),
 		cmocka_unit_test(pod_qos_rows),
 		cmocka_unit_test(pod_effective_request_rows),
 		cmocka_unit_test(accelerator_rows),

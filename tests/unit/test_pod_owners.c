@@ -5,7 +5,7 @@
 
 #include "base/timefmt.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "pods/pod_owners.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct pod_owners owners;
 	int n_answered, n_failed;
@@ -35,8 +35,8 @@ static void on_failed(void *context, const struct err *why)
 static void begin(struct world *world, struct fake_api *api)
 {
 	*world = (struct world){.api = api};
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, NULL), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, NULL), 0);
 	world->owners = (struct pod_owners){
 		.client = world->client, .answered = on_answered, .failed = on_failed, .context = world};
 }

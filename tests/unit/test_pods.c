@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "pods/pods.h"
 #include "runs/fold.h"
 
@@ -44,7 +44,7 @@ static int64_t now_ms(void)
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct pods *pods;
 	int n_changed, n_failed;
@@ -74,10 +74,10 @@ static void setup(struct world *world, const struct fake_step *steps)
 				     .context = world};
 
 	*world = (struct world){.api = fake_api_start(steps)};
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, &(struct kube_client_config){.now_ms = now_ms},
-					 &world->client, NULL),
-			 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(
+		kube_client_new(&world->server, &(struct kube_client_config){.now_ms = now_ms}, &world->client, NULL),
+		0);
 	assert_int_equal(pods_new(&config, &world->pods, NULL), 0);
 	assert_int_equal(pods_watch(world->pods, world->client, NULL), 0);
 }
@@ -194,7 +194,7 @@ static void runs_are_told_whole_and_once(void **state)
 	while (!pods_is_synced(world.pods))
 		poll_once(&world);
 	assert_int_equal(count_told(&world, 0, &seq), 3);
-	while (!pods_has_news(world.pods, seq))
+	while (!pods_has_changes(world.pods, seq))
 		poll_once(&world);
 	assert_int_equal(world.n_changed, 2);
 	pods_figures(world.pods, &figures);
@@ -204,7 +204,7 @@ static void runs_are_told_whole_and_once(void **state)
 	assert_int_equal(evidence_pod_get(&batch, "ml", "a", "u1")->containers.items[0].killed_limits[0], 64 * MIB);
 	assert_non_null(evidence_pod_get(&batch, "ml", "b", "u2"));
 	evidence_batch_release(&batch);
-	assert_false(pods_has_news(world.pods, seq));
+	assert_false(pods_has_changes(world.pods, seq));
 	assert_int_equal(count_told(&world, seq, NULL), 0);
 	/* For a window: what still runs, whole, and what ended in it or could have a further try. */
 	assert_int_equal(count_in(&world, seq, NOW_MS), 3);
@@ -252,7 +252,7 @@ static void owners_are_followed_to_the_top(void **state)
 	assert_int_equal(tell(&world, 0, NULL, &batch), 5);
 	assert_false(batch.is_partial);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct evidence_pod *pod = evidence_pod_get(&batch, "ml", rows[i].name, rows[i].uid);
+		const struct pod *pod = evidence_pod_get(&batch, "ml", rows[i].name, rows[i].uid);
 
 		test_row(rows[i].name);
 		assert_string_equal(pod->owner_kind, "Job");

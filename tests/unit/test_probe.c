@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/base64.h"
 #include "base/limits.h"
-#include "kube/base64.h"
 #include "serve/probe.h"
 #include "support/test.h"
 

@@ -63,7 +63,9 @@ static void every_field_survives(void **state)
 	static const char text[] =
 		"{\"apiVersion\":\"memtamer.io/"
 		"v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"namespace\":\"ml\","
-		"\"name\":\"bert-0123456789\"},\"spec\":{\"pinRequest\":\"8Gi\",\"pinLimit\":\"12Gi\",\"quantile\":500,"
+		"\"name\":\"bert-0123456789\"},\"spec\":{\"workloadRef\":{\"kind\":\"Job\",\"name\":\"bert-20261101\","
+		"\"role\":\"worker\",\"container\":\"pytorch\"},\"pinRequest\":\"8Gi\",\"pinLimit\":\"12Gi\","
+		"\"quantile\":500,"
 		"\"buffer\":0,\"floor\":\"1Gi\",\"ceiling\":\"64Gi\",\"class\":\"standing\",\"modeCap\":\"observe\","
 		"\"modeCapBeforeUndo\":\"fill\"},"
 		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
@@ -84,6 +86,7 @@ static void every_field_survives(void **state)
 	assert_int_equal(profile_encode(profile, &again), 0);
 	assert_string_equal(strbuf_text(&again), text);
 	assert_int_equal(profile->spec->buffer_permille, 0);
+	assert_string_equal(profile->spec->ref.key, "Job/bert");
 	assert_int_equal(profile->parent.flags, REC_CACHE_BOUND | REC_HARM);
 	assert_int_equal(profile->parent.last_oom_ms, 1793520900000);
 	assert_int_equal(profile->parent.min_ranks, 4);
@@ -149,15 +152,6 @@ static void refused_rows(void **state)
 		 "metadata.name"},
 		{"previous without variant", HEAD(",\"status\":{\"previous\":[{},{}]}"), "status.previous[1]"},
 		{"too many previous", HEAD(",\"status\":{\"previous\":[{},{},{},{},{},{}]}"), "status.previous"},
-		{"quantity", HEAD(",\"spec\":{\"floor\":\"1Gb\"}"), "spec.floor"},
-		{"negative", HEAD(",\"spec\":{\"floor\":\"-1Gi\"}"), "spec.floor"},
-		{"number for a quantity", HEAD(",\"spec\":{\"floor\":5}"), "spec.floor"},
-		{"class", HEAD(",\"spec\":{\"class\":\"cosy\"}"), "spec.class"},
-		{"mode cap enforce", HEAD(",\"spec\":{\"modeCap\":\"enforce\"}"), "spec.modeCap"},
-		{"mode cap before undo", HEAD(",\"spec\":{\"modeCapBeforeUndo\":\"enforce\"}"),
-		 "spec.modeCapBeforeUndo"},
-		{"text too long", HEAD(",\"spec\":{\"class\":\"0123456789abc\"}"), "spec.class"},
-		{"permille", HEAD(",\"spec\":{\"quantile\":-2}"), "spec.quantile"},
 		{"count", HEAD(",\"status\":{\"recommendation\":{\"runs\":3000000000}}"), "status.recommendation.runs"},
 		{"confidence", HEAD(",\"status\":{\"recommendation\":{\"confidence\":\"sure\"}}"),
 		 "status.recommendation.confidence"},
@@ -170,6 +164,12 @@ static void refused_rows(void **state)
 		{"variant without id", HEAD(",\"status\":{\"variants\":[{}]}"), "status.variants[0]"},
 		{"variant no object", HEAD(",\"status\":{\"variants\":[7]}"), "status.variants[0]"},
 		{"five variants", HEAD(",\"status\":{\"variants\":[{},{},{},{},{}]}"), "status.variants"},
+		{"second condition", HEAD(",\"status\":{\"conditions\":[{},{\"observedGeneration\":\"x\"}]}"),
+		 "status.conditions[1].observedGeneration"},
+		{"creation time",
+		 "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"name\":\"a\","
+		 "\"creationTimestamp\":\"x\"}}",
+		 "metadata.creationTimestamp"},
 		{"status no object", HEAD(",\"status\":\"fine\""), "status"},
 	};
 
@@ -190,6 +190,96 @@ static void refused_rows(void **state)
 		assert_int_equal(profile_read(rows[i].text, strlen(rows[i].text), &scratch, &draft, &err), -EINVAL);
 		assert_string_equal(err.where, rows[i].where);
 	}
+}
+
+/* Neither applied in part nor taken for the absence of a pin; what was learned stays. */
+static void an_invalid_spec_counts_for_nothing(void **state)
+{
+	static const struct {
+		const char *name, *spec, *why, *cap;
+	} rows[] = {
+		{"quantity", "{\"pinLimit\":\"1Gb\"}", "spec.pinLimit: not a quantity: \"1Gb\"", "observe"},
+		{"negative", "{\"pinLimit\":\"-1Gi\"}", "spec.pinLimit: negative: \"-1Gi\"", "observe"},
+		{"number for a quantity", "{\"floor\":5}", "spec.floor: wrong type: \"number\"", "observe"},
+		{"bytes by mistake", "{\"pinLimit\":\"400m\"}", "spec.pinLimit: less than 1Mi: \"400m\"", "observe"},
+		{"a KiB less", "{\"pinRequest\":\"1023Ki\"}", "spec.pinRequest: less than 1Mi: \"1023Ki\"", "observe"},
+		{"request above limit", "{\"pinRequest\":\"2Gi\",\"pinLimit\":\"1Gi\"}",
+		 "spec.pinRequest: above spec.pinLimit", "observe"},
+		{"floor above ceiling", "{\"floor\":\"2Gi\",\"ceiling\":\"1Gi\"}", "spec.floor: above spec.ceiling",
+		 "observe"},
+		{"one good pin beside a bad one", "{\"pinLimit\":\"8Gi\",\"pinRequest\":\"lots\"}",
+		 "spec.pinRequest: not a quantity: \"lots\"", "observe"},
+		{"class", "{\"class\":\"cosy\"}", "spec.class: unknown value \"cosy\"", "observe"},
+		{"mode cap enforce", "{\"modeCap\":\"enforce\"}", "spec.modeCap: unknown value \"enforce\"", "observe"},
+		{"mode cap before undo", "{\"modeCapBeforeUndo\":\"enforce\"}",
+		 "spec.modeCapBeforeUndo: unknown value \"enforce\"", "observe"},
+		{"permille", "{\"quantile\":-2}", "spec.quantile: out of range: \"-2\"", "observe"},
+		{"whose it is, without a name", "{\"workloadRef\":{\"kind\":\"Job\"}}",
+		 "spec.workloadRef: kind and name are needed", "observe"},
+		{"a kind in lower case", "{\"workloadRef\":{\"kind\":\"job\",\"name\":\"a\"}}",
+		 "spec.workloadRef.kind: no kind such as Job: \"job\"", "observe"},
+		{"whose it is, no object", "{\"workloadRef\":\"Job/a\"}",
+		 "spec.workloadRef: expected object, found string", "observe"},
+		{"a lower cap stands", "{\"modeCap\":\"off\",\"floor\":\"x\"}", "spec.floor: not a quantity: \"x\"",
+		 "off"},
+		{"a higher cap does not", "{\"modeCap\":\"raise\",\"floor\":\"x\",\"unknown\":[1,{\"a\":null}]}",
+		 "spec.floor: not a quantity: \"x\"", "observe"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8 * KIB);
+		CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
+		CLEANUP(arena_release) struct arena scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+		struct profile_draft draft;
+		struct profile *profile;
+
+		test_row(rows[i].name);
+		strbuf_addf(
+			&text,
+			HEAD(",\"spec\":%s,\"status\":{\"workload\":\"Job/a\",\"recommendation\":{\"limit\":\"7Gi\"}}"),
+			rows[i].spec);
+		assert_int_equal(profile_read(strbuf_text(&text), text.len, &scratch, &draft, NULL), 0);
+		profile = decode(strbuf_text(&text)); /* from a tree, and copied */
+		assert_true(profile_same(profile, &draft.profile));
+		assert_string_equal(profile->spec->invalid, rows[i].why);
+		assert_int_equal(profile->parent.limit_bytes, 7 * GI);
+		assert_string_equal(profile->spec->mode_cap, rows[i].cap);
+		assert_int_equal(profile->spec->pin_request_bytes, 0);
+		assert_int_equal(profile->spec->pin_limit_bytes, 0);
+		assert_int_equal(profile->spec->floor_bytes, 0);
+		assert_int_equal(profile->spec->quantile_permille, -1);
+		assert_true(profile_has_spec(profile));
+		/* what a person wrote is kept */
+		assert_int_equal(profile_encode(profile, &again), 0);
+		assert_string_equal(strbuf_text(&again), strbuf_text(&text));
+		profile_free(profile);
+	}
+}
+
+/* The workload is left alone, and so it must be known which. */
+static void an_invalid_spec_still_says_whose_it_is(void **state)
+{
+	CLEANUP(profile_freep)
+	struct profile *profile = decode(
+		"{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{"
+		"\"name\":\"a\",\"creationTimestamp\":\"2026-11-01T08:15:00Z\"},\"spec\":{\"pinLimit\":"
+		"\"400m\",\"workloadRef\":{\"kind\":\"CronJob\",\"name\":\"nightly-2\"}}}");
+
+	(void)state;
+	assert_string_equal(profile->spec->invalid, "spec.pinLimit: less than 1Mi: \"400m\"");
+	assert_string_equal(profile->spec->ref.key, "CronJob/nightly-2");
+	assert_string_equal(profile->spec->ref.made_key, "Job/nightly"); /* as its pods show it */
+	assert_int_equal(profile->spec->ref.created_ms, 1793520900000);
+}
+
+static void zero_is_no_pin_as_it_always_was(void **state)
+{
+	CLEANUP(profile_freep) struct profile *profile = decode(HEAD(",\"spec\":{\"pinLimit\":\"0\"}"));
+
+	(void)state;
+	assert_null(profile->spec->invalid);
+	assert_false(profile_has_spec(profile));
 }
 
 /* What only text can have: json-c drops it before a decoder sees it. */
@@ -334,6 +424,9 @@ int main(void)
 		cmocka_unit_test(bare_object_has_documented_absences),
 		cmocka_unit_test(an_only_variant_survives),
 		cmocka_unit_test(refused_rows),
+		cmocka_unit_test(an_invalid_spec_counts_for_nothing),
+		cmocka_unit_test(an_invalid_spec_still_says_whose_it_is),
+		cmocka_unit_test(zero_is_no_pin_as_it_always_was),
 		cmocka_unit_test(refused_texts),
 		cmocka_unit_test(size_stays_bounded),
 		cmocka_unit_test(copy_is_deep_and_counted),

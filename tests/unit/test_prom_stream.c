@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support/test.h"
 
+#include "base/limits.h"
 #include "evidence/prom_stream.h"
 
 #include <errno.h>
@@ -78,21 +79,21 @@ static const struct row rows[] = {
 	{"the same series twice",
 	 OK("{\"metric\":{\"a\":\"b\"},\"value\":[1,\"2\"]},{\"metric\":{\"a\":\"b\"},\"value\":[1,\"3\"]}"), 0,
 	 "{\"a\":\"b\"} 1000=2{\"a\":\"b\"} 1000=3"},
-	{"nothing", "", -EPROTO, "in the middle"},
-	{"a page", "<html><body>Bad Gateway</body></html>", -EPROTO, "no JSON object"},
-	{"an array", "[]", -EPROTO, "no JSON object"},
-	{"behind the end", OK("") "x", -EPROTO, "behind the end"},
-	{"two answers", OK("") OK(""), -EPROTO, "behind the end"},
+	{"nothing", "", -EPROTO, "empty"},
+	{"a page", "<html><body>Bad Gateway</body></html>", -EPROTO, "not a JSON object"},
+	{"an array", "[]", -EPROTO, "not a JSON object"},
+	{"behind the end", OK("") "x", -EPROTO, "text behind"},
+	{"two answers", OK("") OK(""), -EPROTO, "text behind"},
 	{"no status", "{\"data\":{\"result\":[]}}", -EPROTO, "no status"},
 	{"an unknown status", "{\"status\":\"maybe\"}", -EPROTO, "unknown status"},
 	{"no result", "{\"status\":\"success\",\"data\":{}}", -EPROTO, "without a result"},
-	{"result twice", "{\"status\":\"success\",\"data\":{\"result\":[],\"result\":[]}}", -EPROTO, "twice"},
+	{"result twice", "{\"status\":\"success\",\"data\":{\"result\":[],\"result\":[]}}", -EPROTO, "second array"},
 	{"labels twice", OK("{\"metric\":{},\"metric\":{},\"value\":[1,\"2\"]}"), -EPROTO, "twice"},
 	{"values before their labels", OK("{\"value\":[1,\"2\"],\"metric\":{}}"), -EPROTO, "before their labels"},
 	{"a series without labels", OK("{}"), -EPROTO, "without labels"},
 	{"labels within labels", OK("{\"metric\":{\"a\":{\"b\":\"c\"}},\"value\":[1,\"2\"]}"), -EPROTO, "flat object"},
 	{"a scalar", "{\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"2\"]}}", -EPROTO,
-	 "another type"},
+	 "expected an object"},
 	{"a sample of one", OK("{\"metric\":{},\"value\":[1]}"), -EPROTO, "no pair"},
 	{"a sample of three", OK("{\"metric\":{},\"value\":[1,\"2\",3]}"), -EPROTO, "no pair"},
 	{"a sample the wrong way round", OK("{\"metric\":{},\"value\":[\"1\",2]}"), -EPROTO, "no pair"},
@@ -100,10 +101,17 @@ static const struct row rows[] = {
 	{"a value that is text", OK("{\"metric\":{},\"value\":[1,\"2x\"]}"), -EPROTO, "no number"},
 	{"a hexadecimal value", OK("{\"metric\":{},\"value\":[1,\"0x10\"]}"), -EPROTO, "no number"},
 	{"an empty value", OK("{\"metric\":{},\"value\":[1,\"\"]}"), -EPROTO, "no number"},
-	{"a bad escape", OK("{\"metric\":{\"a\":\"\\x\"},\"value\":[1,\"2\"]}"), -EPROTO, "bad escape"},
+	{"a bad escape", OK("{\"metric\":{\"a\":\"\\x\"},\"value\":[1,\"2\"]}"), -EPROTO, "flat object"},
 	{"a control character", "{\"status\":\"succ\ness\"}", -EPROTO, "control character"},
-	{"a comma too many", "{\"status\":\"success\",}", -EPROTO, "member's name"},
-	{"brackets that do not fit", "{\"x\":[}", -EPROTO, "no value"},
+	{"a comma too many", "{\"status\":\"success\",}", -EPROTO, "expected a string"},
+	{"another escape outside of labels", "{\"status\":\"succ\\xess\"}", -EPROTO, "unknown escape"},
+	{"status twice", "{\"status\":\"success\",\"status\":\"error\"}", -EPROTO, "duplicate key"},
+	{"data twice", "{\"data\":{},\"status\":\"success\",\"data\":{\"result\":[]}}", -EPROTO, "duplicate key"},
+	{"a result that is not in data", "{\"status\":\"success\",\"result\":[],\"x\":{\"result\":[]},\"data\":{}}",
+	 -EPROTO, "without a result"},
+	{"samples without a comma", OK("{\"metric\":{},\"values\":[[1,\"1\"][2,\"2\"]]}"), -EPROTO, "expected ']'"},
+	{"series without a comma", OK("{\"metric\":{}}{\"metric\":{}}"), -EPROTO, "expected a comma"},
+	{"brackets that do not match", "{\"x\":[}", -EPROTO, "do not match"},
 };
 
 static void answers_in_blocks_of_any_size(void **state)
@@ -233,7 +241,7 @@ static void memory_does_not_grow_with_series(void **state)
 	assert_int_equal(prom_stream_finish(&stream, &err), 0);
 	assert_int_equal(stream.n_series, 10001);
 	assert_int_equal(stream.n_samples, 20002);
-	assert_true(stream.labels.capacity < 4096 && stream.token.capacity < 4096);
+	assert_true(stream.split.item.capacity < 4096 && stream.split.envelope.capacity < 4096);
 	prom_stream_release(&stream);
 }
 

@@ -30,8 +30,9 @@ static void a_kill_raises_the_profile(void **state)
 	teardown(&place);
 }
 
-/* An annotation is a claim: only a value that the container carries was set by us. */
-static void who_chose_is_what_the_container_carries(void **state)
+/* An annotation is a claim: a value was set by us where the container carries it, or where another system has replaced
+ * it in a pod that the annotation was written for. */
+static void who_chose_is_what_the_pod_shows(void **state)
 {
 #define ENTRY(field, from, to)                                                                                         \
 	"{\\\"c\\\":\\\"main\\\",\\\"r\\\":\\\"memory\\\",\\\"f\\\":\\\"" field "\\\"" from ",\\\"to\\\":\\\"" to      \
@@ -54,6 +55,10 @@ static void who_chose_is_what_the_container_carries(void **state)
 		{"looked at only", DECISION(""), "64Mi", CHOSEN_BY_USER, 64, 64},
 		{"copied with a manifest, or edited since", DECISION(ENTRY("limit", FROM("32Mi"), "64Mi")), "96Mi",
 		 CHOSEN_BY_USER, 96, 96},
+		{"both replaced by a VerticalPodAutoscaler",
+		 DECISION_OF("\\\"of\\\":\\\"j-t-1\\\",",
+			     ENTRY("limit", "", "64Mi") "," ENTRY("request", FROM("16Mi"), "48Mi")),
+		 "96Mi", CHOSEN_BY_MEMTAMER, 16, 0},
 		{"its Job's", DECISION_OF("\\\"of\\\":\\\"j-t-1\\\",", ENTRY("limit", FROM("32Mi"), "64Mi")), "64Mi",
 		 CHOSEN_BY_MEMTAMER, 64, 32},
 		{"copied from another Job's pod, values and all",
@@ -190,7 +195,7 @@ static void a_thousand_ends_are_one_cycle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_kill_raises_the_profile), cmocka_unit_test(who_chose_is_what_the_container_carries),
+		cmocka_unit_test(a_kill_raises_the_profile), cmocka_unit_test(who_chose_is_what_the_pod_shows),
 		cmocka_unit_test(a_gang_is_one_run),	     cmocka_unit_test(a_jumping_clock_makes_no_runs),
 		cmocka_unit_test(waiting_is_no_try),	     cmocka_unit_test(a_thousand_ends_are_one_cycle),
 	};

@@ -183,14 +183,18 @@ static void runs_are_decided_by_what_was_known(void **state)
 
 static void sums_are_sums(void **state)
 {
-	struct replay all = {.runs = 0}, once = {.runs = 0};
+	int64_t once[sizeof(struct replay) / sizeof(int64_t)] = {0};
+	struct replay all = {.runs = 0};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const int64_t *want = (const int64_t *)&rows[i].want; /* all members are counts */
+
 		replay_of(&rows[i], &all); /* adds */
-		replay_add(&once, &rows[i].want);
+		for (size_t k = 0; k < ARRAY_LEN(once); k++)
+			once[k] += want[k];
 	}
-	assert_memory_equal(&all, &once, sizeof(all));
+	assert_memory_equal(&all, once, sizeof(all));
 }
 
 /* The cap of a namespace, and a history without a profile. */

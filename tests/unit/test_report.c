@@ -27,7 +27,7 @@ static void reasons_of_what_is_not_matched(void **state)
 		struct coverage coverage;
 
 		know(&knowledge, "ml", "train", "main", NULL, &rows[i].run, 1);
-		assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+		assert_int_equal(coverage_compute(&knowledge, 0, NOW_MS, &coverage), 0);
 		assert_int_equal(coverage.total_runs, 1);
 		assert_int_equal(coverage.runs[rows[i].want], 1);
 		assert_int_equal(coverage_permille(&coverage), 0);
@@ -45,15 +45,15 @@ static void no_end_and_seen_in_part(void **state)
 	(void)state;
 	run = &know(&knowledge, "ml", "train", "main", NULL, &row, 1)->history->runs.items[0];
 	run->is_whole = false;
-	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, 0, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.runs[COVERAGE_SEEN_IN_PART], 1);
 	run->outcome = OUTCOME_UNKNOWN;
-	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, 0, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.runs[COVERAGE_NO_END], 1);
 	run->is_whole = true;
 	profile_free(knowledge.items.items[0].profile);
 	knowledge.items.items[0].profile = NULL;
-	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, 0, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.runs[COVERAGE_NO_PROFILE], 1);
 	knowledge_release(&knowledge);
 }
@@ -71,21 +71,17 @@ static void pod_hours_are_counted_once(void **state)
 	know(&knowledge, "ml", "train", "helper", NULL, runs, 1);
 	know(&knowledge, "ml", "train", "main", NULL, runs, 3);
 	know(&knowledge, "other", "single", "main", NULL, runs, 1);
-	assert_int_equal(coverage_compute(&knowledge, NULL, 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, 0, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.total_runs, 4);
 	assert_true(coverage.total_pod_hours > 15.99 && coverage.total_pod_hours < 16.01);
 	assert_int_equal(coverage_permille(&coverage), 750);
-	/* of one namespace */
-	assert_int_equal(coverage_compute(&knowledge, "other", 0, NOW_MS, &coverage), 0);
-	assert_int_equal(coverage.total_runs, 1);
 	/* half of one run is inside, two are before */
-	assert_int_equal(
-		coverage_compute(&knowledge, "ml", NOW_MS - 10 * TIME_HOUR_MS + TIME_HOUR_MS / 2, NOW_MS, &coverage),
-		0);
+	assert_int_equal(coverage_compute(&knowledge, NOW_MS - 10 * TIME_HOUR_MS + TIME_HOUR_MS / 2, NOW_MS, &coverage),
+			 0);
 	assert_int_equal(coverage.total_runs, 1);
 	assert_true(coverage.total_pod_hours > 1.99 && coverage.total_pod_hours < 2.01);
 	/* nothing at all */
-	assert_int_equal(coverage_compute(&knowledge, "nobody", 0, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, NOW_MS, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage_permille(&coverage), -1);
 	knowledge_release(&knowledge);
 }
@@ -100,11 +96,11 @@ static void what_fell_out_of_the_list_is_told(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(runs); i++)
 		runs[i] = (struct run_row){.hours_ago = 100 - (int)i, .peak = 100};
 	know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
-	assert_int_equal(coverage_compute(&knowledge, NULL, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.total_runs, LIMIT_HISTORY_RUNS);
 	assert_int_equal(coverage.cut_workloads, 1);
 	/* those that fell out were before this window */
-	assert_int_equal(coverage_compute(&knowledge, NULL, NOW_MS - 90 * TIME_HOUR_MS, NOW_MS, &coverage), 0);
+	assert_int_equal(coverage_compute(&knowledge, NOW_MS - 90 * TIME_HOUR_MS, NOW_MS, &coverage), 0);
 	assert_int_equal(coverage.cut_workloads, 0);
 	knowledge_release(&knowledge);
 }
@@ -140,15 +136,13 @@ static void the_worst_comes_first(void **state)
 	know(&knowledge, "ml", "oom", "main", NULL, oom, 1);
 	know(&knowledge, "ml", "wide", "main", NULL, wide, 1);
 	know(&knowledge, "ml", "below", "main", NULL, below, 1);
-	assert_int_equal(riskiest_find(&knowledge, NULL, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, true, risky),
-			 ARRAY_LEN(order));
+	assert_int_equal(riskiest_find(&knowledge, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, true, risky), ARRAY_LEN(order));
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
 		assert_string_equal(known_workload(risky[i].known), order[i]);
 		assert_non_null(strstr(risky[i].why, words[i]));
 	}
 	/* limits that nobody saw are no risk that we know of */
-	assert_int_equal(riskiest_find(&knowledge, "ml", NOW_MS - 14 * TIME_DAY_MS, NOW_MS, false, risky), 3);
-	assert_int_equal(riskiest_find(&knowledge, "other", 0, NOW_MS, true, risky), 0);
+	assert_int_equal(riskiest_find(&knowledge, NOW_MS - 14 * TIME_DAY_MS, NOW_MS, false, risky), 3);
 	knowledge_release(&knowledge);
 }
 
@@ -165,7 +159,7 @@ static void only_ten_and_the_right_ones(void **state)
 		snprintf(name, sizeof(name), "w%d", run.ranks);
 		know(&knowledge, "ml", name, "main", NULL, &run, 1);
 	}
-	assert_int_equal(riskiest_find(&knowledge, NULL, 0, NOW_MS, true, risky), RISKIEST);
+	assert_int_equal(riskiest_find(&knowledge, 0, NOW_MS, true, risky), RISKIEST);
 	for (int i = 0; i < RISKIEST; i++) {
 		snprintf(name, sizeof(name), "w%d", 25 - i);
 		assert_string_equal(known_workload(risky[i].known), name);
@@ -187,7 +181,7 @@ static void waste_is_of_every_pod(void **state)
 
 	(void)state;
 	known->history->runs.items[1].ranks = 0; /* not known: one at least */
-	figures_compute(known, &figures);
+	figures_compute(&knowledge, known, &figures);
 	assert_true(figures.waste_gibh > 16.99 && figures.waste_gibh < 17.01);
 	knowledge_release(&knowledge);
 }

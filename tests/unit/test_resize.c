@@ -3,6 +3,7 @@
  * pods are texts. */
 #include "resize_fixture.h"
 
+#include "k8s/keys.h"
 #include "k8s/pod.h"
 #include "resize/resize_forecast.h"
 
@@ -67,7 +68,7 @@ static void an_annotation_only_narrows(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct k8s_label label = {ANNOTATION_RESIZE, rows[i].said};
+		struct k8s_label label = {KEY_RESIZE, rows[i].said};
 		const struct k8s_labels labels = {.items = &label, .n = rows[i].said != NULL};
 
 		assert_int_equal(resize_mode_of(rows[i].configured, &labels), rows[i].mode);

@@ -2,6 +2,13 @@
 /* What a running pod gets, and why it gets nothing. */
 #include "resize_fixture.h"
 
+#define VPA(kind, name, more)                                                                                          \
+	"{\"metadata\":{\"namespace\":\"team-a\",\"name\":\"v\"},\"spec\":{\"targetRef\":{\"kind\":\"" kind            \
+	"\",\"name\":\"" name "\"}" more "}}"
+#define OF_CRON                                                                                                        \
+	"\"ownerReferences\":[{\"apiVersion\":\"batch/"                                                                \
+	"v1\",\"kind\":\"Job\",\"name\":\"train-28400000\",\"uid\":\"j1\","                                            \
+	"\"controller\":true}]"
 #define SET(to)                                                                                                        \
 	{                                                                                                              \
 		RESIZE_APPLIED, (to)*MI, 0, ""                                                                         \
@@ -29,6 +36,33 @@
 	"{\"limits\":{\"memory\":\"60Mi\"},\"requests\":{\"memory\":\"10Mi\"}}}]"
 #define ANNOTATED(key, value) "\"annotations\":{\"" key "\":\"" value "\"}," OWNER
 
+#define LABELLED(labels) .meta = "\"labels\":{" labels "}," OWNER
+#define MANAGED		 "\"kueue.x-k8s.io/managed\":\"true\""
+
+static void a_single_pod_of_kueue_is_never_resized(void **state)
+{
+	static const struct {
+		const char *name;
+		struct world world;
+		struct outcome outcome;
+	} rows[] = {
+		{"after a kill", {PROFILE(128), LABELLED(MANAGED)}, HELD("Kueue deletes")},
+		{"without a profile", {LABELLED(MANAGED)}, HELD("Kueue deletes")},
+		{"before a kill", {PROFILE(128), LABELLED(MANAGED), BEFORE(96)}, HELD("Kueue deletes")},
+		{"one of a group",
+		 {PROFILE(128), LABELLED(MANAGED ",\"kueue.x-k8s.io/pod-group-name\":\"g\"")},
+		 SET(128)},
+		{"one of a Job", {PROFILE(128), LABELLED("\"kueue.x-k8s.io/podset\":\"main\"")}, SET(128)},
+		{"Guaranteed, of a Job: a queue counted its request",
+		 {PROFILE(128), GUARANTEED, LABELLED("\"kueue.x-k8s.io/podset\":\"main\"")},
+		 HELD("queue")},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check(rows[i].name, &rows[i].world, &rows[i].outcome);
+}
+
 static void after_a_kill_it_gets_what_a_new_pod_would(void **state)
 {
 	static const struct {
@@ -39,15 +73,15 @@ static void after_a_kill_it_gets_what_a_new_pod_would(void **state)
 		{"the profile's limit", {PROFILE(128)}, SET(128)},
 		{"no profile: twice the killed limit", {0}, SET(128)},
 		{"one that does not know of the kill", {.profile_limit_bytes = 60 * MI}, SET(128)},
-		{"one that does, and asks for no more",
+		{"one that does, and recommends no more",
 		 {.profile_limit_bytes = 64 * MI, .proven_bytes = 64 * MI},
-		 HELD("asks for no more than")},
-		{"a leak", {.profile_limit_bytes = 60 * MI, .flags = REC_LEAK}, HELD("leak")},
+		 HELD("recommends no more than")},
+		{"a leak", {.profile_limit_bytes = 60 * MI, .flags = REC_LEAK}, SET(128)},
 		{"its ceiling", {.profile_limit_bytes = 60 * MI, .ceiling_bytes = 100 * MI}, SET(100)},
 		{"the cluster's ceiling", {.cluster_ceiling_bytes = 90 * MI}, SET(90)},
 		{"its ceiling above the cluster's",
 		 {.profile_limit_bytes = 60 * MI, .ceiling_bytes = 120 * MI, .cluster_ceiling_bytes = 90 * MI},
-		 SET(90)},
+		 SET(120)},
 		{"its ceiling below the cluster's",
 		 {.profile_limit_bytes = 60 * MI, .ceiling_bytes = 80 * MI, .cluster_ceiling_bytes = 90 * MI},
 		 SET(80)},
@@ -66,7 +100,7 @@ static void after_a_kill_it_gets_what_a_new_pod_would(void **state)
 		 HELD("no room")},
 		{"Guaranteed, and its request found no room once",
 		 {PROFILE(128), GUARANTEED, .flags = REC_HARM | REC_NO_RAISE},
-		 HELD("found no room")},
+		 HELD("stayed pending")},
 		{"Burstable, and its request found no room once",
 		 {PROFILE(128), .flags = REC_HARM | REC_NO_RAISE},
 		 SET(128)},
@@ -141,6 +175,17 @@ static void after_a_kill_it_gets_what_a_new_pod_would(void **state)
 		 SET(128)},
 		{"Ray", {PROFILE(128), .meta = "\"labels\":{\"ray.io/cluster\":\"c\"}," OWNER}, HELD("")},
 		{"a VPA", {PROFILE(128), .meta = ANNOTATED("vpaUpdates", "x")}, HELD("VerticalPodAutoscaler")},
+		{"a VPA of its Job", {PROFILE(128), .vpa = VPA("Job", "train", "")}, HELD("a VPA sizes it")},
+		{"a VPA of another Job", {PROFILE(128), .vpa = VPA("Job", "other", "")}, SET(128)},
+		{"a VPA of cpu",
+		 {PROFILE(128), .vpa = VPA("Job", "train",
+					   ",\"resourcePolicy\":{\"containerPolicies\":[{\"containerName\":\"*\","
+					   "\"controlledResources\":[\"cpu\"]}]}")},
+		 SET(128)},
+		{"a VPA of the CronJob that made its Job",
+		 {PROFILE(128), .meta = OF_CRON, .vpa = VPA("CronJob", "train", "")},
+		 HELD("a VPA sizes it")},
+		{"a VPA that cannot be read", {PROFILE(128), .vpa = "{\"spec\":[]}"}, SET(128)},
 		{"a queue counts requests only",
 		 {PROFILE(128), .meta = "\"labels\":{\"kueue.x-k8s.io/queue-name\":\"q\"}," OWNER},
 		 SET(128)},
@@ -271,6 +316,7 @@ static void what_it_had_before_the_first_resize_is_kept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_single_pod_of_kueue_is_never_resized),
 		cmocka_unit_test(after_a_kill_it_gets_what_a_new_pod_would),
 		cmocka_unit_test(before_a_kill_it_stays_within_the_node),
 		cmocka_unit_test(without_a_profile_it_is_doubled_once),

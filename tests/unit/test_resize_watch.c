@@ -64,9 +64,10 @@ static void place_start(struct place *place)
 	query.prometheus = &session->config->prometheus;
 	assert_int_equal(query_reader_new(&query, &session->reader, NULL), 0);
 	assert_int_equal(service_start(session->config, session->metrics, &session->service, NULL), 0);
-	assert_int_equal(
-		resize_watch_new(session->config, session->service, session->reader, NULL, &session->resizes, NULL), 0);
-	while (!pods_is_synced(service_pods(session->service)))
+	assert_int_equal(resize_watch_new(session->config, service_replica(session->service), session->reader, NULL,
+					  &session->resizes, NULL),
+			 0);
+	while (!pods_is_synced(replica_pods(service_replica(session->service))))
 		service_wait(session->service, 1);
 }
 
@@ -126,5 +127,6 @@ int main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
+	use_fake_kubectl();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "resize/resizer.h"
 
 #include <stdio.h>
@@ -41,7 +41,7 @@ struct play {
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct resizer *resizer;
 	struct policy policy;
@@ -168,6 +168,10 @@ static char *answer(void *context, const char *request, struct fake_step *ret)
 		return printed(
 			"{\"kind\":\"Status\",\"code\":404,\"reason\":\"NotFound\",\"message\":\"not installed\"}");
 	}
+	if (strstarts(request, "GET /apis/autoscaling.k8s.io/v1/namespaces/team-a/verticalpodautoscalers?")) {
+		ret->status = 403;
+		return printed("{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"no\"}");
+	}
 	if (strstarts(request, "GET /api/v1/namespaces/team-a/limitranges") ||
 	    strstarts(request, "GET /api/v1/namespaces/team-a/resourcequotas") ||
 	    strstarts(request, "GET /api/v1/pods?"))
@@ -188,7 +192,7 @@ static void told(void *context, const struct resize_report *report)
 
 static void world_start(struct world *world, const struct play *play)
 {
-	struct resizer_config config = {.policy = &world->policy, .told = told, .context = world, .look_ms = 5};
+	struct resizer_config config = {.policy = &world->policy, .report = told, .context = world, .poll_ms = 5};
 
 	*world = (struct world){.play = *play};
 	if (!world->play.uid)
@@ -196,10 +200,11 @@ static void world_start(struct world *world, const struct play *play)
 	world->play.limit_mi = world->play.live_mi = 64;
 	world->play.version = 7;
 	policy_default(&world->policy);
+	world->policy.mode = MODE_RAISE;
 	world->policy.resize = RESIZE_ON_OOM;
 	world->api = fake_api_start_with(answer, &world->play);
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, NULL), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, NULL), 0);
 	config.client = world->client;
 	config.follow_ms = world->play.is_set || world->play.condition ? 0 : 100;
 	assert_int_equal(resizer_new(&config, &world->resizer, NULL), 0);

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "fake_api.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "resize/resizer.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum { RANKS = 8, NODE_GI = 512, LIMIT_GI = 50, USED_GI = 40, WANT_GI = 75 };
 
 struct world {
 	struct fake_api *api;
-	struct kubeconfig kubeconfig;
+	struct kube_server server;
 	struct kube_client *client;
 	struct resizer *resizer;
 	struct policy policy;
@@ -125,16 +125,17 @@ static void measure(const struct world *world)
 
 static void world_start(struct world *world)
 {
-	struct resizer_config config = {.policy = &world->policy, .told = told, .context = world, .look_ms = 5};
+	struct resizer_config config = {.policy = &world->policy, .report = told, .context = world, .poll_ms = 5};
 
 	*world = (struct world){.n_patches = 0};
 	for (int i = 0; i < RANKS; i++)
 		world->limit_mi[i] = LIMIT_GI * 1024;
 	policy_default(&world->policy);
+	world->policy.mode = MODE_RAISE;
 	world->policy.resize = RESIZE_BEFORE_OOM;
 	world->api = fake_api_start_with(answer, world);
-	world->kubeconfig.server = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->kubeconfig, NULL, &world->client, NULL), 0);
+	world->server.url = fake_api_url(world->api);
+	assert_int_equal(kube_client_new(&world->server, NULL, &world->client, NULL), 0);
 	config.client = world->client;
 	assert_int_equal(resizer_new(&config, &world->resizer, NULL), 0);
 	measure(world);

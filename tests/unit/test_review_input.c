@@ -30,7 +30,9 @@ static void folders_are_walked_in_order(void **state)
 	b = strstr(strbuf_text(&o.out), "d/b.yaml:");
 	link = strstr(strbuf_text(&o.out), "d/link.yaml:");
 	assert_true(z && b && link && z < b && b < link);
-	assert_non_null(strstr(strbuf_text(&o.out), "\n4 files, 0 pods, 3 pod templates, 1 other object: 3 warn\n"));
+	assert_non_null(strstr(strbuf_text(&o.out), "\n4 files, 0 pods and 3 pod templates examined: 3 warn\n"
+						    "Not examined: 1 document that is no Kubernetes object, "
+						    "2 hidden files or folders\n"));
 }
 
 static void standard_input_is_a_dash(void **state)
@@ -68,16 +70,16 @@ static void rules_of_the_namespace_count_wherever_they_stand(void **state)
 	assert_int_equal(mkdir("rules", 0755), 0);
 	write_text("rules/a.yaml", JOB_PATCH);
 	alone = REVIEW("rules");
-	assert_non_null(strstr(strbuf_text(&alone.out), "QoS class BestEffort"));
+	assert_non_null(strstr(strbuf_text(&alone.out), "[besteffort-qos]"));
 	write_text("rules/b.yaml", NAMESPACE_RULES);
 	behind = REVIEW("rules");
 	assert_int_equal(behind.code, EXIT_FINDINGS);
-	assert_null(strstr(strbuf_text(&behind.out), "QoS class BestEffort"));
+	assert_null(strstr(strbuf_text(&behind.out), "[besteffort-qos]"));
 	other = REVIEW("-n", "elsewhere", "rules/a.yaml");
-	assert_non_null(strstr(strbuf_text(&other.out), "QoS class BestEffort"));
+	assert_non_null(strstr(strbuf_text(&other.out), "[besteffort-qos]"));
 	write_text("both.yaml", NAMESPACE_RULES JOB_PATCH);
 	before = REVIEW("both.yaml");
-	assert_null(strstr(strbuf_text(&before.out), "QoS class BestEffort"));
+	assert_null(strstr(strbuf_text(&before.out), "[besteffort-qos]"));
 	write_text("rules/b.yaml", quota);
 	kept = REVIEW("rules");
 	assert_non_null(strstr(strbuf_text(&kept.out), "quota q: all containers need memory limits"));
@@ -86,6 +88,43 @@ static void rules_of_the_namespace_count_wherever_they_stand(void **state)
 		   "\"off\"}}\n");
 	off = REVIEW("rules");
 	assert_int_equal(off.code, EXIT_CLEAN);
+}
+
+#define OF_VPA(namespace, name, more)                                                                                  \
+	"apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nmetadata: {name: v" namespace "}\nspec:\n  "  \
+												       "targetRef: "   \
+												       "{apiVersion: " \
+												       "batch/v1, "    \
+												       "kind: Job, "   \
+												       "name: " name   \
+												       "}\n" more
+
+static void a_vpa_leaves_no_memory_to_set(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		bool is_left;
+	} rows[] = {
+		{"of the Job", OF_VPA("", "j", ""), true},
+		{"of another Job", OF_VPA("", "other", ""), false},
+		{"of another namespace", OF_VPA(", namespace: other", "j", ""), false},
+		{"off", OF_VPA("", "j", "  updatePolicy: {updateMode: \"Off\"}\n"), false},
+	};
+
+	(void)state;
+	assert_int_equal(mkdir("vpas", 0755), 0);
+	write_text("vpas/a.yaml", JOB_PATCH);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(output_release) struct output o = {0};
+
+		test_row(rows[i].name);
+		write_text("vpas/b.yaml", rows[i].text);
+		o = REVIEW("vpas");
+		assert_int_equal(o.code, EXIT_FINDINGS);
+		assert_int_equal(strstr(strbuf_text(&o.out), "left to VerticalPodAutoscaler v\n") != NULL,
+				 rows[i].is_left);
+		assert_int_equal(strstr(strbuf_text(&o.out), "(a VPA sizes it)") != NULL, rows[i].is_left);
+	}
 }
 
 static void bad_rules_of_a_namespace_are_input_errors(void **state)
@@ -137,7 +176,7 @@ static void bad_inputs_have_a_place_and_words(void **state)
 	} rows[] = {
 		{"tab", "a:\n\tb: 1\n", "bad.yaml:2:1: a tab"},
 		{"unclosed quote", "a: \"x\n", "bad.yaml:2:1: no valid YAML"},
-		{"alias bomb", "a: &a [x]\nb: &b [*a, *a]\n", "bad.yaml:1:4: anchor &a"},
+		{"alias of nothing", "a: [x]\nb: *a\n", "bad.yaml:2:4: unknown anchor *a"},
 		{"duplicate key", JOB_WARN "spec: {}\n", "bad.yaml:14:1: duplicate key \"spec\", first at line 4"},
 		{"invalid UTF-8", "a: \xff\n", "bad.yaml:1:4: invalid leading UTF-8"},
 		{"second document is bad", "a: 1\n---\nb: [\n", "bad.yaml:4:1: no valid YAML"},
@@ -181,7 +220,7 @@ static void large_and_binary_files(void **state)
 	write_n("nested.yaml", text, 100000);
 	nested = REVIEW("nested.yaml");
 	assert_int_equal(nested.code, EXIT_USAGE);
-	assert_string_equal(strbuf_text(&nested.err), "nested.yaml:1:49: nested too deeply\n");
+	assert_string_equal(strbuf_text(&nested.err), "nested.yaml:1:129: nested too deeply\n");
 	write_n("binary.yaml",
 		"\x7f"
 		"ELF\2\1\1\0\0\0",
@@ -204,7 +243,7 @@ static void a_quantity_with_a_space_is_for_the_api_server(void **state)
 
 static void what_cannot_be_opened_is_said(void **state)
 {
-	CLEANUP(output_release) struct output o = {0};
+	CLEANUP(output_release) struct output o = {0}, strict = {0};
 	bool is_root = geteuid() == 0;
 
 	(void)state;
@@ -215,12 +254,17 @@ static void what_cannot_be_opened_is_said(void **state)
 	if (is_root) /* who may read everything tests nothing */
 		assert_int_equal(seteuid(65534), 0);
 	o = REVIEW("closed");
+	strict = REVIEW("--strict", "closed");
 	if (is_root)
 		assert_int_equal(seteuid(0), 0);
 	chmod("closed/inner", 0755);
-	assert_int_equal(o.code, EXIT_USAGE);
-	assert_string_equal(strbuf_text(&o.err), "closed/dangling.yaml: cannot open: No such file or directory\n"
-						 "closed/inner: cannot open: Permission denied\n");
+	assert_int_equal(o.code, EXIT_FINDINGS);
+	assert_string_equal(strbuf_text(&o.err), "note: closed/dangling.yaml: cannot open: No such file or directory\n"
+						 "note: closed/inner: cannot open: Permission denied\n");
+	assert_non_null(strstr(strbuf_text(&o.out), "Not examined: 2 unreadable files or objects\n"));
+	assert_int_equal(strict.code, EXIT_USAGE);
+	assert_string_equal(strbuf_text(&strict.err), "closed/dangling.yaml: cannot open: No such file or directory\n"
+						      "closed/inner: cannot open: Permission denied\n");
 	assert_non_null(strstr(strbuf_text(&o.out), "closed/good.yaml:13:"));
 }
 
@@ -246,6 +290,7 @@ int main(void)
 		cmocka_unit_test(folders_are_walked_in_order),
 		cmocka_unit_test(standard_input_is_a_dash),
 		cmocka_unit_test(rules_of_the_namespace_count_wherever_they_stand),
+		cmocka_unit_test(a_vpa_leaves_no_memory_to_set),
 		cmocka_unit_test(bad_rules_of_a_namespace_are_input_errors),
 		cmocka_unit_test(one_bad_file_does_not_stop_the_others),
 		cmocka_unit_test(bad_inputs_have_a_place_and_words),

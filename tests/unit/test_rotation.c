@@ -24,7 +24,7 @@ struct state {
 	const char *mutating, *validating;
 	int64_t covered_ms; /* how long they have held it */
 	enum rotation_action action;
-	const char *detail; /* leaf: "as-is", "in-use", "make"; fill: configurations; prune and adopt: CAs */
+	const char *detail; /* leaf: "as-is", "in-use", "make"; fill: configurations; +: CAs adopted; -: pruned */
 };
 
 static void make_id(char number, unsigned char *id)
@@ -128,24 +128,39 @@ static struct rotation_view make_view(const struct state *state)
 	return view;
 }
 
-static void describe(const struct rotation_plan *plan, char *buf, size_t size)
+static bool holds(const struct rotation_bundle *cas, const unsigned char *id)
+{
+	for (size_t i = 0; i < cas->n; i++)
+		if (memcmp(cas->certs[i].id, id, ROTATION_ID_BYTES) == 0)
+			return true;
+	return false;
+}
+
+static void add_others(const struct rotation_bundle *cas, const struct rotation_bundle *than, const char *prefix,
+		       char *buf)
+{
+	for (size_t i = 0; i < cas->n; i++)
+		if (!holds(than, cas->certs[i].id)) {
+			sprintf(buf + strlen(buf), "%s%c", prefix, cas->certs[i].id[0]);
+			prefix = "";
+		}
+}
+
+static void describe(const struct rotation_view *view, const struct rotation_plan *plan, char *buf)
 {
 	static const char *const leaves[] = {"as-is", "in-use", "make"};
-	size_t n = 0;
+	bool makes_ca = plan->action == ROTATION_CREATE || plan->action == ROTATION_ADD_CA;
 
-	buf[0] = '\0';
-	if (plan->action == ROTATION_CREATE || plan->action == ROTATION_ADD_CA)
-		n = (size_t)snprintf(buf, size, "%s", leaves[plan->leaf]);
-	if (plan->action == ROTATION_CREATE || plan->action == ROTATION_ADD_CA || plan->action == ROTATION_ADOPT) {
-		if (plan->adopt.n)
-			n += (size_t)snprintf(buf + n, size - n, "+");
-		for (size_t i = 0; i < plan->adopt.n; i++)
-			n += (size_t)snprintf(buf + n, size - n, "%c", plan->adopt.certs[i].id[0]);
-	}
+	assert_int_equal(plan->makes_ca, makes_ca);
+	strcpy(buf, makes_ca ? leaves[plan->leaf] : "");
+	if (makes_ca || plan->action == ROTATION_ADOPT)
+		add_others(&plan->cas, &view->secret.cas, "+", buf);
 	if (plan->action == ROTATION_FILL)
-		snprintf(buf, size, "%s%s", plan->fill_mask & 1 ? "m" : "", plan->fill_mask & 2 ? "v" : "");
+		sprintf(buf, "%s%s", plan->fill_mask & 1 ? "m" : "", plan->fill_mask & 2 ? "v" : "");
 	if (plan->action == ROTATION_PRUNE)
-		snprintf(buf, size, "%x", plan->prune_mask);
+		add_others(&view->secret.cas, &plan->cas, "-", buf);
+	if (plan->action == ROTATION_SWITCH_LEAF)
+		assert_int_equal(plan->leaf, ROTATION_LEAF_MAKE);
 }
 
 #define HOUR TIME_HOUR_MS
@@ -179,7 +194,7 @@ static const struct state states[] = {
 	{"switched, the old leaf alive", "53", true, '5', '5', "53|53", "53", HOUR, ROTATION_WAIT, ""},
 	{"the old leaf over", "52", true, '5', '5', "52|52", "52", HOUR, ROTATION_FILL, "mv"},
 	{"the old CA out of one", "52", true, '5', '5', "5|5", "52", HOUR, ROTATION_FILL, "v"},
-	{"the old CA out of both", "52", true, '5', '5', "5|5", "5", HOUR, ROTATION_PRUNE, "2"},
+	{"the old CA out of both", "52", true, '5', '5', "5|5", "5", HOUR, ROTATION_PRUNE, "-2"},
 	{"the old leaf over, one still shows it", "52", true, '5', '2', "52", "52", HOUR, ROTATION_WAIT, ""},
 	{"an ended CA to drop", "51", true, '5', '5', "51", "5", HOUR, ROTATION_FILL, "m"},
 	/* the Secret is lost or broken */
@@ -224,7 +239,7 @@ static void test_states(void **state)
 			view.secret.leaf.until_ms = view.secret.leaf.made_ms + LIFE;
 		}
 		rotation_decide(&view, &plan);
-		describe(&plan, detail, sizeof(detail));
+		describe(&view, &plan, detail);
 		assert_string_equal(rotation_action_names[plan.action], rotation_action_names[states[i].action]);
 		assert_string_equal(detail, states[i].detail);
 		assert_non_null(plan.why);
@@ -460,6 +475,58 @@ static void test_between_wanted_and_over(void **state)
 	}
 }
 
+/* The leaves of a CA that gives way may live for a whole lifetime yet, whatever the Secret says. */
+static void test_ends_of_leaves(void **state)
+{
+	(void)state;
+	static const struct {
+		struct state state;
+		char ca;
+		int64_t last_leaf_ms;
+	} rows[] = {
+		{{"the CA before", "4", true, '4', '4', "4", "4", HOUR, 0, ""}, '4', NOW + LIFE},
+		{{"an older one", "43", true, '4', '4', "4", "4", HOUR, 0, ""}, '3', NOW + LIFE / 3},
+		{{"of a new leaf", "53", true, '3', '3', "53", "53", HOUR, 0, ""}, '5', NOW + LIFE},
+		{{"adopted", "5", true, '5', '5', "65", "5", HOUR, 0, ""}, '6', NOW + LIFE},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct rotation_view view = make_view(&rows[i].state);
+		struct rotation_plan plan;
+		size_t at = 0;
+
+		test_row(rows[i].state.name);
+		rotation_decide(&view, &plan);
+		while (at < plan.cas.n && plan.cas.certs[at].id[0] != (unsigned char)rows[i].ca)
+			at++;
+		assert_true(at < plan.cas.n);
+		assert_int_equal(plan.cas.certs[at].last_leaf_ms, rows[i].last_leaf_ms);
+	}
+}
+
+/* A full bundle: the oldest gives way to a new CA, but not the one that signed the leaf. */
+static void test_full_bundle(void **state)
+{
+	(void)state;
+	for (size_t is_of_oldest = 0; is_of_oldest < 2; is_of_oldest++) {
+		struct rotation_view view = calm();
+		struct rotation_bundle *cas = &view.secret.cas;
+		struct rotation_plan plan;
+
+		for (size_t i = 0; i < ROTATION_CERTS; i++) {
+			cas->certs[i] = make_ca('4');
+			make_id((char)(i + 1), cas->certs[i].id);
+		}
+		cas->n = ROTATION_CERTS;
+		make_id(is_of_oldest ? ROTATION_CERTS : 1, view.secret.leaf.issuer);
+		rotation_decide(&view, &plan);
+		assert_int_equal(plan.action, ROTATION_ADD_CA);
+		assert_int_equal(plan.cas.n, ROTATION_CERTS - 1);
+		assert_int_equal(plan.cas.certs[0].id[0], 1);
+		assert_int_equal(plan.cas.certs[ROTATION_CERTS - 2].id[0], ROTATION_CERTS - !is_of_oldest);
+	}
+}
+
 static void test_short_lives(void **state)
 {
 	(void)state;
@@ -484,6 +551,8 @@ int main(void)
 		cmocka_unit_test(test_ended_leaf),
 		cmocka_unit_test(test_long_bundle),
 		cmocka_unit_test(test_between_wanted_and_over),
+		cmocka_unit_test(test_ends_of_leaves),
+		cmocka_unit_test(test_full_bundle),
 		cmocka_unit_test(test_short_lives),
 	};
 

@@ -2,12 +2,14 @@
 /* Schemas against what the encoders write. tests/support/data/objects holds objects of each kind, one a line,
  * which together have every field;
  * tests/e2e applies the same to a real API server. */
+#include "support/history_text.h"
+#include "support/object_json.h"
 #include "support/test.h"
 
 #include "model/history.h"
 #include "model/node_shape.h"
 #include "model/profile.h"
-#include "model/schema.h"
+#include "generate/schema.h"
 
 #include "base/io.h"
 #include "base/str.h"
@@ -26,19 +28,30 @@ static struct json_object *parse(const char *text, size_t n)
 }
 
 /* An array of the objects; they stay in the order in which they are written. */
-static struct json_object *read_objects(enum schema_object object, struct strbuf *text)
+static struct json_object *read_file(const char *name, struct strbuf *text)
 {
 	struct json_object *all = json_object_new_array();
 	struct err err = ERR_INIT;
 	char path[512];
 
-	snprintf(path, sizeof(path), TEST_SOURCE_DIR "/support/data/objects/%s.jsonl", schema_plural(object));
+	snprintf(path, sizeof(path), TEST_SOURCE_DIR "/support/data/objects/%s.jsonl", name);
 	if (io_read_file(path, text, &err))
 		fail_msg("%s: %s", path, err.msg);
 	for (const char *line = strbuf_text(text); *line; line += strcspn(line, "\n") + 1)
 		json_object_array_add(all, parse(line, strcspn(line, "\n")));
 	assert_int_not_equal(json_object_array_length(all), 0);
 	return all;
+}
+
+static struct json_object *read_objects(enum schema_object object, struct strbuf *text)
+{
+	return read_file(schema_plural(object), text);
+}
+
+/* Histories with the members that release 0.1 wrote into spec. */
+static struct json_object *read_old_histories(struct strbuf *text)
+{
+	return read_file("memoryhistories-0.1", text);
 }
 
 static struct json_object *render(enum schema_object object)
@@ -81,6 +94,28 @@ static int encode(enum schema_object object, struct json_object *json, struct st
 					  : node_shape_encode(&shape, ret);
 }
 
+/* How well zlib compresses differs between its versions, so what is compressed is compared as text. */
+static void assert_same_objects(enum schema_object object, const struct strbuf *a, const struct strbuf *b)
+{
+	CLEANUP(strbuf_release) struct strbuf plain_a = STRBUF_INIT(64 * KIB), plain_b = STRBUF_INIT(64 * KIB);
+
+	if (object != SCHEMA_HISTORY) {
+		assert_string_equal(strbuf_text(a), strbuf_text(b));
+		return;
+	}
+	history_text(strbuf_text(a), &plain_a);
+	history_text(strbuf_text(b), &plain_b);
+	assert_string_equal(strbuf_text(&plain_a), strbuf_text(&plain_b));
+}
+
+static void encode_all(enum schema_object object, struct json_object *all, struct strbuf *ret)
+{
+	for (size_t k = 0; k < json_object_array_length(all); k++) {
+		assert_int_equal(encode(object, json_object_array_get_idx(all, k), ret), 0);
+		strbuf_addc(ret, '\n');
+	}
+}
+
 static void objects_are_as_they_are_written(void **state)
 {
 	(void)state;
@@ -88,12 +123,23 @@ static void objects_are_as_they_are_written(void **state)
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB), again = STRBUF_INIT(64 * KIB);
 		CLEANUP(json_putp) struct json_object *all = read_objects(i, &text);
 
-		for (size_t k = 0; k < json_object_array_length(all); k++) {
-			assert_int_equal(encode(i, json_object_array_get_idx(all, k), &again), 0);
-			strbuf_addc(&again, '\n');
-		}
-		assert_string_equal(strbuf_text(&again), strbuf_text(&text));
+		encode_all(i, all, &again);
+		assert_same_objects(i, &again, &text);
 	}
+}
+
+/* memoryhistories.jsonl has the same history as memoryhistories-0.1.jsonl, as it is written now. */
+static void histories_of_release_0_1_lose_nothing(void **state)
+{
+	CLEANUP(strbuf_release)
+	struct strbuf old_text = STRBUF_INIT(64 * KIB), text = STRBUF_INIT(64 * KIB), again = STRBUF_INIT(64 * KIB);
+	CLEANUP(json_putp)
+	struct json_object *old = read_old_histories(&old_text), *now = read_objects(SCHEMA_HISTORY, &text);
+
+	(void)state;
+	assert_int_equal(json_object_array_length(old), json_object_array_length(now));
+	encode_all(SCHEMA_HISTORY, old, &again);
+	assert_same_objects(SCHEMA_HISTORY, &again, &text);
 }
 
 /* ---- what is written is in the schema ---- */
@@ -152,6 +198,17 @@ static void what_is_written_is_in_the_schema(void **state)
 	}
 }
 
+/* The API server drops what the schema lacks, also from objects that it has stored. */
+static void what_release_0_1_wrote_is_in_the_schema(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+	CLEANUP(json_putp) struct json_object *all = read_old_histories(&text), *spec = render(SCHEMA_HISTORY);
+
+	(void)state;
+	for (size_t k = 0; k < json_object_array_length(all); k++)
+		check_value(json_object_array_get_idx(all, k), schema_of(spec), "memoryhistories of 0.1");
+}
+
 /* ---- what is in the schema is written ---- */
 
 /* The values of `key` in all of these, and items of arrays as if they stood there themselves. */
@@ -196,9 +253,13 @@ static void what_is_in_the_schema_is_written(void **state)
 {
 	(void)state;
 	for (enum schema_object i = 0; i < SCHEMA_COUNT_; i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
-		CLEANUP(json_putp) struct json_object *all = read_objects(i, &text), *spec = render(i);
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB), old_text = STRBUF_INIT(64 * KIB);
+		CLEANUP(json_putp)
+		struct json_object *all = read_objects(i, &text), *spec = render(i),
+				   *old = i == SCHEMA_HISTORY ? read_old_histories(&old_text) : NULL;
 
+		for (size_t k = 0; old && k < json_object_array_length(old); k++)
+			json_object_array_add(all, json_object_get(json_object_array_get_idx(old, k)));
 		check_schema(schema_of(spec), all, "");
 	}
 }
@@ -218,7 +279,7 @@ static struct json_object *schema_at(struct json_object *schema, const char *pat
 		if (*path != '[')
 			continue;
 		schema = member(schema, "items");
-		path += strcspn(path, ".");
+		path = strchr(path, ']') + 1;
 	}
 	return schema;
 }
@@ -266,8 +327,12 @@ static void definitions_are_plain_and_small(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_are_as_they_are_written),  cmocka_unit_test(what_is_written_is_in_the_schema),
-		cmocka_unit_test(what_is_in_the_schema_is_written), cmocka_unit_test(columns_show_fields),
+		cmocka_unit_test(objects_are_as_they_are_written),
+		cmocka_unit_test(what_is_written_is_in_the_schema),
+		cmocka_unit_test(histories_of_release_0_1_lose_nothing),
+		cmocka_unit_test(what_release_0_1_wrote_is_in_the_schema),
+		cmocka_unit_test(what_is_in_the_schema_is_written),
+		cmocka_unit_test(columns_show_fields),
 		cmocka_unit_test(definitions_are_plain_and_small),
 	};
 

@@ -76,7 +76,7 @@ static void the_endpoint_says_how_it_is(void **state)
 	assert_int_equal(config_parse(text, sizeof(text) - 1, "test", "/tmp", &config, NULL), 0);
 	assert_int_equal(service_start(config, metrics, &service, NULL), 0);
 	assert_true(service_leads(service));
-	assert_false(service_has_nodes(service));
+	assert_null(service_replica(service));
 	assert_int_equal(get(service_port(service), "/healthz", &body), 200);
 	assert_int_equal(get(service_port(service), "/readyz", &body), 200);
 	service_promise(service, 60000);

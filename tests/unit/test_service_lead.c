@@ -206,20 +206,22 @@ static void without_an_election_it_leads(void **state)
 	struct fake_api *api = fake_api_start(steps);
 	struct shapes shapes = {.items = VEC_INIT};
 	struct service *service = NULL;
+	struct replica *replica;
 	struct place place;
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 1s}\n");
 	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
 	assert_true(service_leads(service));
-	assert_true(service_has_nodes(service));
-	while (service_nodes(service, &shapes) > 0) {
+	replica = service_replica(service);
+	assert_non_null(replica);
+	while (replica_shapes(replica, &shapes) > 0) {
 		service_wait(service, 1);
 		assert_int_equal(fake_api_unexpected(api), 0);
 	}
 	assert_int_equal(shapes.items.n, 1);
 	assert_int_equal(shapes.items.items[0].accelerators, 8);
-	while (!pods_is_synced(service_pods(service)))
+	while (!pods_is_synced(replica_pods(replica)))
 		service_wait(service, 1);
 	while (!(metrics_value(place.metrics, METRIC_PODS_WATCHED, 0, 0, 0) == 1))
 		service_wait(service, 1);
@@ -249,5 +251,6 @@ int main(void)
 	};
 
 	signal(SIGPIPE, SIG_IGN);
+	use_fake_kubectl();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

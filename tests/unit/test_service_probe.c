@@ -43,7 +43,7 @@ static void what_the_probe_makes_of_answers(void **state)
 		 {DRY_RUN, .body = PLAIN},
 		 {CONFIG, .body = HOOKS(OURS("\"caBundle\":\"QQ==\""))},
 		 PROBE_FAILED_OPEN,
-		 "fail open): pods are made without memtamer"},
+		 "fails open: pods are created without memtamer"},
 		{"no certificate yet",
 		 {DRY_RUN, .body = PLAIN},
 		 {CONFIG, .body = HOOKS(OURS(""))},

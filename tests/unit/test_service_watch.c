@@ -117,7 +117,7 @@ static bool is_marked(struct refusals *refusals, const char *namespace_name, con
 {
 	const struct evidence_window window = {.end_ms = 1000, .is_open = true};
 	struct evidence_batch batch;
-	struct evidence_pod *pod;
+	struct pod *pod;
 	bool is_marked;
 
 	evidence_batch_init(&batch, &window);
@@ -190,8 +190,8 @@ static void refusals_are_forgotten_after_a_day(void **state)
 
 	(void)state;
 	refusals_clock_ms = 20000 * TIME_DAY_MS;
-	world.kubeconfig.server = fake_api_url(world.api);
-	assert_int_equal(kube_client_new(&world.kubeconfig, &(struct kube_client_config){.now_ms = read_refusals_clock},
+	world.server.url = fake_api_url(world.api);
+	assert_int_equal(kube_client_new(&world.server, &(struct kube_client_config){.now_ms = read_refusals_clock},
 					 &world.client, NULL),
 			 0);
 	assert_int_equal(refusals_start(world.client, &config, &refusals, NULL), 0);

@@ -183,6 +183,11 @@ static void ends_are_told_apart(void **state)
 			    "\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes are available: 1 "
 			    "Insufficient memory.\"}]}"),
 		 END_UNSCHEDULABLE_MEMORY, 0, 0, NULL},
+		{"waits for disk",
+		 TRAINS("", "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+			    "\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes are available: 1 "
+			    "Insufficient ephemeral-storage.\"}]}"),
+		 END_UNSCHEDULABLE_EPHEMERAL, 0, 0, NULL},
 		{"waits for something else",
 		 TRAINS("", "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
 			    "\"False\",\"reason\":\"Unschedulable\",\"message\":\"0/1 nodes are available: 1 "
@@ -332,6 +337,34 @@ static void only_training_pods_are_kept(void **state)
 	}
 }
 
+static void what_counted_a_pod_is_known_by_its_marks(void **state)
+{
+#define MARKED(labels)                                                                                                 \
+	POD(",\"labels\":{\"memtamer.io/training\":\"true\"," labels "}", MEMORY("64Mi"), STATUS("Running", "", ""))
+#define LOCAL	"\"kueue.x-k8s.io/queue-name\":\"team\""
+#define CLUSTER "\"kueue.x-k8s.io/cluster-queue-name\":\"research\""
+	static const struct {
+		const char *name, *text, *queue;
+	} rows[] = {
+		{"nothing", TRAINS(MEMORY("64Mi"), STATUS("Running", "", "")), ""},
+		{"a Job's, by its ClusterQueue", MARKED("\"kueue.x-k8s.io/podset\":\"main\"," CLUSTER "," LOCAL),
+		 "ClusterQueue research"},
+		{"a Job's, by its LocalQueue", MARKED(LOCAL), "LocalQueue team"},
+		{"by its pod set alone", MARKED("\"kueue.x-k8s.io/podset\":\"main\""), "its queue"},
+		{"of another system", MARKED("\"volcano.sh/job-name\":\"train\""), "its queue"},
+		{"a plain pod", MARKED(LOCAL ",\"kueue.x-k8s.io/managed\":\"true\""), ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(sighting_freep) struct sighting *sighting = NULL;
+
+		test_row(rows[i].name);
+		sighting = read_text(rows[i].text, NULL, NOW_MS);
+		assert_string_equal(sighting ? sighting->queue : NULL, rows[i].queue);
+	}
+}
+
 /* A pod that takes the name of another one has nothing of it. */
 static void a_name_taken_again_is_another_pod(void **state)
 {
@@ -361,7 +394,9 @@ static void a_pod_whose_owners_are_known_now_is_news(void **state)
 		{"it runs", OWNED_RUNS("", "{\"running\":{}}"), false},
 		{"it was killed", OWNED_RUNS("", ENDED("OOMKilled", "137", "07:30:00")), true},
 		{"it was decided about",
-		 OWNED_RUNS(",\"annotations\":{\"memtamer.io/decision\":\"{\\\"v\\\":1}\"}", "{\"running\":{}}"), true},
+		 OWNED_RUNS(",\"annotations\":{\"memtamer.io/decision\":\"{\\\"v\\\":1,\\\"set\\\":[]}\"}",
+			    "{\"running\":{}}"),
+		 true},
 	};
 
 	(void)state;
@@ -458,6 +493,67 @@ static void an_odd_status_says_nothing(void **state)
 	}
 }
 
+/* Of a real scheduler, Cluster Autoscaler and Karpenter, each in the words of its source. */
+static void lacking_resources_are_found_in_messages(void **state)
+{
+#define REQUIRES                                                                                                       \
+	"requirements=karpenter.sh/nodepool In [gpu], node.kubernetes.io/instance-type In [g5.xlarge g5.2xlarge]"
+#define ASKS	  "resources={\"cpu\":\"705m\",\"memory\":\"873760Ki\",\"nvidia.com/gpu\":\"1\",\"pods\":\"8\"}"
+#define ASKS_DISK "resources={\"cpu\":\"705m\",\"ephemeral-storage\":\"1Gi\",\"pods\":\"8\"}"
+#define OLD(where)                                                                                                     \
+	"Failed to schedule pod, incompatible with nodepool \"default\", daemonset overhead={\"cpu\":\"310m\","        \
+	"\"pods\":\"7\"}, no instance type satisfied resources {\"cpu\":\"3310m\",\"memory\":\"3344Mi\","              \
+	"\"pods\":\"8\"} and requirements karpenter.sh/capacity-type In [on-demand]" where
+	static const struct {
+		const char *message;
+		unsigned int lacks;
+	} rows[] = {
+		{"0/5 nodes are available: 2 Insufficient ephemeral-storage, 3 Insufficient memory. preemption: 0/5 "
+		 "nodes are "
+		 "available: 5 No preemption victims found for incoming pod.",
+		 END_UNSCHEDULABLE},
+		{"0/1 nodes are available: 1 Insufficient memory.", END_UNSCHEDULABLE_MEMORY},
+		{"0/1 nodes are available: 1 Insufficient memory, 1 Insufficient nvidia.com/gpu.",
+		 END_UNSCHEDULABLE_MEMORY},
+		{"0/1 nodes are available: 1 Insufficient memory.example.com/fast.", 0},
+		{"0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient ephemeral-storage-class.", 0},
+		{"0/2 nodes are available: 1 node(s) had untolerated taint {memory: low}, 1 Insufficient cpu.", 0},
+		{"pod didn't trigger scale-up: 1 Insufficient ephemeral-storage", END_UNSCHEDULABLE_EPHEMERAL},
+		{"pod didn't trigger scale-up: 2 node(s) had untolerated taint(s), 3 Insufficient memory",
+		 END_UNSCHEDULABLE_MEMORY},
+		{"pod didn't trigger scale-up: 2 max node group size reached", 0},
+		{"pod didn't trigger scale-up: ", 0},
+		{"Failed to schedule pod, no instance type has enough resources, " REQUIRES ", " ASKS,
+		 END_UNSCHEDULABLE_MEMORY},
+		{"Failed to schedule pod, no instance type has enough resources, " REQUIRES ", " ASKS_DISK,
+		 END_UNSCHEDULABLE_EPHEMERAL},
+		{"Failed to schedule pod, did not tolerate taint (taint=a=b:NoSchedule); no instance type met the "
+		 "scheduling "
+		 "requirements or had enough resources, " REQUIRES ", " ASKS,
+		 END_UNSCHEDULABLE_MEMORY},
+		{"Failed to schedule pod, no instance type which met the scheduling requirements and the required "
+		 "offering had "
+		 "the required resources, " REQUIRES ", " ASKS,
+		 END_UNSCHEDULABLE_MEMORY},
+		{"Failed to schedule pod, no instance type met all requirements, " REQUIRES ", " ASKS, 0},
+		{"Failed to schedule pod, no instance type has the required offering, " REQUIRES ", " ASKS, 0},
+		{"Failed to schedule pod, no instance type which met the scheduling requirements and had enough "
+		 "resources, had a "
+		 "required offering, " REQUIRES ", " ASKS,
+		 0},
+		{OLD(""), END_UNSCHEDULABLE_MEMORY},
+		{OLD(" (no instance type has enough resources)"), END_UNSCHEDULABLE_MEMORY},
+		{OLD(" (no instance type met all requirements)"), 0},
+		{"", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		test_row(rows[i].message);
+		assert_int_equal(sighting_lacks(rows[i].message), rows[i].lacks);
+	}
+}
+
 #define WAITS(at, message)                                                                                             \
 	POD(LABELS, "",                                                                                                \
 	    "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\"" at     \
@@ -491,7 +587,7 @@ static int64_t memory_wait_of(const struct seen_waiting *seen, int64_t minutes)
 	}
 	evidence_batch_init(&batch, &window);
 	assert_int_equal(sighting_tell(before, NOW_MS + minutes * TIME_MINUTE_MS, &batch), 0);
-	wait_ms = batch.pods.items[0]->memory_wait_ms;
+	wait_ms = batch.pods.items[0]->room_wait_ms;
 	evidence_batch_release(&batch);
 	return wait_ms;
 }
@@ -544,6 +640,38 @@ static void only_waiting_for_memory_counts(void **state)
 	}
 }
 
+/* A pod is told again with conditions that do not say it. */
+static void what_events_said_holds_until_there_is_a_node(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t since_minutes, waited_minutes;
+		unsigned int lacks;
+	} rows[] = {
+		{WAITS(TURNED("07:00:00"), LACKS_DEVICES), -30, 0, END_UNSCHEDULABLE_EPHEMERAL},
+		{SCHEDULED("08:10:00"), 0, 40, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(sighting_freep)
+		struct sighting *before = read_text(WAITS(TURNED("07:00:00"), LACKS_DEVICES), NULL, NOW_MS);
+		CLEANUP(sighting_freep) struct sighting *now = NULL;
+
+		before->autoscaler_lacks = END_UNSCHEDULABLE_EPHEMERAL;
+		before->ends |= END_UNSCHEDULABLE_EPHEMERAL;
+		before->room_since_ms = NOW_MS - 30 * TIME_MINUTE_MS;
+		before->events_asked_ms = NOW_MS;
+		now = read_text(rows[i].text, before, NOW_MS + 15 * TIME_MINUTE_MS);
+		assert_int_equal(now->room_since_ms,
+				 rows[i].since_minutes ? NOW_MS + rows[i].since_minutes * TIME_MINUTE_MS : 0);
+		assert_int_equal(now->room_waited_ms, rows[i].waited_minutes * TIME_MINUTE_MS);
+		assert_int_equal(now->autoscaler_lacks, rows[i].lacks);
+		assert_int_equal(now->ends, END_UNSCHEDULABLE_EPHEMERAL);
+		assert_int_equal(now->events_asked_ms, NOW_MS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,11 +679,14 @@ int main(void)
 		cmocka_unit_test(recorded_ends_are_told_apart),
 		cmocka_unit_test(kills_add_up_over_time),
 		cmocka_unit_test(only_training_pods_are_kept),
+		cmocka_unit_test(what_counted_a_pod_is_known_by_its_marks),
 		cmocka_unit_test(a_name_taken_again_is_another_pod),
 		cmocka_unit_test(a_pod_whose_owners_are_known_now_is_news),
 		cmocka_unit_test(a_deleted_pod_on_a_lost_node_is_over_after_a_while),
 		cmocka_unit_test(what_is_no_pod_is_refused),
 		cmocka_unit_test(an_odd_status_says_nothing),
+		cmocka_unit_test(lacking_resources_are_found_in_messages),
+		cmocka_unit_test(what_events_said_holds_until_there_is_a_node),
 		cmocka_unit_test(only_waiting_for_memory_counts),
 	};
 

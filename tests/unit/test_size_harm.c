@@ -44,10 +44,10 @@ static void each_harm_has_its_consequence(void **state)
 		f->history = history_new("ns", "w");
 		for (int k = 0; k < 6; k++)
 			add_whole(f, 90 * MI, 60 * MI);
-		size(f, NULL);
+		size(f);
 		assert_int_equal(f->rec.flags & (REC_HARM | REC_NO_LOWER | REC_NO_RAISE | REC_NO_LIMIT), 0);
 		add(f, harmed_run(f, rows[i].harm, rows[i].own_limit));
-		size(f, NULL);
+		size(f);
 		assert_int_equal(f->rec.flags & (REC_HARM | REC_NO_LOWER | REC_NO_RAISE | REC_NO_LIMIT),
 				 REC_HARM | REC_NO_LOWER | rows[i].flags);
 		assert_non_null(strstr(f->reasons.items[0], rows[i].words));
@@ -89,7 +89,7 @@ static void slower_says_by_what(void **state)
 		run.activity_permille = rows[i].activity_permille;
 		memset(run.name, 'n', sizeof(run.name) - 1);
 		add(f, run);
-		size(f, NULL);
+		size(f);
 		if (!strstr(f->reasons.items[0], rows[i].words))
 			fail_msg("%s", f->reasons.items[0]);
 		assert_true(strlen(f->reasons.items[0]) <= LIMIT_REASON_BYTES);
@@ -105,31 +105,28 @@ static void ten_runs_later_it_is_over(void **state)
 	add(f, harmed_run(f, HARM_EVICTED, 128 * MI));
 	for (int k = 0; k < SIZE_HARM_RUNS - 1; k++) {
 		add_whole(f, 90 * MI, 60 * MI);
-		size(f, NULL);
+		size(f);
 		assert_true(f->rec.flags & REC_HARM);
 		assert_true(f->rec.flags & REC_NO_LOWER);
 	}
 	add_whole(f, 90 * MI, 60 * MI);
-	size(f, NULL);
+	size(f);
 	assert_int_equal(f->rec.flags & (REC_HARM | REC_NO_LOWER), 0);
 	assert_false(has_reason(f, "harm"));
 }
 
-/* While a run is active its sizes stand, but harm counts at once: its retry must not be harmed again. */
+/* Its retry must not be harmed again. */
 static void it_counts_while_a_run_is_active(void **state)
 {
 	struct fixture *f = *state;
-	struct recommendation before;
 	struct run active;
 
 	for (int k = 0; k < 6; k++)
 		add_whole(f, 90 * MI, 60 * MI);
-	size(f, NULL);
-	before = f->rec;
 	active = harmed_run(f, HARM_OOM, 0);
 	active.outcome = OUTCOME_RUNNING;
 	add(f, active);
-	size(f, &before);
+	size(f);
 	assert_int_equal(f->rec.flags & (REC_HARM | REC_NO_LOWER | REC_NO_LIMIT),
 			 REC_HARM | REC_NO_LOWER | REC_NO_LIMIT);
 }
@@ -202,12 +199,44 @@ static void own_values_stand(void **state)
 	}
 }
 
+/* The request that no node had room for may have been one for disk. */
+static void disk_is_not_added_again(void **state)
+{
+	static const struct {
+		uint8_t flags;
+		int64_t measured_bytes;
+		bool is_added;
+	} rows[] = {{0, 0, true},
+		    {0, 2 * GI, true},
+		    {REC_HARM | REC_NO_LOWER, 0, true},
+		    {REC_HARM | REC_NO_RAISE, 0, false},
+		    {REC_HARM | REC_NO_RAISE, 2 * GI, false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct recommendation rec = base;
+		struct decide_fixture self;
+		bool is_added = false;
+
+		rec.flags = rows[i].flags;
+		rec.ephemeral_request_bytes = rows[i].measured_bytes;
+		fixture_init(&self, POD("{\"requests\":{\"memory\":\"4Gi\"}}"), fixture_snapshot(&rec, 0, false));
+		self.policy.mode = MODE_ENFORCE;
+		self.policy.sizing.no_history_ephemeral_request_bytes = GI;
+		fixture_decide(&self);
+		for (size_t k = 0; k < self.decision.n_sizes; k++)
+			is_added |= self.decision.sizes[k].resource == K8S_EPHEMERAL_STORAGE;
+		assert_int_equal(is_added, rows[i].is_added);
+		fixture_release(&self);
+	}
+}
+
 int main(void)
 {
 #define T(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(each_harm_has_its_consequence),   T(slower_says_by_what), T(ten_runs_later_it_is_over),
-		T(it_counts_while_a_run_is_active), T(own_values_stand),
+		T(it_counts_while_a_run_is_active), T(own_values_stand),    T(disk_is_not_added_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,20 +43,20 @@ static void slower_is_more_than_the_slowest(void **state)
 		setup(&place);
 		for (int k = 0; k < n; k++) {
 			make_run(&runs[k], "ml", "train", k, 0);
-			runs[k].summary.run.limit_bytes = 128 * MI;
-			runs[k].summary.run.duration_ms = (58 + k) * 1000;
-			runs[k].summary.run.activity_permille = rows[i].own_activity + (rows[i].own_activity > 0) * k;
+			runs[k].run.limit_bytes = 128 * MI;
+			runs[k].run.duration_ms = (58 + k) * 1000;
+			runs[k].run.activity_permille = rows[i].own_activity + (rows[i].own_activity > 0) * k;
 		}
 		make_run(&runs[n], "ml", "train", n, 0);
-		runs[n].summary.run.own_limit_bytes = 128 * MI;
-		runs[n].summary.run.limit_bytes = rows[i].limit_mib * MI;
-		runs[n].summary.run.duration_ms = rows[i].duration_ms;
-		runs[n].summary.run.activity_permille = rows[i].activity;
-		snprintf(runs[n].summary.run.variant, sizeof(runs[n].summary.run.variant), "%s", rows[i].variant);
+		runs[n].run.own_limit_bytes = 128 * MI;
+		runs[n].run.limit_bytes = rows[i].limit_mib * MI;
+		runs[n].run.duration_ms = rows[i].duration_ms;
+		runs[n].run.activity_permille = rows[i].activity;
+		snprintf(runs[n].run.variant, sizeof(runs[n].run.variant), "%s", rows[i].variant);
 		learn_from(&place, runs, (size_t)n + 1, &learn);
-		assert_int_equal(learn.harms.n, rows[i].words != NULL);
+		assert_int_equal(harms_of(&learn), rows[i].words != NULL);
 		if (rows[i].words) {
-			assert_int_equal(learn.harms.items[0].harm, HARM_SLOWER);
+			assert_int_equal(learn.notices.items[0].harm, HARM_SLOWER);
 			assert_non_null(strstr(learn.notices.items[0].text, rows[i].words));
 		}
 		learn_release(&learn);
@@ -69,7 +69,7 @@ static void slower_is_more_than_the_slowest(void **state)
 static void activity_is_told_late(void **state)
 {
 	struct found_run runs[4];
-	struct run *last = &runs[3].summary.run;
+	struct run *last = &runs[3].run;
 	struct learn learn;
 	struct place place;
 
@@ -77,19 +77,19 @@ static void activity_is_told_late(void **state)
 	setup(&place);
 	for (int k = 0; k < 4; k++) {
 		make_run(&runs[k], "ml", "train", k, 0);
-		runs[k].summary.run.limit_bytes = runs[k].summary.run.own_limit_bytes = 128 * MI;
-		runs[k].summary.run.activity_permille = 600;
+		runs[k].run.limit_bytes = runs[k].run.own_limit_bytes = 128 * MI;
+		runs[k].run.activity_permille = 600;
 	}
-	runs[3].summary.is_watched = true;
+	runs[3].is_watched = true;
 	last->limit_bytes = 96 * MI;
 	last->chosen_by = CHOSEN_BY_MEMTAMER;
 	last->activity_permille = 100;
 	last->is_whole = false; /* ended, and its last minutes are not known */
 	learn_from(&place, runs, 4, &learn);
-	assert_int_equal(learn.harms.n, 0);
+	assert_int_equal(harms_of(&learn), 0);
 	learn_release(&learn);
-	runs[3].summary.is_watched = false;
-	runs[3].summary.is_seen = true;
+	runs[3].is_watched = false;
+	runs[3].is_seen = true;
 	last->is_whole = true;
 	last->own_limit_bytes = 0;
 	last->chosen_by = CHOSEN_BY_UNKNOWN;
@@ -97,7 +97,7 @@ static void activity_is_told_late(void **state)
 	last->activity_permille = 300;
 	for (int again = 0; again < 2; again++) {
 		learn_from(&place, &runs[3], 1, &learn);
-		assert_int_equal(learn.harms.n, !again);
+		assert_int_equal(harms_of(&learn), !again);
 		learn_release(&learn);
 	}
 	teardown(&place);

@@ -2,7 +2,6 @@
 /* Node shapes, namespaces and owners of a snapshot. */
 #include "snapshot_fixture.h"
 
-#include "k8s/kinds.h"
 #include "model/snapshot.h"
 
 static void namespaces_and_shapes(void **state)
@@ -90,16 +89,13 @@ static void limits_and_quotas_come_and_go_by_name(void **state)
 
 static void root_owners_are_found_over_their_children(void **state)
 {
-	char name[] = "one";
-	const struct quota_base bases[] = {{.name = name}, {.name = "two", .pods.used = 7}};
+	char uid[] = "root";
 	struct snapshot_builder *builder = start(NULL);
 	struct snapshot *snapshot, *next;
 
 	(void)state;
-	assert_int_equal(
-		snapshot_builder_put_owner(
-			builder, &(struct owner_facts){.uid = "root", .pods = 8, .bases = bases, .n_bases = 2}),
-		0);
+	assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = uid, .pods = 8}), 0);
+	uid[0] = 'X';
 	assert_int_equal(snapshot_builder_put_owner(
 				 builder, &(struct owner_facts){.uid = "job", .parent_uid = "root", .pods = 2}),
 			 0);
@@ -110,11 +106,6 @@ static void root_owners_are_found_over_their_children(void **state)
 	snapshot = finish(builder);
 	assert_int_equal(snapshot_root_owner(snapshot, "job")->pods, 8);
 	assert_int_equal(snapshot_root_owner(snapshot, "root")->pods, 8);
-	assert_int_equal(snapshot_root_owner(snapshot, "job")->n_bases, 2);
-	name[0] = 'X';
-	assert_string_equal(snapshot_root_owner(snapshot, "job")->bases[0].name, "one");
-	assert_string_equal(snapshot_root_owner(snapshot, "job")->bases[1].name, "two");
-	assert_int_equal(snapshot_root_owner(snapshot, "job")->bases[1].pods.used, 7);
 	assert_null(snapshot_root_owner(snapshot, "lost"));
 	assert_null(snapshot_root_owner(snapshot, "x")); /* a ring has no root */
 	assert_null(snapshot_root_owner(snapshot, ""));
@@ -161,59 +152,6 @@ static void namespaces_go_with_what_they_held(void **state)
 	snapshot_unref(third);
 }
 
-static struct snapshot *with_facts(struct snapshot *base, const struct owner_facts *facts)
-{
-	struct snapshot_builder *builder = start(base);
-	struct snapshot *next;
-
-	assert_int_equal(snapshot_builder_put_owner(builder, facts), 0);
-	next = finish(builder);
-	snapshot_unref(base);
-	return next;
-}
-
-static struct snapshot *with_owner(struct snapshot *base, const char *uid, const char *parent_uid,
-				   const struct kind *parent_kind)
-{
-	return with_facts(base, &(struct owner_facts){.uid = uid,
-						      .parent_uid = parent_uid,
-						      .parent_kind = parent_kind ? kind_bit(parent_kind) : 0});
-}
-
-static void whatever_is_missing_up_to_the_root_is_awaited(void **state)
-{
-	const struct kind *job = kind_find("batch", "Job"), *set = kind_find("jobset.x-k8s.io", "JobSet"),
-			  *wrapper = kind_find("workload.codeflare.dev", "AppWrapper");
-	struct k8s_owner owner = {.api_version = "batch/v1", .kind = "Job", .uid = "job"};
-	struct snapshot_builder *builder = start(NULL);
-	struct snapshot *snapshot;
-
-	(void)state;
-	snapshot_builder_set_owner_kinds(builder, kind_bit(job) | kind_bit(set));
-	snapshot = finish(builder);
-	assert_true(snapshot_awaits_owner(snapshot, &owner));
-	snapshot = with_owner(snapshot, "job", "set", set);
-	assert_true(snapshot_awaits_owner(snapshot, &owner));
-	/* of an AppWrapper nobody tells */
-	snapshot = with_owner(snapshot, "set", "wrapper", wrapper);
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	snapshot = with_owner(snapshot, "set", NULL, NULL);
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	snapshot = with_owner(snapshot, "set", "job", job); /* a ring */
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	/* a root that makes no pods, as far as is known; what is below one that does may wait for its own turn */
-	snapshot = with_facts(snapshot, &(struct owner_facts){.uid = "set", .is_suspended = true});
-	assert_true(snapshot_awaits_owner(snapshot, &owner));
-	snapshot = with_owner(snapshot, "set", NULL, NULL);
-	snapshot = with_facts(snapshot, &(struct owner_facts){.uid = "job", .parent_uid = "set", .is_suspended = true});
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	owner.uid = "";
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	owner = (struct k8s_owner){.api_version = "example.com/v1", .kind = "Thing", .uid = "thing"};
-	assert_false(snapshot_awaits_owner(snapshot, &owner));
-	snapshot_unref(snapshot);
-}
-
 static void shapes_go(void **state)
 {
 	struct snapshot_builder *builder = start(NULL);
@@ -244,7 +182,6 @@ int main(void)
 		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
 		cmocka_unit_test(namespaces_go_with_what_they_held),
 		cmocka_unit_test(root_owners_are_found_over_their_children),
-		cmocka_unit_test(whatever_is_missing_up_to_the_root_is_awaited),
 		cmocka_unit_test(shapes_go),
 	};
 

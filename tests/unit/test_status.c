@@ -20,23 +20,23 @@ struct status_row {
 
 static const struct status_row rows[] = {
 	{"done", "reached", TIME_MINUTE_MS, 0, false, "Webhook     reached", "as of"},
-	{"done", "not-asked", TIME_MINUTE_MS, 0, false, "Webhook     not asked", NULL},
+	{"done", "not-asked", TIME_MINUTE_MS, 0, false, "Webhook     not tested", NULL},
 	{"done", "failed-open", TIME_MINUTE_MS, 0, true, "NOT REACHED", NULL},
 	{"done", "not-configured", TIME_MINUTE_MS, 0, true, "NOT CONFIGURED", NULL},
-	{"done", "refused", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server did not let", NULL},
+	{"done", "refused", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server refused", NULL},
 	{"done", "timed-out", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server did not answer", NULL},
 	{"done", "no-server", TIME_MINUTE_MS, 0, true, "Webhook     not known: the recommender did not reach", NULL},
-	{"done", "of-tomorrow", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle says so", NULL},
-	{"done", "", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle says so", NULL},
+	{"done", "of-tomorrow", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle has recorded it", NULL},
+	{"done", "", TIME_MINUTE_MS, 0, true, "Webhook     not known: no cycle has recorded it", NULL},
 	{"partial", "reached", TIME_MINUTE_MS, 0, true, NULL, NULL},
 	/* who promises to go on */
-	{"done", "reached", TIME_HOUR_MS, TIME_HOUR_MS, false, NULL, "has not said anything"},
-	{"done", "reached", -TIME_DAY_MS, TIME_HOUR_MS, false, NULL, "has not said anything"},
-	{"done", "reached", TIME_HOUR_MS + 1, TIME_HOUR_MS, true, "The recommender has not said anything since 2026-",
+	{"done", "reached", TIME_HOUR_MS, TIME_HOUR_MS, false, NULL, "has written nothing"},
+	{"done", "reached", -TIME_DAY_MS, TIME_HOUR_MS, false, NULL, "has written nothing"},
+	{"done", "reached", TIME_HOUR_MS + 1, TIME_HOUR_MS, true, "The recommender has written nothing since 2026-",
 	 NULL},
 	{"done", "reached", 12 * TIME_DAY_MS, TIME_HOUR_MS, true, "Webhook     as of 2026-", NULL},
 	/* and who does not: run --once, or an older version */
-	{"done", "not-asked", 12 * TIME_DAY_MS, 0, false, "Webhook     not asked", "has not said anything"},
+	{"done", "not-asked", 12 * TIME_DAY_MS, 0, false, "Webhook     not tested", "has written nothing"},
 };
 
 static struct status status_of(const struct status_row *row)

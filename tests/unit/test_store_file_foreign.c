@@ -77,7 +77,7 @@ static void foreign_file_is_refused_and_kept(void **state)
 		{"unknown kind of ours", LIST(HEAD("MemoryDream") "}"), "byte"},
 		{"items no array", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":{}}", "byte"},
 		{"item no object", LIST("7"), "byte"},
-		{"bad field", LIST(HEAD("MemoryProfile") ",\"spec\":{\"floor\":\"1Gb\"}}"), "spec.floor"},
+		{"bad field", LIST(HEAD("NodeShape") ",\"spec\":{\"memory\":\"1Gb\"}}"), "spec.memory"},
 		{"bad item behind a good one", LIST(HEAD("NodeShape") "}," HEAD("NodeShape") ",\"spec\":5}"), "spec"},
 		{"text behind", LIST("") " x", "byte"},
 		{"second value", LIST("") LIST(""), "byte"},

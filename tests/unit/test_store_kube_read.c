@@ -85,10 +85,9 @@ static void nonsense_is_told_and_passed_over(void **state)
 	static const struct {
 		const char *plural, *text, *told;
 	} rows[] = {
-		{PROFILES, HEAD("MemoryProfile", "ml", "a") "\"spec\":{\"pinLimit\":\"lots\"}}",
-		 "MemoryProfile ml/a: spec.pinLimit: not a quantity"},
-		{PROFILES, HEAD("MemoryProfile", "ml", "b") "\"spec\":{\"pinLimit\":{}}}",
-		 "MemoryProfile ml/b: spec.pinLimit"},
+		{PROFILES, HEAD("MemoryProfile", "ml", "a") "\"spec\":{},\"status\":{\"updated\":\"lately\"}}",
+		 "MemoryProfile ml/a: status.updated: not a time"},
+		{PROFILES, HEAD("MemoryProfile", "ml", "b") "\"spec\":7}", "MemoryProfile ml/b: spec"},
 		{PROFILES, HEAD("MemoryProfile", "ml", "c") "\"spec\":{},\"status\":{\"variants\":[{}]}}",
 		 "MemoryProfile ml/c: status.variants[0]"},
 		{PROFILES,
@@ -98,8 +97,8 @@ static void nonsense_is_told_and_passed_over(void **state)
 		{PROFILES, HEAD("Goose", "ml", "e") "\"spec\":{}}", "MemoryProfile ml/e: "},
 		{HISTORIES, HEAD("MemoryHistory", "ml", "f") "\"spec\":{\"runs\":[{\"uid\":7}]}}",
 		 "MemoryHistory ml/f: spec.runs[0]"},
-		{HISTORIES, HEAD("MemoryHistory", "ml", "bert-00001") "\"spec\":{\"usage\":\"zzz\"}}",
-		 "MemoryHistory ml/bert-00001: spec.usage: not a sketch"},
+		{HISTORIES, HEAD("MemoryHistory", "ml", "bert-00001") "\"spec\":{\"days\":7}}",
+		 "MemoryHistory ml/bert-00001: spec.days"},
 	};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
 	struct world world;
@@ -137,13 +136,16 @@ static void profiles_for_admission(void **state)
 	start(&world);
 	assert_int_equal(commit(world.store, 0, 5, 1, &world), 0);
 	fake_objects_put(world.objects, PROFILES, HEAD("MemoryProfile", "ml", "a") "\"spec\":{\"floor\":\"x\"}}");
+	fake_objects_put(world.objects, PROFILES, HEAD("MemoryProfile", "ml", "b") "\"spec\":7}");
 	assert_int_equal(store_read_profiles(world.store, builder, NULL), 0);
 	snapshot = snapshot_builder_finish(builder, 1);
-	assert_int_equal(snapshot_profile_count(snapshot), 5);
+	assert_int_equal(snapshot_profile_count(snapshot), 6);
+	assert_string_equal(snapshot_profile_by_name(snapshot, "ml", "a")->spec->mode_cap, "observe");
 	assert_non_null(snapshot_profile(snapshot, "ml", "Job/bert-00003", "worker", "pytorch"));
 	assert_non_null(snapshot_node_shapes(snapshot, &n_shapes));
 	assert_int_equal(n_shapes, 1);
-	assert_int_equal(world.n_told, 1);
+	assert_int_equal(world.n_told, 2);
+	assert_non_null(strstr(world.told, "MemoryProfile ml/a: spec.floor: not a quantity"));
 	snapshot_unref(snapshot);
 	/* of one namespace only */
 	assert_int_equal(store_set_namespace(world.store, "research"), 0);

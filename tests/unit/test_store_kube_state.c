@@ -2,11 +2,16 @@
 /* The collector's state in a cluster: whole at any moment, of one writer at a time, and refused when it is torn. */
 #include "store_kube_fixture.h"
 
+#include "base/base64.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <zlib.h>
 
-/* Text that does not become smaller: one chunk takes 700 KiB of it. */
+#define STATE "memtamer-collector"
+
+/* Text that does not become smaller. */
 static char *noise(size_t n, unsigned int seed)
 {
 	char *text = malloc(n + 1);
@@ -33,7 +38,7 @@ static void check_state(struct store *store, const char *wanted, size_t n)
 
 static void state_comes_back_whole(void **state)
 {
-	static const size_t sizes[] = {1, 100000, 2000000, 700 * 1024, 3, 0};
+	static const size_t sizes[] = {1, 100000, MIB - 1000, 3, 0};
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
 	struct store *other = NULL;
 	struct world world;
@@ -50,11 +55,27 @@ static void state_comes_back_whole(void **state)
 		check_state(other, saved, sizes[i]);
 		free(saved);
 	}
-	/* no chunks of larger states are left behind */
-	assert_null(fake_objects_get(world.objects, "configmaps", "memtamer", "memtamer-collector-1-1"));
-	assert_null(fake_objects_get(world.objects, "configmaps", "memtamer", "memtamer-collector-0-1"));
-	assert_non_null(fake_objects_get(world.objects, "configmaps", "memtamer", "memtamer-collector-0-0"));
 	store_close(other);
+	stop(&world);
+}
+
+/* More than the API server takes in a ConfigMap is not sent. */
+static void a_state_that_does_not_fit_changes_nothing(void **state)
+{
+	char *large = noise(MIB + 1, 1);
+	struct err err = ERR_INIT;
+	struct world world;
+	size_t before;
+
+	(void)state;
+	start(&world);
+	assert_int_equal(store_state_save(world.store, "old", 3, NULL), 0);
+	before = writes(&world);
+	assert_int_equal(store_state_save(world.store, large, MIB + 1, &err), -E2BIG);
+	assert_int_equal(writes(&world), before);
+	check_state(world.store, "old", 3);
+	assert_int_equal(store_state_save(world.store, "next", 4, NULL), 0);
+	free(large);
 	stop(&world);
 }
 
@@ -79,7 +100,6 @@ static int cut_off(void *context, struct fake_objects *self, const char *method,
 
 static void state_survives_an_end_at_any_write(void **state)
 {
-	char *old = noise(1500000, 1), *new = noise(1600000, 2);
 	int at = 0;
 
 	(void)state;
@@ -89,20 +109,18 @@ static void state_survives_an_end_at_any_write(void **state)
 		struct world world;
 
 		start(&world);
-		assert_int_equal(store_state_save(world.store, old, 1500000, NULL), 0);
+		assert_int_equal(store_state_save(world.store, "old", 3, NULL), 0);
 		fake_objects_hook(world.objects, cut_off, &outage);
-		is_done = store_state_save(world.store, new, 1600000, NULL) == 0;
+		is_done = store_state_save(world.store, "new", 3, NULL) == 0;
 		fake_objects_hook(world.objects, NULL, NULL);
 		assert_int_equal(store_open_kube(world.client, "memtamer", true, &next, NULL), 0);
-		check_state(next, is_done ? new : old, is_done ? 1600000 : 1500000);
+		check_state(next, is_done ? "new" : "old", 3);
 		assert_int_equal(store_state_save(next, "again", 5, NULL), 0);
 		check_state(next, "again", 5);
 		store_close(next);
 		stop(&world);
 	}
-	assert_true(at > 4); /* claim, three chunks, head */
-	free(old);
-	free(new);
+	assert_int_equal(at, 2);
 }
 
 static void a_second_writer_is_refused_and_harms_nothing(void **state)
@@ -132,112 +150,115 @@ static void a_second_writer_is_refused_and_harms_nothing(void **state)
 	stop(&world);
 }
 
-/* The second writer does all its work in the middle of the first one's. */
-struct interloper {
-	struct world *world;
-	const char *method, *part;
-	struct kube_client *client;
-	bool has_struck;
-};
+/* ---- version 0.1 ---- */
 
-static int strike(void *context, struct fake_objects *self, const char *method, const char *path,
-		  const char **ret_reason, const char **ret_message)
+static void put_object(struct world *world, const char *name, const char *rest)
 {
-	struct interloper *it = context;
-	struct json_object *head = fake_objects_get(self, "configmaps", "memtamer", "memtamer-collector");
-	char *text;
+	CLEANUP(strbuf_release) struct strbuf object = STRBUF_INIT(2 * MIB);
 
-	(void)ret_reason;
-	(void)ret_message;
-	if (it->has_struck || !streq(method, it->method) || !strstr(path, it->part))
-		return 0;
-	it->has_struck = true;
-	text = strdup(json_object_to_json_string(head));
-	fake_objects_put(self, "configmaps", text); /* its claim */
-	free(text);
-	return 0;
+	strbuf_addf(&object, "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"%s\"}%s}", name, rest);
+	assert_int_equal(object.status, 0);
+	fake_objects_put(world->objects, "configmaps", strbuf_text(&object));
 }
 
-static void a_claim_in_between_is_noticed(void **state)
+/* Puts the bytes of `packed` into pieces of a set. */
+static void put_pieces(struct world *world, int set, int n, const char *packed, size_t n_packed)
 {
-	static const struct {
-		const char *method, *part;
-	} rows[] = {{"GET", "memtamer-collector-0-0"}, {"POST", "configmaps"}, {"PUT", "memtamer-collector"}};
+	for (int i = 0; i < n; i++) {
+		CLEANUP(strbuf_release) struct strbuf rest = STRBUF_INIT(MIB);
+		size_t from = n_packed * (size_t)i / (size_t)n, to = n_packed * (size_t)(i + 1) / (size_t)n;
+		char name[64];
+
+		snprintf(name, sizeof(name), STATE "-%d-%d", set, i);
+		strbuf_adds(&rest, ",\"binaryData\":{\"state.gz\":\"");
+		base64_encode(packed + from, to - from, &rest);
+		strbuf_adds(&rest, "\"}");
+		put_object(world, name, strbuf_text(&rest));
+	}
+}
+
+static void put_version_0_1(struct world *world, const char *text)
+{
+	char packed[512];
+	z_stream stream = {.next_in = (Bytef *)(uintptr_t)text,
+			   .avail_in = (uInt)strlen(text),
+			   .next_out = (Bytef *)packed,
+			   .avail_out = sizeof(packed)};
+
+	assert_int_equal(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 8, 0), Z_OK);
+	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&stream);
+	put_pieces(world, 1, 3, packed, stream.total_out);
+	put_pieces(world, 0, 2, "of the generation before", 24);
+	put_object(world, STATE,
+		   ",\"data\":{\"generation\":\"7\",\"bytes\":\"1\",\"hash\":\"0\",\"chunks0\":\"2\",\"chunks1\":\"3\","
+		   "\"claim\":\"\"}");
+}
+
+static void pieces_of_version_0_1_are_read_until_the_first_save(void **state)
+{
+	static const char text[] = "what version 0.1 knew of open runs";
+	struct json_object *head;
+	struct world world;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct interloper it = {.method = rows[i].method, .part = rows[i].part};
-		struct world world;
+	start(&world);
+	put_version_0_1(&world, text);
+	for (int i = 0; i < 2; i++)
+		check_state(world.store, text, strlen(text));
+	assert_int_equal(store_state_save(world.store, "new", 3, NULL), 0);
+	check_state(world.store, "new", 3);
+	head = fake_objects_get(world.objects, "configmaps", "memtamer", STATE);
+	assert_null(json_member(head, "data"));
+	for (int set = 0; set < 2; set++)
+		for (int i = 0; i < 3; i++) {
+			char name[64];
 
-		test_row(rows[i].part);
+			snprintf(name, sizeof(name), STATE "-%d-%d", set, i);
+			assert_null(fake_objects_get(world.objects, "configmaps", "memtamer", name));
+		}
+	stop(&world);
+}
+
+static void a_torn_state_of_version_0_1_is_refused(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+		struct err err = ERR_INIT;
+		struct world world;
+		char name[64];
+
 		start(&world);
-		assert_int_equal(store_state_save(world.store, "old", 3, NULL), 0);
-		fake_objects_hook(world.objects, strike, &it);
-		assert_int_equal(store_state_save(world.store, "new", 3, NULL), -EAGAIN);
-		assert_true(it.has_struck);
-		check_state(world.store, "old", 3);
+		put_version_0_1(&world, "what version 0.1 knew of open runs");
+		snprintf(name, sizeof(name), STATE "-1-%d", i);
+		if (i < 2)
+			fake_objects_delete(world.objects, "configmaps", "memtamer", name);
+		else
+			put_object(&world, name, ",\"binaryData\":{\"state.gz\":\"aGVsbG8=\"}");
+		assert_int_equal(store_state_load(world.store, &text, &err), -EINVAL);
+		assert_non_null(strstr(err.where, STATE));
+		assert_int_equal(count(&world, "DELETE"), 0);
 		stop(&world);
 	}
 }
 
-static int note_first_write(void *context, struct fake_objects *self, const char *method, const char *path,
-			    const char **ret_reason, const char **ret_message)
-{
-	char *first = context;
-
-	(void)self;
-	(void)ret_reason;
-	(void)ret_message;
-	if (!streq(method, "GET") && !*first)
-		snprintf(first, 300, "%s %s", method, path);
-	return 0;
-}
-
-/* Else a writer that read the head before could replace chunks that the head is about to speak of. */
-static void a_save_begins_with_a_claim(void **state)
-{
-	struct world world;
-	char first[300] = "";
-
-	(void)state;
-	start(&world);
-	assert_int_equal(store_state_save(world.store, "old", 3, NULL), 0);
-	fake_objects_hook(world.objects, note_first_write, first);
-	assert_int_equal(store_state_save(world.store, "new", 3, NULL), 0);
-	assert_string_equal(first, "PUT /api/v1/namespaces/memtamer/configmaps/memtamer-collector");
-	stop(&world);
-}
+/* ---- damage ---- */
 
 static void a_torn_state_is_refused(void **state)
 {
 	static const struct {
-		const char *name, *object; /* NULL: the chunk goes */
+		const char *name, *rest;
 		int want;
 	} rows[] = {
-		{"chunk", NULL, -EINVAL},
-		{"hash",
-		 "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"memtamer-collector\"},\"data\":{\"generation\":"
-		 "\"1\","
-		 "\"bytes\":\"3\",\"chunks1\":\"1\",\"hash\":\"0000000000000000\"}}",
+		{"no base64", ",\"binaryData\":{\"state.gz\":\"!\"}", -EINVAL},
+		{"no gzip", ",\"binaryData\":{\"state.gz\":\"aGVsbG8=\"}", -EINVAL},
+		{"empty", ",\"binaryData\":{\"state.gz\":\"\"}", -EINVAL},
+		{"\"old\" with another length", ",\"binaryData\":{\"state.gz\":\"H4sIAAAAAAACA8vPSQEA5dRdPwQAAAA=\"}",
 		 -EINVAL},
-		{"length",
-		 "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"memtamer-collector\"},\"data\":{\"generation\":"
-		 "\"1\","
-		 "\"bytes\":\"99999999999999\",\"chunks1\":\"1\",\"hash\":\"0000000000000000\"}}",
-		 -EINVAL},
-		{"foreign",
-		 "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"memtamer-collector\"},\"data\":{\"generation\":"
-		 "\"x\"}}",
-		 -EINVAL},
-		{"chunk that is none",
-		 "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"memtamer-collector-1-0\"},\"binaryData\":{"
-		 "\"state.gz\":\"aGVsbG8=\"}}",
-		 -EINVAL},
-		{"claimed and never written",
-		 "{\"metadata\":{\"namespace\":\"memtamer\",\"name\":\"memtamer-collector\"},\"data\":{\"generation\":"
-		 "\"0\","
-		 "\"claim\":\"1\"}}",
-		 1},
+		{"foreign", ",\"data\":{\"generation\":\"x\"}", -EINVAL},
+		{"rendered by the chart", "", 1},
+		{"claimed by version 0.1 and never written", ",\"data\":{\"generation\":\"0\",\"claim\":\"1\"}", 1},
 	};
 
 	(void)state;
@@ -248,15 +269,13 @@ static void a_torn_state_is_refused(void **state)
 
 		test_row(rows[i].name);
 		start(&world);
-		assert_int_equal(store_state_save(world.store, "old", 3, NULL), 0);
-		if (rows[i].object)
-			fake_objects_put(world.objects, "configmaps", rows[i].object);
-		else
-			fake_objects_delete(world.objects, "configmaps", "memtamer", "memtamer-collector-1-0");
+		put_object(&world, STATE, rows[i].rest);
 		assert_int_equal(store_state_load(world.store, &text, &err), rows[i].want);
 		if (rows[i].want < 0)
-			assert_non_null(strstr(err.where, "memtamer-collector"));
-		assert_int_equal(count(&world, "DELETE"), 0);
+			assert_non_null(strstr(err.where, STATE));
+		assert_int_equal(writes(&world), 0);
+		if (rows[i].want > 0)
+			assert_int_equal(store_state_save(world.store, "new", 3, NULL), 0);
 		stop(&world);
 	}
 }
@@ -267,8 +286,9 @@ int main(void)
 		cmocka_unit_test(state_comes_back_whole),
 		cmocka_unit_test(state_survives_an_end_at_any_write),
 		cmocka_unit_test(a_second_writer_is_refused_and_harms_nothing),
-		cmocka_unit_test(a_claim_in_between_is_noticed),
-		cmocka_unit_test(a_save_begins_with_a_claim),
+		cmocka_unit_test(a_state_that_does_not_fit_changes_nothing),
+		cmocka_unit_test(pieces_of_version_0_1_are_read_until_the_first_save),
+		cmocka_unit_test(a_torn_state_of_version_0_1_is_refused),
 		cmocka_unit_test(a_torn_state_is_refused),
 	};
 

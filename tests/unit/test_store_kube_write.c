@@ -2,6 +2,7 @@
 /* The cluster store written: it holds what a file holds, leaves what people wrote, and removes what nobody wants; one
  * object's failure does not hold up the others. */
 #include "store_kube_fixture.h"
+#include "support/object_json.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -106,6 +107,7 @@ static void what_people_wrote_stays(void **state)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
 	int64_t pinned = 0;
 	const struct store_visitor visitor = {.context = &pinned, .profile = take_profiles};
+	CLEANUP(history_freep) struct history *history = NULL;
 	struct json_object *object;
 	struct world world;
 
@@ -129,7 +131,8 @@ static void what_people_wrote_stays(void **state)
 	assert_string_equal(
 		json_object_get_string(json_member(json_member(json_member(object, "metadata"), "labels"), "team")),
 		"a/b");
-	assert_int_equal(json_object_array_length(json_member(json_member(object, "spec"), "runs")), 3);
+	assert_int_equal(history_decode(object, &history, NULL), 0);
+	assert_int_equal(history->runs.n, 3);
 	/* nothing but status was ever sent for a profile that is there */
 	assert_int_equal(count(&world, "PUT " GROUP "namespaces/ml/memoryprofiles/bert-00001"),
 			 count(&world, "PUT " GROUP "namespaces/ml/memoryprofiles/bert-00001/status"));
@@ -194,7 +197,7 @@ static void a_namespace_that_is_gone_is_no_failure(void **state)
 		start(&world);
 		fake_objects_hook(world.objects, play_fault, &rows[i]);
 		assert_int_equal(commit(world.store, 0, 20, 1, &world), 0);
-		assert_true(strstarts(world.told, "namespace ml: it is gone"));
+		assert_true(strstarts(world.told, "namespace ml: it is deleted"));
 		assert_int_equal(world.n_told, 1);
 		assert_int_equal(count(&world, "PUT " GROUP "namespaces/research/memoryprofiles"), 10);
 		assert_int_equal(commit(world.store, 0, 20, 1, &world), 0); /* found again in the next cycle */

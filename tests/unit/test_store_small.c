@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "fake_objects.h"
 #include "kube/kube_client.h"
-#include "kube/kubeconfig.h"
+#include "kube/kube_server.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct world {
 	bool is_kube;
 	char folder[64], path[96];
 	struct fake_objects *objects;
-	struct kubeconfig config;
+	struct kube_server config;
 	struct kube_client *client;
 	struct store *store;
 	struct err err;
@@ -63,7 +63,7 @@ static void start(struct world *world, bool is_kube, bool is_writer)
 		return;
 	}
 	world->objects = fake_objects_start();
-	world->config.server = fake_objects_url(world->objects);
+	world->config.url = fake_objects_url(world->objects);
 	assert_int_equal(kube_client_new(&world->config, &config, &world->client, NULL), 0);
 	fake_objects_put(world->objects, PROFILES, profile_text);
 	assert_int_equal(store_open_kube(world->client, "memtamer", is_writer, &world->store, NULL), 0);

@@ -2,7 +2,7 @@
 /* Text in columns, also of others, which must not drive a terminal. */
 #include "support/test.h"
 
-#include "report/plain.h"
+#include "base/plain.h"
 #include "report/table.h"
 
 #include <stdlib.h>
@@ -39,7 +39,6 @@ static void text_of_others_is_made_plain(void **state)
 
 static void cells_are_plain_and_in_columns(void **state)
 {
-	static const char *const heads[] = {"A", ">B"};
 	char *printed = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&printed, &n);
@@ -47,13 +46,22 @@ static void cells_are_plain_and_in_columns(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	table_init(&table, heads, ARRAY_LEN(heads));
-	table_add(&table, (const char *[]){"a\x1b[2J", "1\n"});
-	table_add(&table, (const char *[]){"\u20ac\xc2\x9b", "22"});
+	table_init(&table, "A,>B,EMPTY,>SIZE");
+	table_add(&table, "a\x1b[2J");
+	table_add(&table, "1\n");
+	table_add(&table, NULL);
+	table_add_bytes(&table, 0);
+	table_add(&table, "\u20ac\xc2\x9b");
+	table_addf(&table, "%d", 22);
+	table_add(&table, "");
+	table_add_bytes(&table, 1536);
+	assert_int_equal(table_rows(&table), 2);
+	assert_int_equal(table_print(&table, out, 1), 0);
+	table_init(&table, "NOTHING,BELOW");
+	assert_int_equal(table_rows(&table), 0);
 	assert_int_equal(table_print(&table, out, 0), 0);
-	table_release(&table);
 	assert_int_equal(fclose(out), 0);
-	assert_string_equal(printed, "A       B\na?[2J  1?\n\u20ac?     22\n");
+	assert_string_equal(printed, " A       B   SIZE\n a?[2J  1?      -\n \u20ac?     22  1.5Ki\n");
 	free(printed);
 }
 

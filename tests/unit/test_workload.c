@@ -54,7 +54,7 @@ static void test_templates_that_make_their_pods_together(void **state)
 
 		test_row(rows[i].text);
 		assert_int_equal(json_parse(rows[i].text, strlen(rows[i].text), 32, &object, NULL), 0);
-		assert_int_equal(kind_templates(object, &arena, &templates, &n, NULL), 0);
+		assert_int_equal(kind_templates(object, NULL, &arena, &templates, &n, NULL), 0);
 		json_object_put(object);
 		assert_int_equal(n, 2);
 		for (size_t k = 0; k < 2; k++)

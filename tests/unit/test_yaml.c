@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "support/test.h"
+#include "yaml_fixture.h"
 
-#include "base/limits.h"
 #include "base/str.h"
-#include "yaml/yaml_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-struct parsed {
-	struct arena arena;
-	struct yaml_documents documents;
-	struct err err;
-	int r;
-};
-
-static struct parsed parse_n(const char *text, size_t n)
-{
-	struct parsed p = {.arena = ARENA_INIT(512 * MIB)};
-
-	p.r = yaml_tree_parse(text, n, "f.yaml", &p.arena, &p.documents, &p.err);
-	return p;
-}
-
-static struct parsed parse(const char *text)
-{
-	return parse_n(text, strlen(text));
-}
-
-static void parsed_release(struct parsed *p)
-{
-	arena_release(&p->arena);
-}
 
 static void nodes_know_their_place(void **state)
 {
@@ -48,7 +21,7 @@ static void nodes_know_their_place(void **state)
 	(void)state;
 	assert_int_equal(p.r, 0);
 	assert_int_equal(p.documents.n, 1);
-	root = &p.documents.items[0];
+	root = &p.documents.items[0].root;
 	assert_int_equal(root->type, YAML_TREE_MAPPING);
 	assert_int_equal(root->line, 2);
 	assert_int_equal(root->column, 1);
@@ -74,7 +47,7 @@ static void nodes_know_their_place(void **state)
 static void pointers_are_unescaped(void **state)
 {
 	CLEANUP(parsed_release) struct parsed p = parse("a/b: 1\n\"c~d\": 2\n\"\": 3\n\"~1\": 4\n");
-	const struct yaml_node *root = p.documents.items;
+	const struct yaml_node *root = &p.documents.items[0].root;
 
 	(void)state;
 	assert_int_equal(p.r, 0);
@@ -90,25 +63,26 @@ static void documents_cover_the_text(void **state)
 	static const struct {
 		const char *name, *text;
 		size_t n;
-		const char *parts[3]; /* of each document; its root and its tail begin at | */
+		const char *parts[3]; /* the text of each document, and before it whether it has a `---` line */
 	} rows[] = {
-		{"one", "a: 1\n", 1, {"|a: 1\n|"}},
-		{"comments on top and behind", "# x\na: 1\n# y\n", 1, {"# x\n|a: 1\n# y\n|"}},
-		{"two", "a: 1\n---\nb: 2\n", 2, {"|a: 1\n|", "---\n|b: 2\n|"}},
+		{"one", "a: 1\n", 1, {"0a: 1\n"}},
+		{"comments on top and behind", "# x\na: 1\n# y\n", 1, {"0# x\na: 1\n# y\n"}},
+		{"two", "a: 1\n---\nb: 2\n", 2, {"0a: 1\n", "1---\nb: 2\n"}},
 		{"a document start and a comment",
 		 "# x\n---\n# y\na: 1\n...\n# z\n--- # w\n# v\nb: 2\n",
 		 2,
-		 {"# x\n---\n# y\n|a: 1\n...\n# z\n|", "--- # w\n# v\n|b: 2\n|"}},
+		 {"1# x\n---\n# y\na: 1\n...\n# z\n", "1--- # w\n# v\nb: 2\n"}},
 		{"empty ones in between",
 		 "---\n---\n# nothing\n---\na: 1\n---\nnull\n---\n\n---\nb: 2\n---\n",
 		 2,
-		 {"---\n---\n# nothing\n---\n|a: 1\n|---\nnull\n---\n\n", "---\n|b: 2\n|---\n"}},
-		{"flow on the line of the dashes", "a: 1\n--- {b: 2}\n", 2, {"|a: 1\n|", "---| {b: 2}\n|"}},
+		 {"1---\n---\n# nothing\n---\na: 1\n---\nnull\n---\n\n", "1---\nb: 2\n---\n"}},
+		{"an empty one that has no line", "null\n---\na: 1\n", 1, {"0null\n---\na: 1\n"}},
+		{"flow on the line of the dashes", "a: 1\n--- {b: 2}\n", 2, {"0a: 1\n", "1--- {b: 2}\n"}},
 		{"umlauts, CR LF",
 		 "a: \"\xc3\xa4\xc3\xb6\"\r\n---\r\nb: 2\r\n",
 		 2,
-		 {"|a: \"\xc3\xa4\xc3\xb6\"\r\n|", "---\r\n|b: 2\r\n|"}},
-		{"JSON", "{\"a\": 1}\n", 1, {"|{\"a\": 1}\n|"}},
+		 {"0a: \"\xc3\xa4\xc3\xb6\"\r\n", "1---\r\nb: 2\r\n"}},
+		{"JSON", "{\"a\": 1}\n{\"b\": 2}\n", 2, {"0{\"a\": 1}\n", "0{\"b\": 2}\n"}},
 	};
 
 	(void)state;
@@ -119,15 +93,11 @@ static void documents_cover_the_text(void **state)
 		assert_int_equal(p.r, 0);
 		assert_int_equal(p.documents.n, rows[i].n);
 		for (size_t k = 0; k < p.documents.n; k++) {
-			struct yaml_extent e = p.documents.extents[k];
+			const struct yaml_document *document = &p.documents.items[k];
 			CLEANUP(strbuf_release) struct strbuf part = STRBUF_INIT(4096);
 
-			assert_true(e.begin <= e.body && e.body <= e.tail && e.tail <= e.end);
-			strbuf_add(&part, rows[i].text + e.begin, e.body - e.begin);
-			strbuf_addc(&part, '|');
-			strbuf_add(&part, rows[i].text + e.body, e.tail - e.body);
-			strbuf_addc(&part, '|');
-			strbuf_add(&part, rows[i].text + e.tail, e.end - e.tail);
+			strbuf_addf(&part, "%d", document->has_marker);
+			strbuf_add(&part, rows[i].text + document->begin, document->end - document->begin);
 			assert_string_equal(strbuf_text(&part), rows[i].parts[k]);
 		}
 	}
@@ -206,7 +176,7 @@ static void json_follows_kubectl(void **state)
 		test_row(rows[i].yaml);
 		if (!p.r) {
 			assert_int_equal(p.documents.n, 1);
-			p.r = yaml_tree_to_json(p.documents.items, &object, &p.err);
+			p.r = yaml_tree_to_json(&p.documents.items[0].root, &object, &p.err);
 		}
 		assert_int_equal(p.r, rows[i].json ? 0 : -EINVAL);
 		if (rows[i].json)
@@ -226,9 +196,9 @@ static void refused_rows(void **state)
 		{"JSON with a duplicate", "{\"a\": 1,\n \"a\": 2}", -EINVAL, "f.yaml:2:2",
 		 "duplicate key \"a\", first"},
 		{"JSON with a NUL", "{\"a\": \"\\u0000\"}", -EINVAL, "f.yaml:1:7", "a NUL character"},
+		{"JSON with half a surrogate pair in UTF-8", "{\"a\": \"\xed\xa0\x80\"}", -EINVAL, "f.yaml:1:8",
+		 "invalid Unicode character"},
 		{"JSON cut off", "{\"a\": [1, 2", -EINVAL, "f.yaml:2:1", "no valid YAML"},
-		{"JSON with half a pair", "{\"a\": \"\\ud83d\"}", -EINVAL, "f.yaml:1:10",
-		 "no valid YAML: found invalid Unicode"},
 		{"JSON with something behind", "{\"a\": 1} x", -EINVAL, "f.yaml:1:10", "no valid YAML"},
 		{"tab as indentation", "a:\n\tb: 1\n", -EINVAL, "f.yaml:2:1", "a tab where YAML wants spaces"},
 		{"unclosed quote", "a: 1\nb: \"x\n", -EINVAL, "f.yaml:3:1",
@@ -244,12 +214,15 @@ static void refused_rows(void **state)
 		 "1, "
 		 "d: 2}",
 		 -EINVAL, "f.yaml:1:104", "duplicate key \"d\", first at line 1 column 20"},
-		{"anchor", "a: &x 1\nb: *x\n", -EINVAL, "f.yaml:1:4",
-		 "anchor &x: anchors and aliases are not supported"},
-		{"alias bomb", "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", -EINVAL, "f.yaml:1:4", "anchor &a"},
-		{"anchor on a map", "a: &x {b: 1}\n", -EINVAL, "f.yaml:1:4", "anchor &x"},
-		{"alias alone", "a: *x\n", -EINVAL, "f.yaml:1:4", "anchors and aliases are not supported"},
-		{"merge key", "a: {<<: {b: 1}}\n", -EINVAL, "f.yaml:1:5", "merge keys (<<) are not supported"},
+		{"alias of nothing", "a: *x\n", -EINVAL, "f.yaml:1:4", "unknown anchor *x"},
+		{"alias into itself", "a: &x [1, *x]\n", -EINVAL, "f.yaml:1:11",
+		 "the value of anchor &x contains itself"},
+		{"alias of another document", "a: &x 1\n---\nb: *x\n", -EINVAL, "f.yaml:3:4", "unknown anchor *x"},
+		{"merge of a number", "a: {<<: 3}\n", -EINVAL, "f.yaml:1:9", "a merge key (<<) wants a mapping"},
+		{"merge of a list of numbers", "a: {<<: [1]}\n", -EINVAL, "f.yaml:1:9", "a merge key (<<) wants"},
+		{"merge of nothing", "a:\n  <<:\n", -EINVAL, "f.yaml:2:6", "a merge key (<<) wants a mapping"},
+		{"duplicate beside a merge", "a: {b: 1, <<: {c: 1}, b: 2}\n", -EINVAL, "f.yaml:1:23",
+		 "duplicate key \"b\", first at line 1 column 5"},
 		{"foreign tag", "a: !Ref x\n", -EINVAL, "f.yaml:1:4", "tag !Ref is not supported"},
 		{"binary tag", "a: !!binary aGk=\n", -EINVAL, "f.yaml:1:4",
 		 "tag tag:yaml.org,2002:binary is not supported"},
@@ -313,9 +286,9 @@ static void a_byte_order_mark_is_skipped(void **state)
 
 	(void)state;
 	assert_int_equal(p.r, 0);
-	assert_int_equal(p.documents.items[0].column, 1);
-	assert_int_equal(p.documents.extents[0].begin, 3);
-	assert_int_equal(p.documents.extents[0].end, 8);
+	assert_int_equal(p.documents.items[0].root.column, 1);
+	assert_int_equal(p.documents.items[0].begin, 0);
+	assert_int_equal(p.documents.items[0].end, 8);
 }
 
 static void check_same_tree(const struct yaml_node *a, const struct yaml_node *b)
@@ -359,8 +332,8 @@ static void json_is_read_as_yaml_would_be(void **state)
 		assert_int_equal(json.r, 0);
 		assert_int_equal(yaml.r, 0);
 		assert_int_equal(json.documents.n, 1);
-		check_same_tree(json.documents.items, yaml.documents.items);
-		assert_int_equal(json.documents.extents->end, strlen(rows[i]));
+		check_same_tree(&json.documents.items[0].root, &yaml.documents.items[0].root);
+		assert_int_equal(json.documents.items->end, strlen(rows[i]));
 	}
 }
 
@@ -398,33 +371,65 @@ static void json_that_libyaml_cannot_read(void **state)
 	CLEANUP(freep) char *key = repeat("k", 3000);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
 	CLEANUP(parsed_release)
-	struct parsed p = parse("{\"a\": \"\\ud83d\\ude00\", \"b\": \"x\xe2\x80\xa8y\"}"), q = {0};
+	struct parsed p = parse("{\"a\": \"\\ud83d\\ude00\", \"b\": \"x\xe2\x80\xa8y\", \"c\": \"\\ud83d\"}"), q = {0};
 
 	(void)state;
 	assert_int_equal(p.r, 0);
-	assert_string_equal(p.documents.items[0].items[0].text, "\xf0\x9f\x98\x80");
-	assert_string_equal(p.documents.items[0].items[1].text, "x\xe2\x80\xa8y");
+	assert_string_equal(p.documents.items[0].root.items[0].text, "\xf0\x9f\x98\x80");
+	assert_string_equal(p.documents.items[0].root.items[1].text, "x\xe2\x80\xa8y");
+	assert_string_equal(p.documents.items[0].root.items[2].text, "\xef\xbf\xbd"); /* as kubectl reads half a pair */
 	strbuf_addf(&text, "{\"%s\": 1}", key);
 	q = parse(strbuf_text(&text));
 	assert_int_equal(q.r, 0);
-	assert_string_equal(q.documents.items[0].keys[0].text, key);
+	assert_string_equal(q.documents.items[0].root.keys[0].text, key);
 }
 
 static void depth_to_the_cap_is_fine(void **state)
 {
-	CLEANUP(freep) char *open = repeat("[", LIMIT_YAML_DEPTH), *close = repeat("]", LIMIT_YAML_DEPTH);
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
-	CLEANUP(parsed_release) struct parsed fits = {0}, deeper = {0};
+	static const struct {
+		const char *name, *head, *open, *close;
+		size_t depth;
+		const char *where; /* one deeper */
+	} rows[] = {
+		{"flow", "# no JSON\n", "[", "]", LIMIT_YAML_FLOW_DEPTH, "f.yaml:2:49"},
+		{"JSON", "", "[", "]", LIMIT_YAML_DEPTH, "f.yaml:1:129"},
+		{"block", "", "- ", "x", LIMIT_YAML_DEPTH, "f.yaml:1:257"},
+	};
 
 	(void)state;
-	strbuf_addf(&text, "%s%s", open, close);
-	fits = parse(strbuf_text(&text));
-	assert_int_equal(fits.r, 0);
-	strbuf_clear(&text);
-	strbuf_addf(&text, "[%s%s]", open, close);
-	deeper = parse(strbuf_text(&text));
-	assert_int_equal(deeper.r, -E2BIG);
-	assert_string_equal(deeper.err.where, "f.yaml:1:49");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		bool is_block = rows[i].open[0] == '-';
+
+		test_row(rows[i].name);
+		for (size_t deeper = 0; deeper < 2; deeper++) {
+			CLEANUP(freep) char *open = repeat(rows[i].open, rows[i].depth + deeper);
+			CLEANUP(freep) char *close = repeat(rows[i].close, is_block ? 1 : rows[i].depth + deeper);
+			CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
+			CLEANUP(parsed_release) struct parsed p = {0};
+
+			strbuf_addf(&text, "%s%s%s", rows[i].head, open, close);
+			p = parse(strbuf_text(&text));
+			assert_int_equal(p.r, deeper ? -E2BIG : 0);
+			if (deeper)
+				assert_string_equal(p.err.where, rows[i].where);
+		}
+	}
+}
+
+/* Brackets and commas together are more than LIMIT_REVIEW_TOKENS, values are fewer than LIMIT_YAML_NODES. */
+static void json_may_have_as_many_values_as_yaml(void **state)
+{
+	enum { LISTS = LIMIT_REVIEW_TOKENS / 5 * 3 };
+	CLEANUP(freep) char *text = repeat(",[]", LISTS);
+	CLEANUP(parsed_release) struct parsed p = {0};
+
+	(void)state;
+	assert_true(LISTS < LIMIT_YAML_NODES);
+	text[0] = '[';
+	text[strlen(text) - 2] = '1';
+	p = parse(text);
+	assert_int_equal(p.r, 0);
+	assert_int_equal(p.documents.items[0].root.n, LISTS);
 }
 
 static void sizes_are_capped(void **state)
@@ -460,6 +465,7 @@ int main(void)
 		cmocka_unit_test(json_that_libyaml_cannot_read),
 		cmocka_unit_test(nesting_bombs_end_at_the_cap),
 		cmocka_unit_test(depth_to_the_cap_is_fine),
+		cmocka_unit_test(json_may_have_as_many_values_as_yaml),
 		cmocka_unit_test(sizes_are_capped),
 	};
 

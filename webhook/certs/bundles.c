@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "certs/bundles.h"
 
+#include "base/base64.h"
 #include "base/strbuf.h"
-#include "kube/base64.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,17 +10,15 @@
 
 void bundles_release(struct bundles *self)
 {
-	for (size_t i = 0; i < self->n; i++) {
-		free(self->entries[i].name);
+	for (size_t i = 0; i < self->n; i++)
 		pki_bundle_release(&self->entries[i].bundle);
-	}
 	free(self->entries);
 	free(self->facts);
 	free(self->resource_version);
 	*self = (struct bundles)BUNDLES_INIT;
 }
 
-/* What cannot be read counts as garbage, which is replaced. */
+/* A caBundle that cannot be read counts as garbage and is replaced. */
 static int read_bundle(struct json_object *client_config, struct bundles_entry *entry, struct err *err)
 {
 	CLEANUP(strbuf_release) struct strbuf pem = STRBUF_INIT(LIMIT_KUBE_OBJECT_BYTES);
@@ -33,10 +31,10 @@ static int read_bundle(struct json_object *client_config, struct bundles_entry *
 		    ? base64_decode(json_object_get_string(value), (size_t)json_object_get_string_len(value), &pem)
 		    : -EINVAL;
 	if (!r)
-		r = pki_read_long_bundle(strbuf_text(&pem), pem.len, &entry->bundle, err);
+		r = pki_read_bundle(strbuf_text(&pem), pem.len, SIZE_MAX, &entry->bundle, err);
 	if (r == -ENOMEM)
 		return err_set(err, r, "out of memory");
-	/* a line's end alone is how some charts write "none" */
+	/* some charts write a single newline for "none" */
 	entry->is_unreadable = r || (pem.len > 1 && !entry->bundle.n);
 	return 0;
 }
@@ -45,12 +43,9 @@ enum rank { RANK_OF_SECRET, RANK_OF_OUR_NAME, RANK_OTHER, RANK_COUNT };
 
 static enum rank rank_of(const struct pki_cert *cert, const char *ca_name, const struct pki_bundle *cas)
 {
-	struct rotation_cert fact;
-
 	if (pki_bundle_find(cas, cert->id) < cas->n)
 		return RANK_OF_SECRET;
-	material_cert_facts(cert, ca_name, &fact);
-	return fact.is_ours ? RANK_OF_OUR_NAME : RANK_OTHER;
+	return tls_secret_cert_facts(cert, ca_name).is_ours ? RANK_OF_OUR_NAME : RANK_OTHER;
 }
 
 static void fill_facts(const struct bundles_entry *entry, const char *ca_name, const struct pki_bundle *cas,
@@ -64,7 +59,7 @@ static void fill_facts(const struct bundles_entry *entry, const char *ca_name, c
 			if (rank_of(&bundle->certs[i], ca_name, cas) != rank)
 				continue;
 			if (ret->n < ARRAY_LEN(ret->certs))
-				material_cert_facts(&bundle->certs[i], ca_name, &ret->certs[ret->n++]);
+				ret->certs[ret->n++] = tls_secret_cert_facts(&bundle->certs[i], ca_name);
 			else
 				ret->n_more++;
 		}
@@ -79,15 +74,8 @@ void bundles_choose(struct bundles *self, const char *ca_name, const struct pki_
 static int read_entry(struct json_object *webhook, const char *ca_name, struct bundles *self, struct err *err)
 {
 	struct bundles_entry *entry = &self->entries[self->n];
-	const char *name = "";
-	int r;
+	int r = read_bundle(json_member(webhook, "clientConfig"), entry, err);
 
-	if (json_get_string(webhook, "", "name", &name, NULL))
-		name = "";
-	*entry = (struct bundles_entry){.name = strdup(name)};
-	if (!entry->name)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = read_bundle(json_member(webhook, "clientConfig"), entry, err);
 	fill_facts(entry, ca_name, &(const struct pki_bundle)PKI_BUNDLE_INIT, &self->facts[self->n++]);
 	return r;
 }
@@ -127,19 +115,8 @@ int bundles_decode(struct json_object *object, const char *ca_name, struct bundl
 	return r;
 }
 
-const struct pki_cert *bundles_find(const struct bundles *self, const unsigned char *id)
-{
-	for (size_t i = 0; i < self->n; i++) {
-		size_t at = pki_bundle_find(&self->entries[i].bundle, id);
-
-		if (at < self->entries[i].bundle.n)
-			return &self->entries[i].bundle.certs[at];
-	}
-	return NULL;
-}
-
-/* Ours that must be there, newest first, then what was there and stays. */
-static int want(const struct bundles_entry *entry, const struct rotation_view *view, const struct material *secret,
+/* Appends the wanted certificates: our own, newest first, then those of the caBundle that stay. */
+static int want(const struct bundles_entry *entry, const struct rotation_view *view, const struct tls_secret *secret,
 		struct strbuf *pem)
 {
 	for (size_t i = 0; i < secret->cas.n && i < view->secret.cas.n; i++)
@@ -148,83 +125,50 @@ static int want(const struct bundles_entry *entry, const struct rotation_view *v
 	for (size_t i = 0; i < entry->bundle.n; i++) {
 		const struct pki_cert *cert = &entry->bundle.certs[i];
 		size_t ca = pki_bundle_find(&secret->cas, cert->id);
-		struct rotation_cert fact;
+		struct rotation_cert fact = tls_secret_cert_facts(cert, "");
 
-		material_cert_facts(cert, "", &fact);
 		if (rotation_keeps(view, &fact) && (ca >= view->secret.cas.n || !rotation_wants(view, ca)))
 			strbuf_adds(pem, cert->pem);
 	}
 	return pem->status;
 }
 
-static bool is_the_same(const struct bundles_entry *entry, const struct strbuf *pem)
-{
-	struct pki_bundle wanted = PKI_BUNDLE_INIT;
-	bool is_same = !entry->is_unreadable && !entry->bundle.has_garbage &&
-		       !pki_read_long_bundle(strbuf_text(pem), pem->len, &wanted, NULL) && wanted.n == entry->bundle.n;
-
-	for (size_t i = 0; i < wanted.n && is_same; i++)
-		is_same = pki_bundle_find(&entry->bundle, wanted.certs[i].id) < entry->bundle.n;
-	pki_bundle_release(&wanted);
-	return is_same;
-}
-
-static int add_operation(struct json_object *patch, const char *op, const char *path, struct json_object *take_value)
-{
-	struct json_object *operation = json_object_new_object();
-	int r = operation ? 0 : -ENOMEM;
-
-	if (!r)
-		r = json_add(operation, "op", json_object_new_string(op));
-	if (!r)
-		r = json_add(operation, "path", json_object_new_string(path));
-	if (r)
-		json_object_put(take_value);
-	else
-		r = json_add(operation, "value", take_value);
-	if (!r)
-		return json_append(patch, operation);
-	json_object_put(operation);
-	return r;
-}
-
 static int patch_entry(const struct bundles *self, size_t i, const struct rotation_view *view,
-		       const struct material *secret, struct json_object *patch)
+		       const struct tls_secret *secret, struct strbuf *patch)
 {
 	CLEANUP(strbuf_release) struct strbuf pem = STRBUF_INIT(LIMIT_KUBE_OBJECT_BYTES);
-	CLEANUP(strbuf_release) struct strbuf encoded = STRBUF_INIT(2 * LIMIT_KUBE_OBJECT_BYTES);
-	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(128);
 	int r;
 
 	if (rotation_is_right(view, &self->facts[i]))
 		return 0;
 	r = want(&self->entries[i], view, secret, &pem);
-	/* the API server would take no CA for any CA of the system */
-	if (r || !pem.len || is_the_same(&self->entries[i], &pem))
+	/* with an empty caBundle the API server would trust the CAs of its system */
+	if (r || !pem.len)
 		return r;
-	r = base64_encode(pem.text, pem.len, &encoded);
-	strbuf_addf(&path, "/webhooks/%zu/clientConfig/caBundle", i);
-	if (r || path.status)
-		return r ? r : path.status;
-	return add_operation(patch, "add", strbuf_text(&path), json_object_new_string(strbuf_text(&encoded)));
+	strbuf_addf(patch, ",{\"op\":\"add\",\"path\":\"/webhooks/%zu/clientConfig/caBundle\",\"value\":\"", i);
+	base64_encode(pem.text, pem.len, patch);
+	return strbuf_adds(patch, "\"}");
 }
 
-int bundles_patch(const struct bundles *self, const struct rotation_view *view, const struct material *secret,
+int bundles_patch(const struct bundles *self, const struct rotation_view *view, const struct tls_secret *secret,
 		  struct json_object **ret, struct err *err)
 {
-	CLEANUP(json_putp) struct json_object *patch = json_object_new_array();
-	int r = patch ? 0 : -ENOMEM;
+	CLEANUP(strbuf_release) struct strbuf patch = STRBUF_INIT(4 * LIMIT_KUBE_OBJECT_BYTES);
+	size_t empty;
+	int r = 0;
 
-	/* another version than the one that was read is a conflict */
-	if (!r)
-		r = add_operation(patch, "replace", "/metadata/resourceVersion",
-				  json_object_new_string(self->resource_version));
+	/* if the configuration has another version than we read, the API server answers with a conflict */
+	strbuf_adds(&patch, "[{\"op\":\"replace\",\"path\":\"/metadata/resourceVersion\",\"value\":");
+	strbuf_add_json_string(&patch, self->resource_version);
+	strbuf_addc(&patch, '}');
+	empty = patch.len;
 	for (size_t i = 0; i < self->n && !r; i++)
-		r = patch_entry(self, i, view, secret, patch);
-	if (r)
-		return err_set(err, r, r == -E2BIG ? "the CA bundle is too large" : "out of memory");
-	if (json_object_array_length(patch) == 1)
+		r = patch_entry(self, i, view, secret, &patch);
+	if (!r && patch.len == empty)
 		return 1;
-	*ret = TAKE_PTR(patch);
-	return 0;
+	if (!r)
+		r = strbuf_addc(&patch, ']');
+	if (!r)
+		r = json_parse(patch.text, patch.len, 4, ret, NULL);
+	return r ? err_set(err, r, r == -E2BIG ? "the CA bundle is too large" : "out of memory") : 0;
 }

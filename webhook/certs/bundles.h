@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* bundles: the caBundles of a webhook configuration, read, and the JSON patch that sets them and nothing else.
+/* bundles: reads the caBundles of a webhook configuration and makes the JSON patch that sets them and nothing else.
  * Threads: belongs to one thread. */
 #include "base/json.h"
-#include "certs/material.h"
+#include "certs/tls_secret.h"
 
 /** One webhook of a configuration. */
 struct bundles_entry {
-	char *name;
 	struct pki_bundle bundle;
-	bool is_unreadable; /* no base64, or no certificate in it */
+	bool is_unreadable; /* the caBundle is not base64, or contains no certificate */
 };
 
 struct bundles {
@@ -17,7 +16,7 @@ struct bundles {
 	char *resource_version;
 	struct bundles_entry *entries;
 	size_t n;
-	struct rotation_bundle *facts; /* of each entry; not in its order */
+	struct rotation_bundle *facts; /* one for each entry; its certificates may be in another order */
 };
 
 #define BUNDLES_INIT                                                                                                   \
@@ -26,15 +25,14 @@ struct bundles {
 	}
 
 void bundles_release(struct bundles *self);
-/** `object` NULL: there is none. `ret` must be empty. @return 0; -ENOMEM; -EINVAL: no webhook configuration. */
+/** Reads a webhook configuration; `object` NULL: the configuration does not exist. `ret` must be empty; release it with
+ *  bundles_release. @return 0; -ENOMEM; -EINVAL it is not a webhook configuration. */
 int bundles_decode(struct json_object *object, const char *ca_name, struct bundles *ret,
 		   struct err *err) ATTR_NODISCARD;
-/** Which certificates of a caBundle that is longer than ROTATION_CERTS the facts tell of: those of `cas` (the Secret's)
- *  first, then those that bear the name of our CAs. */
+/** Chooses the certificates of each caBundle that `facts` contain, because `facts` have room for ROTATION_CERTS: first
+ *  those of `cas` (the Secret's), then those with the name of our CAs, then others. */
 void bundles_choose(struct bundles *self, const char *ca_name, const struct pki_bundle *cas);
-/** The certificate with this id in any entry; NULL: none. */
-const struct pki_cert *bundles_find(const struct bundles *self, const unsigned char *id);
-/** A JSON patch, which is refused if the configuration has changed since. @return 0; 1 nothing to change; -ENOMEM;
- *  -E2BIG. */
-int bundles_patch(const struct bundles *self, const struct rotation_view *view, const struct material *secret,
+/** Makes a JSON patch. The API server refuses it if the configuration has changed since it was read. The caller owns
+ *  `ret`. @return 0; 1 nothing to change; -ENOMEM; -E2BIG. */
+int bundles_patch(const struct bundles *self, const struct rotation_view *view, const struct tls_secret *secret,
 		  struct json_object **ret, struct err *err) ATTR_NODISCARD;

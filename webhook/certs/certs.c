@@ -1,122 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events (the Secret, a configuration, the Lease, a timer, the end of a request) lead to one look, which decides anew
- * from all that is known. Nothing is remembered of a rotation but what stands in the objects. */
+/* Every event (a change of the Secret, of a configuration or of the Lease, a timer, the end of a request) leads to
+ * decide(), which decides from the complete known state. The objects contain the whole state of a rotation. */
 #include "certs/certs_internal.h"
 
 #include "base/hash.h"
-#include "base/timefmt.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_LOOK_MS TIME_HOUR_MS
-#define LEAVE_LOOK_MS	200
-#define RETRY_MS	TIME_SECOND_MS
+#define LONGEST_WAIT_MS TIME_HOUR_MS
+#define LEAVE_CHECK_MS	200
 #define GIVE_UP_MS	TIME_SECOND_MS
 #define PERMILLE	1000
 #define LEASE_MS	(15 * TIME_SECOND_MS)
 #define LEASE_MIN_MS	(3 * TIME_SECOND_MS)
-#define LEASE_PART	12 /* of a life */
-/* A clock that is further off makes nothing: others would not believe in what it signs. */
+#define LEASE_PART	12 /* divisor of a lifetime */
+/* A replica whose clock is off by more makes no certificates, because others would not accept them. */
 #define CLOCK_OFF_MIN_MS  (10 * TIME_SECOND_MS)
 #define CLOCK_OFF_WAIT_MS TIME_MINUTE_MS
 
 static const struct kube_resource secrets = {"", "v1", "secrets"};
 
-void certs_fail(struct certs *self, const struct err *why)
-{
-	self->state.failures++;
-	self->state.last_error = *why;
-	if (streq(self->told, why->msg))
-		return;
-	memcpy(self->told, why->msg, sizeof(self->told));
-	if (self->config.failed)
-		self->config.failed(self->config.context, why);
-}
-
-void certs_is_well(struct certs *self)
-{
-	self->state.last_error = (struct err)ERR_INIT;
-	self->told[0] = '\0';
-}
-
-static bool certs_must_read(const struct certs *self)
-{
-	bool must = self->must_read_secret;
-
-	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
-		must |= self->must_read[i];
-	return must;
-}
-
-void certs_look_soon(struct certs *self)
-{
-	kube_timer_set(self->client, &self->look, 0);
-}
-
-void certs_view(const struct certs *self, struct rotation_view *ret)
-{
-	*ret = (struct rotation_view){
-		.now_ms = kube_client_now_ms(self->client),
-		.monotonic_ms = time_monotonic_ms(),
-		.times = self->times,
-	};
-	material_facts(&self->secret, self->ca_name, self->config.server_names, &ret->secret);
-	ret->known = self->known;
-	material_leaf_facts(&self->in_use, self->in_use_issuer, NULL, &ret->in_use);
-	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++) {
-		ret->configurations[i] = (struct rotation_configuration){
-			.presence = self->bundles[i].presence,
-			.entries = self->bundles[i].facts,
-			.n_entries = self->bundles[i].n,
-		};
-		ret->coverage[i] = self->coverage[i];
-	}
-}
-
-/* ---- what is seen ---- */
-
-/* What of a configuration counts depends on the Secret too. */
-static void observe(struct certs *self, enum configuration_kind kind)
-{
-	struct bundles *bundles = &self->bundles[kind];
-	struct rotation_configuration facts;
-
-	bundles_choose(bundles, self->ca_name, &self->secret.cas);
-	facts = (struct rotation_configuration){bundles->presence, bundles->facts, bundles->n};
-	rotation_observe(&self->coverage[kind], &facts, time_monotonic_ms());
-}
-
-void certs_take_secret(struct certs *self, struct json_object *object)
-{
-	struct material fresh = MATERIAL_INIT;
-	struct rotation_secret facts;
-	struct err err = ERR_INIT;
-	int r = material_decode(object, &fresh, &err);
-
-	self->must_read_secret = r != 0;
-	if (!r && fresh.rest && self->secret.rest && streq(fresh.uid, self->secret.uid) &&
-	    configurations_is_older(fresh.resource_version, self->secret.resource_version)) {
-		material_release(&fresh);
-		return;
-	}
-	if (r) {
-		certs_fail(self, &err);
-		kube_timer_set(self->client, &self->look, RETRY_MS);
-		return;
-	}
-	material_remember(&fresh, &self->secret);
-	material_release(&self->secret);
-	self->secret = fresh;
-	material_facts(&self->secret, self->ca_name, NULL, &facts);
-	rotation_observe_secret(&self->known, &facts, time_monotonic_ms());
-	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
-		observe(self, (enum configuration_kind)i);
-	if (fresh.complaint.code)
-		certs_fail(self, &fresh.complaint);
-	certs_look_soon(self);
-}
+/* ---- the Secret ---- */
 
 static void secret_seen(void *context, const struct kube_object *object)
 {
@@ -127,7 +34,7 @@ static void secret_gone(void *context, const struct kube_object *object)
 {
 	struct certs *self = context;
 
-	if (self->secret.rest && configurations_is_older(object->resource_version, self->secret.resource_version))
+	if (self->secret.object && configurations_is_older(object->resource_version, self->secret.resource_version))
 		return;
 	certs_take_secret(self, NULL);
 }
@@ -136,7 +43,7 @@ static void secret_synced(void *context)
 {
 	struct certs *self = context;
 
-	if (self->secret.presence == ROTATION_UNREAD)
+	if (self->secret.facts.presence == ROTATION_UNREAD)
 		certs_take_secret(self, NULL);
 }
 
@@ -149,24 +56,46 @@ static void secret_failed(void *context, const struct err *why, int64_t retry_ms
 	certs_fail(context, &err);
 }
 
-static void configuration_seen(void *context, enum configuration_kind kind, struct json_object *object)
+static int watch_secret(struct certs *self, struct err *err)
 {
-	struct certs *self = context;
-	struct bundles fresh = BUNDLES_INIT;
-	struct err err = ERR_INIT;
-	int r = bundles_decode(object, self->ca_name, &fresh, &err);
+	char by_name[LIMIT_NAME_BYTES + sizeof("metadata.name=")];
+	const struct reflector_config config = {
+		/* a role with resourceNames allows a list only with this field selector */
+		.selection = {.resource = secrets, .namespace = self->names.namespace, .field_selector = by_name},
+		.added = secret_seen,
+		.modified = secret_seen,
+		.deleted = secret_gone,
+		.synced = secret_synced,
+		.failed = secret_failed,
+		.context = self,
+	};
 
-	self->must_read[kind] = r != 0;
-	if (r) {
-		err_wrap(&err, "%s %s", configuration_kinds[kind], configurations_name(self->configurations, kind));
-		certs_fail(self, &err);
-		kube_timer_set(self->client, &self->look, RETRY_MS);
-		return;
+	snprintf(by_name, sizeof(by_name), "metadata.name=%s", self->names.secret);
+	return reflector_start(self->client, &config, &self->secret_watch, err);
+}
+
+/* Decodes what could not be decoded before, for lack of memory. The private keys of a Secret are not kept, so it is
+ * listed again. @return false: something is still not decoded. */
+static bool decode_again(struct certs *self)
+{
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
+		if (self->is_undecoded[i])
+			certs_take_configuration(
+				self, (enum configuration_kind)i,
+				configurations_object(self->configurations, (enum configuration_kind)i));
+	if (self->is_secret_undecoded) {
+		reflector_free(TAKE_PTR(self->secret_watch));
+		tls_secret_release(&self->secret);
+		self->is_secret_undecoded = watch_secret(self, &err) != 0;
+		if (self->is_secret_undecoded)
+			certs_fail(self, &err);
 	}
-	bundles_release(&self->bundles[kind]);
-	self->bundles[kind] = fresh;
-	observe(self, kind);
-	certs_look_soon(self);
+	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
+		if (self->is_undecoded[i])
+			return false;
+	return !self->is_secret_undecoded;
 }
 
 /* ---- the Lease ---- */
@@ -176,7 +105,7 @@ static void lease_started(void *context)
 	struct certs *self = context;
 
 	self->is_leading = true;
-	certs_look_soon(self);
+	certs_decide_soon(self);
 }
 
 static void lease_stopped(void *context)
@@ -190,7 +119,7 @@ static void lease_failed(void *context, const struct err *why)
 	struct err err = *why;
 
 	if (why->code == KUBE_CONFLICT || why->code == KUBE_ALREADY_EXISTS || self->is_leaving)
-		return; /* another was quicker */
+		return; /* another replica was faster */
 	err_wrap(&err, "the Lease of the rotation");
 	certs_fail(self, &err);
 }
@@ -198,11 +127,11 @@ static void lease_failed(void *context, const struct err *why)
 static void take_lease(struct certs *self)
 {
 	int64_t shorter_ms = MIN(self->times.cert_lifetime_ms, self->times.ca_lifetime_ms);
-	/* whoever dies in the middle must be replaced before what is served ends */
+	/* a leader that dies must be replaced before the certificate in use ends */
 	int64_t lease_ms = MIN(LEASE_MS, MAX(LEASE_MIN_MS, shorter_ms / LEASE_PART));
 	const struct lease_config config = {
-		.namespace = self->config.namespace,
-		.name = self->config.secret,
+		.namespace = self->names.namespace,
+		.name = self->names.secret,
 		.identity = self->config.identity,
 		.started = lease_started,
 		.stopped = lease_stopped,
@@ -218,7 +147,7 @@ static void take_lease(struct certs *self)
 		certs_fail(self, &err);
 }
 
-/* True: our clock is wrong. Somebody else has to do it. */
+/* Whether our clock is wrong; then another replica has to do the work. */
 static bool has_wrong_clock(struct certs *self)
 {
 	int64_t ahead_ms = 0, most_ms = MAX(CLOCK_OFF_MIN_MS, self->times.skew_ms / 4);
@@ -227,7 +156,7 @@ static bool has_wrong_clock(struct certs *self)
 
 	if (!lease_clock_ahead(self->lease, &ahead_ms) || (ahead_ms <= most_ms && ahead_ms >= -most_ms))
 		return false;
-	/* in steps, so that it is told once and not every time */
+	/* rounded, so that small changes are not reported again */
 	ahead_ms -= ahead_ms % most_ms;
 	err_set(&err, -ETIME, "our clock is %s %s the API server's: no certificates are made here",
 		duration_render(ahead_ms < 0 ? -ahead_ms : ahead_ms, text), ahead_ms < 0 ? "behind" : "ahead of");
@@ -242,7 +171,7 @@ static void leave_lease(struct certs *self)
 		return;
 	self->is_leaving = true;
 	lease_leave(self->lease);
-	kube_timer_set(self->client, &self->lease_end, LEAVE_LOOK_MS);
+	kube_timer_set(self->client, &self->lease_end, LEAVE_CHECK_MS);
 }
 
 static void lease_may_have_ended(void *context)
@@ -250,33 +179,21 @@ static void lease_may_have_ended(void *context)
 	struct certs *self = context;
 
 	if (!lease_has_left(self->lease)) {
-		kube_timer_set(self->client, &self->lease_end, LEAVE_LOOK_MS);
+		kube_timer_set(self->client, &self->lease_end, LEAVE_CHECK_MS);
 		return;
 	}
 	lease_free(TAKE_PTR(self->lease));
 	self->is_leaving = false;
-	certs_look_soon(self);
+	certs_decide_soon(self);
 }
 
-/* ---- looking ---- */
-
-static int copy_pair(const struct pki_pair *pair, struct pki_pair *ret, struct err *err)
-{
-	struct pki_pair copy = {strdup(pair->cert_pem), strdup(pair->key_pem)};
-
-	if (!copy.cert_pem || !copy.key_pem) {
-		pki_pair_release(&copy);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	*ret = copy;
-	return 0;
-}
+/* ---- the next step ---- */
 
 static int use_leaf(struct certs *self)
 {
 	struct pki_pair copy = PKI_PAIR_INIT;
 	struct err err = ERR_INIT;
-	int r = copy_pair(&self->secret.leaf, &copy, &err);
+	int r = pki_pair_copy(self->secret.leaf.cert_pem, self->secret.leaf.key_pem, &copy, &err);
 
 	if (!r)
 		r = self->config.use(self->config.context, copy.cert_pem, copy.key_pem, &err);
@@ -287,14 +204,14 @@ static int use_leaf(struct certs *self)
 	}
 	pki_pair_release(&self->in_use);
 	self->in_use = copy;
-	memcpy(self->in_use_issuer, self->secret.leaf_issuer, sizeof(self->in_use_issuer));
+	self->in_use_facts = self->secret.facts.leaf;
 	self->state.is_serving = true;
-	if (pki_read_validity(copy.cert_pem, &(int64_t){0}, &self->state.leaf_until_ms, NULL))
-		self->state.leaf_until_ms = 0;
+	self->state.leaf_until_ms = self->in_use_facts.until_ms;
 	return 0;
 }
 
-/* @param ret_wake_ms  when to look again. @return 0, also for nothing to do; else what was told. */
+/* Uses the Secret's leaf if that is allowed. @param ret_wake_ms when to look again. @return 0, also if there is nothing
+ * to do; else the error that was reported. */
 static int consider_leaf(struct certs *self, const struct rotation_view *view, int64_t *ret_wake_ms)
 {
 	int r;
@@ -304,31 +221,34 @@ static int consider_leaf(struct certs *self, const struct rotation_view *view, i
 	    !rotation_may_use(view, ret_wake_ms))
 		return 0;
 	r = use_leaf(self);
-	*ret_wake_ms = r ? RETRY_MS : INT64_MAX;
+	*ret_wake_ms = r ? CERTS_RETRY_MS : INT64_MAX;
 	return r;
 }
 
-/* When there is work that the Lease is needed for: after the pause if it is ours; else its news lead here again. */
+/* When to look again if work needs the Lease: after the pause if this replica leads; otherwise the Lease's callbacks
+ * lead to the next look. */
 static int64_t work_wake_ms(const struct certs *self, int64_t pause_ms)
 {
 	if (!self->lease)
 		return MAX(pause_ms, 0);
 	if (!self->is_leading || self->is_leaving)
 		return INT64_MAX;
-	/* not renewed of late: a renewal that comes yet is no news */
-	return lease_is_leader(self->lease) ? MAX(pause_ms, 0) : RETRY_MS;
+	/* the last renewal is too old; the next renewal causes no callback, so look again */
+	return lease_is_leader(self->lease) ? MAX(pause_ms, 0) : CERTS_RETRY_MS;
 }
 
-static void look(void *context)
+static void decide(void *context)
 {
 	struct certs *self = context;
 	struct rotation_view view;
 	struct rotation_plan plan;
 	int64_t leaf_ms, wake_ms, pause_ms;
+	bool is_undecoded;
 	int use_code;
 
 	if (certs_is_busy(self))
-		return; /* its end leads here again */
+		return; /* the end of the request leads here again */
+	is_undecoded = !decode_again(self);
 	certs_view(self, &view);
 	use_code = consider_leaf(self, &view, &leaf_ms);
 	certs_view(self, &view);
@@ -345,17 +265,15 @@ static void look(void *context)
 			take_lease(self);
 		wake_ms = work_wake_ms(self, pause_ms);
 	}
-	if (certs_must_read(self))
-		wake_ms = MIN(wake_ms, MAX(pause_ms, 0));
+	if (is_undecoded)
+		wake_ms = MIN(wake_ms, CERTS_RETRY_MS);
 	else if (plan.action == ROTATION_WAIT && !self->secret.complaint.code && !use_code)
 		certs_is_well(self);
-	/* first: what is done may look again at once. The leaf waits for nobody's Lease. */
+	/* before the actions below, because these may set the timer again; a leaf does not need the Lease */
 	wake_ms = MIN(wake_ms, leaf_ms);
-	kube_timer_set(self->client, &self->look, MIN(MAX(wake_ms, 1), LONGEST_LOOK_MS));
-	if (pause_ms > 0 || certs_reread(self))
-		return;
-	if (plan.action == ROTATION_WAIT || plan.action == ROTATION_SETTLE || !self->is_leading || self->is_leaving ||
-	    !lease_is_leader(self->lease))
+	kube_timer_set(self->client, &self->decide, MIN(MAX(wake_ms, 1), LONGEST_WAIT_MS));
+	if (pause_ms > 0 || plan.action == ROTATION_WAIT || plan.action == ROTATION_SETTLE || !self->is_leading ||
+	    self->is_leaving || !lease_is_leader(self->lease))
 		return;
 	if (has_wrong_clock(self))
 		leave_lease(self);
@@ -365,45 +283,28 @@ static void look(void *context)
 
 /* ---- life ---- */
 
-static int copy_config(struct certs *self, const struct certs_config *config)
+static int copy_names(struct certs *self, const struct certs_config *config)
 {
-	const char **texts[] = {&self->config.namespace, &self->config.secret, &self->config.identity};
-	const char **names;
+	struct tls_secret_names *names = &self->names;
+	const char **server;
 	size_t n = 0;
 
-	self->config = *config;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (!(*texts[i] = arena_strdup(&self->arena, *texts[i])))
-			return -ENOMEM;
 	while (config->server_names && config->server_names[n])
 		n++;
-	names = arena_array(&self->arena, n + 1, sizeof(*names));
-	if (!names)
+	server = arena_array(&self->arena, n + 1, sizeof(*server));
+	if (!server)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!(names[i] = arena_strdup(&self->arena, config->server_names[i])))
+		if (!(server[i] = arena_strdup(&self->arena, config->server_names[i])))
 			return -ENOMEM;
-	self->config.server_names = names;
+	names->server = server;
+	names->namespace = arena_strdup(&self->arena, config->namespace);
+	names->secret = arena_strdup(&self->arena, config->secret);
+	self->config.identity = arena_strdup(&self->arena, config->identity);
+	if (!names->namespace || !names->secret || !self->config.identity)
+		return -ENOMEM;
+	tls_secret_name_ca(names);
 	return 0;
-}
-
-static int watch_secret(struct certs *self, struct err *err)
-{
-	struct reflector_config config = {
-		.selection = {.resource = secrets, .namespace = self->config.namespace},
-		.added = secret_seen,
-		.modified = secret_seen,
-		.deleted = secret_gone,
-		.synced = secret_synced,
-		.failed = secret_failed,
-		.context = self,
-	};
-
-	/* with a name in it, a role that names its resources lets a list through */
-	config.selection.field_selector = arena_printf(&self->arena, "metadata.name=%s", self->config.secret);
-	if (!config.selection.field_selector)
-		return err_set(err, -ENOMEM, "out of memory");
-	return reflector_start(self->client, &config, &self->secret_watch, err);
 }
 
 int certs_start(struct kube_client *client, struct configurations *configurations, const struct certs_config *config,
@@ -420,19 +321,17 @@ int certs_start(struct kube_client *client, struct configurations *configuration
 		return err_set(err, -ENOMEM, "out of memory");
 	hash = hash_stable(HASH_STABLE_INIT, config->identity, strlen(config->identity));
 	self->client = client;
+	self->config = *config;
 	self->configurations = configurations;
 	self->arena = (struct arena)ARENA_INIT(64 * KIB);
-	self->look = (struct kube_timer){.fire = look, .context = self};
+	self->decide = (struct kube_timer){.fire = decide, .context = self};
 	self->lease_end = (struct kube_timer){.fire = lease_may_have_ended, .context = self};
 	self->times = rotation_times_for(config->cert_lifetime_ms, config->ca_lifetime_ms,
 					 (int64_t)(hash % (PERMILLE + 1)));
 	self->state.why = "";
-	material_ca_name(config->namespace, config->secret, self->ca_name);
-	r = copy_config(self, config) ? err_set(err, -ENOMEM, "out of memory") : 0;
+	r = copy_names(self, config) ? err_set(err, -ENOMEM, "out of memory") : 0;
 	if (!r)
 		r = watch_secret(self, err);
-	if (!r)
-		r = configurations_listen(configurations, configuration_seen, self, err);
 	if (r)
 		certs_free(self);
 	else
@@ -444,21 +343,18 @@ void certs_free(struct certs *self)
 {
 	if (!self)
 		return;
-	configurations_unlisten(self->configurations, self);
 	certs_cancel(self);
-	kube_timer_stop(self->client, &self->look);
+	kube_timer_stop(self->client, &self->decide);
 	kube_timer_stop(self->client, &self->lease_end);
 	reflector_free(self->secret_watch);
-	/* in the middle of work: let another go on at once; if that fails, it waits a little */
+	/* release the Lease so that another replica continues at once; if that fails, the Lease expires */
 	if (self->is_leading && !self->is_leaving && lease_give_up(self->lease, GIVE_UP_MS, NULL))
 		self->is_leading = false;
 	lease_free(self->lease);
-	material_release(&self->secret);
+	tls_secret_release(&self->secret);
 	pki_pair_release(&self->in_use);
-	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++) {
+	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
 		bundles_release(&self->bundles[i]);
-		free(self->fills[i].secret_version);
-	}
 	arena_release(&self->arena);
 	free(self);
 }

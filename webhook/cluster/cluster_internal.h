@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* What the files of the cluster share. */
+/* cluster_internal: shared by the files of the cluster. */
 #include "base/arena.h"
 #include "base/vec.h"
 #include "cluster/cluster.h"
@@ -8,19 +8,20 @@
 #include "kube/reflector.h"
 
 struct watch;
-struct quota_namespace;
 
-/** One sort of object. */
+/** A kind of object that is watched. */
 struct watch_kind {
 	enum cluster_watch_id id;
 	struct kube_resource resource;
-	bool is_necessary; /* no snapshot before its first list */
+	bool is_necessary; /* no snapshot before its first list is complete */
 	bool wants_text;   /* `put` reads text, not json */
-	/** @return 0; -EINVAL with the field in err; -ENOMEM. */
+	/** An object was added or changed. The cluster's scratch arena is empty. @return 0; -EINVAL with the field in
+	 * err; -ENOMEM. */
 	int (*put)(struct watch *watch, const struct kube_object *object, struct err *err);
-	/** Gone; perhaps only its name is known. @return 0; -ENOMEM. */
+	/** An object was deleted; its content may be unknown. @return 0; -ENOMEM. */
 	int (*remove)(struct watch *watch, const struct kube_object *object);
-	/** Some have gone unseen: ask reflector_has of each. NULL: each is told to `remove`. @return 0; -ENOMEM. */
+	/** Objects were deleted between two lists: call reflector_has for each known name. NULL: `remove` is called for
+	 * each. @return 0; -ENOMEM. */
 	int (*remove_gone)(struct watch *watch);
 };
 
@@ -28,81 +29,126 @@ struct watch_kind {
 struct watch {
 	struct watch *next;
 	struct cluster *cluster;
-	struct watch_kind kind; /* its resource's texts are not to be read after the start */
+	struct watch_kind kind; /* the texts of its resource may only be used by watch_start */
 	struct reflector *reflector;
-	bool is_synced;	 /* its first list was told */
-	bool is_failing; /* and that was said */
-	struct err why;	 /* of the last failure; code 0: none since it went on */
+	bool is_synced;	 /* the first list is complete */
+	bool is_failing; /* the failure was logged */
+	struct err why;	 /* the last failure; code 0: none since the watch recovered */
 };
 
-/** The owner kinds that the API server serves (cluster_kinds.c). */
+/** A kind that does not own pods, and is watched only if the cluster serves it. */
+struct optional_kind {
+	const char *group, *name;
+	struct watch_kind watch; /* without its resource */
+	/** The kind is not served any more, or in another version: remove its objects. @return 0; -ENOMEM. */
+	int (*forget)(struct cluster *cluster);
+};
+
+/** A ClusterQueue as read. */
+struct cluster_queues {
+	struct hashtable by_name;
+	bool is_dirty;	  /* the amounts that queues can admit must be recomputed */
+	bool is_too_many; /* this was logged */
+};
+
+/** VerticalPodAutoscalers as read. */
+struct cluster_vpas {
+	struct hashtable by_name;
+	bool is_dirty;	  /* the list in the snapshot is not current */
+	bool is_too_many; /* this was logged */
+};
+
+/** Namespaces with ResourceQuotas. */
+struct cluster_quotas {
+	struct hashtable namespaces; /* struct quota_namespace, by name */
+	size_t n_watched;	     /* of which pods are watched */
+	bool is_dirty;		     /* the snapshot has other figures of one of them */
+	bool is_too_many;	     /* this was logged */
+};
+
+/** Discovery of the kinds that the API server serves (cluster_kinds.c). */
 struct owner_kind;
 struct discovery {
-	struct owner_kind *kinds; /* as many as the table of kinds has rows */
+	struct owner_kind *kinds; /* the rows of the table of kinds, then the optional kinds */
 	struct kube_timer timer;
-	struct kube_call *call; /* under way; NULL: none */
+	struct kube_call *call; /* in progress; NULL: none */
 	struct arena arena;
-	VEC(const char *) paths; /* to be asked for in this look */
-	size_t at;		 /* so many were */
+	VEC(const char *) paths; /* to be requested in this discovery */
+	size_t at;		 /* number of paths that were requested */
 	bool has_failed;
-	int64_t asked_ms; /* monotonic: when the last look began */
+	int64_t asked_ms; /* start of the last discovery, monotonic */
 };
 
 struct cluster {
 	struct kube_client *client;
 	struct cluster_config config;
 	struct watch *watches;
-	uint64_t past_restarts[CLUSTER_WATCH_COUNT_]; /* of watches that are no more */
-	struct snapshot *current;		      /* what changes start from */
+	uint64_t past_restarts[CLUSTER_WATCH_COUNT_]; /* of watches that were freed */
+	struct snapshot *current;		      /* the last snapshot, which changes start from */
 	struct snapshot_builder *builder;	      /* NULL: no change since */
-	bool has_no_memory;			      /* the builder is broken */
+	bool has_no_memory;			      /* the builder is incomplete for lack of memory */
 	struct kube_timer timer;
-	int64_t build_ms, built_at_ms; /* what the last one took; when it was done, monotonic */
-	int64_t swept_ms;	       /* monotonic: when what counted before was last dropped */
+	int64_t build_ms, built_at_ms; /* duration of the last build; its end, monotonic */
+	int64_t swept_ms;	       /* when superseded recommendations were last removed, monotonic */
 	struct arena scratch;
-	VEC(struct node_shape) shapes; /* as the API server has them */
-	bool has_new_shapes;	       /* the builder's are old */
-	VEC(struct quota_namespace *) quota_namespaces;
-	bool has_too_many_quotas; /* and that was said */
+	VEC(struct node_shape) shapes; /* as in the API server */
+	bool has_new_shapes;	       /* the builder has outdated shapes */
+	struct cluster_quotas quotas;
 	struct owners owners;
 	struct discovery discovery;
-	uint64_t owner_kinds; /* as the last snapshot has them */
+	struct cluster_queues queues;
+	struct cluster_vpas vpas;
 };
 
-/** The builder for changes; the first of them starts it. NULL: out of memory. */
+/* cluster_feed.c */
+/** The builder for changes, which is started if there is none. NULL: out of memory. */
 struct snapshot_builder *cluster_builder(struct cluster *self);
 /** Something changed: `changed` is called soon. */
 void cluster_note_change(struct cluster *self);
-/** The same for what cannot wait for others to gather: an owner whose pods are about to come. */
-void cluster_note_urgent_change(struct cluster *self);
+/** Sets err. @return -ENOMEM. */
 int cluster_no_memory(struct err *err);
+/** Starts a discovery soon, but not too often, because the served kinds may have changed. */
+void cluster_look_for_kinds(struct cluster *cluster);
 
-/** cluster_watch.c. `namespace`: NULL: all. `ret` may be NULL. */
+/** cluster_watch.c. Starts a reflector. `namespace` NULL: all. `ret` may be NULL. @return 0; -EINVAL; -ENOMEM. */
 int watch_start(struct cluster *cluster, const struct watch_kind *kind, const char *namespace, struct watch **ret,
 		struct err *err) ATTR_NODISCARD;
-/** NULL allowed. Not from a callback of its own. */
+/** Stops a watch. NULL is allowed. Must not be called from one of its own callbacks. */
 void watch_free(struct watch *self);
-/** Is what is told now an event, not an item of a list? */
-bool watch_is_told_as_it_happens(const struct watch *self);
-/** Say which watches go on after a failure. */
+/** Logs which watches recovered. */
 void watches_look(struct cluster *cluster);
 
 /** cluster_objects.c: the kinds that are always watched. */
 extern const struct watch_kind cluster_kinds[];
 extern const size_t cluster_kinds_n;
 
-/** cluster_quotas.c: namespaces that have a ResourceQuota of memory or ephemeral storage; in these pods are watched.
- *  A quota that is there, or changed: does it count such an amount? */
+/** cluster_quotas.c: ResourceQuotas and what pods use of them. Pods are watched only in namespaces where a quota counts
+ * memory or ephemeral storage. quotas_put: a quota was added or changed. @return 0; -EINVAL; -ENOMEM. */
 int quotas_put(struct cluster *cluster, const struct k8s_quota *quota, struct err *err) ATTR_NODISCARD;
+/** A quota was deleted. */
 void quotas_remove(struct cluster *cluster, const char *namespace, const char *name);
+/** Puts the quotas of each namespace whose quotas or pods changed into the builder. Cost: the number of namespaces with
+ * quotas, and for each one that changed its quotas (at most LIMIT_NAMESPACE_QUOTAS) times its pods.
+ * @return 0; -ENOMEM. */
+int quotas_flush(struct cluster *cluster, struct snapshot_builder *builder) ATTR_NODISCARD;
 void quotas_release(struct cluster *cluster);
 
-/** cluster_kinds.c: watches of the kinds that own pods, as far as the API server serves them. */
+/** cluster_queues.c: Kueue's LocalQueues and ClusterQueues. */
+extern const struct optional_kind local_queue_kind, cluster_queue_kind;
+/** Puts the figures of all ClusterQueues into the builder if a spec has changed. Cost: n log n in all
+ * their quotas in that case. @return 0; -ENOMEM. */
+int queues_flush(struct cluster *cluster, struct snapshot_builder *builder) ATTR_NODISCARD;
+void queues_release(struct cluster *cluster);
+
+/** cluster_vpas.c: VerticalPodAutoscalers. */
+extern const struct optional_kind vpa_kind;
+/** Puts all of them into the builder if one has changed. Cost: n log n in that case. @return 0; -ENOMEM. */
+int vpas_flush(struct cluster *cluster, struct snapshot_builder *builder) ATTR_NODISCARD;
+/** Removes all of them. @return 0. */
+int vpas_forget(struct cluster *cluster);
+
+/** cluster_kinds.c: watches of the kinds that own pods, if the API server serves them. */
 void kinds_start(struct cluster *cluster);
 void kinds_stop(struct cluster *cluster);
-/** kind_bit() of those whose owners are told as they come about. */
-uint64_t kinds_told(const struct cluster *cluster);
-/** Something says that others are served now: look, but not all the time. */
-void kinds_look_soon(struct cluster *cluster);
-/** A pod with an owner of this kind was seen: is it time to look what is served? */
+/** A pod with an owner of this kind was seen: starts a discovery soon if the kind is not watched yet. */
 void kinds_seen(struct cluster *cluster, const char *api_version, const char *kind);

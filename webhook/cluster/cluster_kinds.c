@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_kinds: which kinds of the table k8s/kinds.c own pods and are served here is asked by discovery: the groups,
- * then the resources of those that matter, every quarter of an hour, and soon after a pod shows that there is a kind
- * that was not served before. A kind that is not installed costs nothing but its place in these answers. */
+/* cluster_kinds: discovers which kinds of the table k8s/kinds.c own pods and are served by the API server, and which
+ * optional kinds (Kueue's queues, VerticalPodAutoscalers) are. It requests the groups and then the resources of
+ * relevant groups, every quarter of an hour, and soon after a pod has an owner of a kind that is not watched yet. A
+ * kind that is not installed causes no other cost. */
 #include "cluster/cluster_internal.h"
 #include "cluster/owner_object.h"
 
@@ -15,35 +16,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MS	     (15 * TIME_MINUTE_MS)
-#define LOOK_SOON_MS TIME_MINUTE_MS
+#define DISCOVERY_MS (15 * TIME_MINUTE_MS)
 #define FAILED_MS    (30 * TIME_SECOND_MS)
-#define VERSIONS     8 /* of a group that are asked for */
+#define VERSIONS     8 /* maximum number of versions of a group that are requested */
 
-/* How a kind is served. */
+static const struct optional_kind *const optional_kinds[] = {&local_queue_kind, &cluster_queue_kind, &vpa_kind};
+
+/* The version and plural under which a kind is served. */
 struct served {
 	char plural[64], version[32];
 };
 
 struct owner_kind {
-	const struct kind *kind;
-	struct watch *watch; /* NULL: not served */
+	const struct kind *kind;	      /* NULL: an optional kind */
+	const struct optional_kind *optional; /* NULL: a kind that owns pods */
+	struct watch *watch;		      /* NULL: not served */
 	struct served served;
-	/* of the look that is under way */
+	/* in the current discovery */
 	bool is_found;
-	struct served other; /* the first that is not the one watched; version "": none */
+	struct served other; /* the first version that is not the watched one; version "": none */
 };
 
 /* ---- objects ---- */
 
 static uint64_t name_of(const struct watch *watch, const struct kube_object *object)
 {
-	/* two groups may have kinds of one plural: the watch is one kind */
+	/* two groups may have kinds of the same plural, so the watch is part of the key */
 	char which[32];
 	const char *const texts[] = {which, object->namespace, object->name};
 
 	snprintf(which, sizeof(which), "%p", (const void *)watch);
-	return table_hash(texts, ARRAY_LEN(texts));
+	return hashtable_hash(texts, ARRAY_LEN(texts));
 }
 
 static int remove_owner(struct watch *watch, const struct kube_object *object)
@@ -52,7 +55,7 @@ static int remove_owner(struct watch *watch, const struct kube_object *object)
 	return 0;
 }
 
-/* What the objects of a watch are. A watch tells nothing before it is in the list. */
+/* The kind of a watch. A watch reports nothing before it is in the list. */
 static const struct kind *kind_of(const struct watch *watch)
 {
 	const struct owner_kind *kind = watch->cluster->discovery.kinds;
@@ -62,80 +65,64 @@ static const struct kind *kind_of(const struct watch *watch)
 	return kind->kind;
 }
 
-/* Of the object that is told now; the rest of `facts` was read from it. */
-static int put_facts(struct watch *watch, const struct kube_object *object, struct owner_object *facts, struct err *err)
-{
-	int r;
-
-	facts->source = watch;
-	facts->heard_ms = time_monotonic_ms();
-	facts->version = watch_is_told_as_it_happens(watch) ? bursts_version(object->resource_version) : 0;
-	r = owners_put(&watch->cluster->owners, name_of(watch, object), facts);
-	if (r == OWNERS_BEGIN)
-		cluster_note_urgent_change(watch->cluster);
-	return r < 0 ? cluster_no_memory(err) : 0;
-}
-
-/* Its pods would wait for the news of it, each of them for as long as they may, and it would never come. But what it
- * said while it could be read is better than half of what it says now. */
-static int put_unreadable(struct watch *watch, const struct kube_object *object, struct owner_object *facts)
-{
-	struct err err = ERR_INIT;
-
-	if (!facts->uid || owners_knows(&watch->cluster->owners, facts->uid))
-		return 0;
-	cluster_note_change(watch->cluster);
-	return put_facts(watch, object, facts, &err);
-}
-
 static int put_owner(struct watch *watch, const struct kube_object *object, struct err *err)
 {
-	struct owner_object facts = {.uid = NULL};
+	struct owner_object facts = {.source = watch};
 	bool is_over = false;
 	int r = owner_object_read(object, kind_of(watch), &watch->cluster->scratch, &facts, &is_over, err);
 
-	if (r == -EINVAL)
-		return put_unreadable(watch, object, &facts) ? cluster_no_memory(err) : r;
 	if (r)
 		return r;
-	return is_over ? remove_owner(watch, object) : put_facts(watch, object, &facts, err);
+	if (is_over)
+		return remove_owner(watch, object);
+	return owners_put(&watch->cluster->owners, name_of(watch, object), &facts) ? cluster_no_memory(err) : 0;
 }
 
-/* ---- which are served ---- */
+/* ---- discovery ---- */
 
 static size_t n_kinds(void)
 {
 	size_t n;
 
 	kind_table(&n);
-	return n;
+	return n + ARRAY_LEN(optional_kinds);
+}
+
+static bool is_wanted(const struct owner_kind *self, const char *group)
+{
+	if (self->optional)
+		return streq(self->optional->group, group);
+	return streq(self->kind->group, group) && owner_object_is_watched(self->kind);
 }
 
 static void start_watch(struct cluster *cluster, struct owner_kind *kind)
 {
-	const struct watch_kind row = {
-		.id = CLUSTER_OWNERS,
-		.resource = {kind->kind->group, kind->served.version, kind->served.plural},
-		.wants_text = true,
-		.put = put_owner,
-		.remove = remove_owner,
-	};
+	const struct optional_kind *optional = kind->optional;
+	struct watch_kind row = {.id = CLUSTER_OWNERS, .wants_text = true, .put = put_owner, .remove = remove_owner};
 	struct err err = ERR_INIT;
+
+	if (optional)
+		row = optional->watch;
+	row.resource = (struct kube_resource){optional ? optional->group : kind->kind->group, kind->served.version,
+					      kind->served.plural};
 
 	if (watch_start(cluster, &row, NULL, &kind->watch, &err))
 		log_err(LOG_ERROR, "cannot watch a kind", &err);
 }
 
-/* A kind that is not served any more has no objects either. */
+/* A kind that is not served any more has no objects. */
 static void stop_watch(struct cluster *cluster, struct owner_kind *kind)
 {
 	const struct watch *watch = kind->watch;
 
 	watch_free(TAKE_PTR(kind->watch));
-	owners_remove_source(&cluster->owners, watch);
+	if (!kind->optional)
+		owners_remove_source(&cluster->owners, watch);
+	else if (kind->optional->forget(cluster))
+		cluster->has_no_memory = true;
 }
 
-/* What is watched is served no more, but perhaps another version is. */
+/* The watched version is not served any more, but another one may be. */
 static void change_watch(struct cluster *cluster, struct owner_kind *kind)
 {
 	stop_watch(cluster, kind);
@@ -145,14 +132,14 @@ static void change_watch(struct cluster *cluster, struct owner_kind *kind)
 	start_watch(cluster, kind);
 }
 
-static void look_again(struct cluster *cluster, int64_t delay_ms)
+static void schedule_discovery(struct cluster *cluster, int64_t delay_ms)
 {
 	kube_timer_set(cluster->client, &cluster->discovery.timer,
 		       kube_client_random(cluster->client, delay_ms, delay_ms + delay_ms / 4));
 }
 
-/* All answers of a look are here. After a failed one what was served counts as served. */
-static void end_look(struct cluster *cluster)
+/* All responses have arrived. After a failure, kinds that were served count as served. */
+static void end_discovery(struct cluster *cluster)
 {
 	struct discovery *self = &cluster->discovery;
 
@@ -160,7 +147,7 @@ static void end_look(struct cluster *cluster)
 		if (self->kinds[i].watch && !self->kinds[i].is_found)
 			change_watch(cluster, &self->kinds[i]);
 	cluster_note_change(cluster);
-	look_again(cluster, self->has_failed ? FAILED_MS : LOOK_MS);
+	schedule_discovery(cluster, self->has_failed ? FAILED_MS : DISCOVERY_MS);
 }
 
 static bool can_watch(struct json_object *resource)
@@ -184,7 +171,7 @@ static void take_served(struct cluster *cluster, struct owner_kind *kind, const 
 	bool is_watched = streq(kind->served.plural, served->plural) && streq(kind->served.version, served->version);
 
 	if (!kind->watch) {
-		kind->is_found = true; /* the preferred version comes first, and stays */
+		kind->is_found = true; /* the preferred version is listed first and stays */
 		kind->served = *served;
 		start_watch(cluster, kind);
 	} else if (is_watched) {
@@ -209,14 +196,14 @@ static void take_resource(struct cluster *cluster, const char *group, const char
 	snprintf(served.version, sizeof(served.version), "%s", version);
 	for (size_t i = 0; i < n_kinds(); i++) {
 		struct owner_kind *kind = &self->kinds[i];
+		const char *own = kind->optional ? kind->optional->name : kind->kind->name;
 
-		if (!kind->is_found && streq(kind->kind->group, group) && streq(kind->kind->name, name) &&
-		    owner_object_is_watched(kind->kind))
+		if (!kind->is_found && is_wanted(kind, group) && streq(own, name))
 			take_served(cluster, kind, &served);
 	}
 }
 
-/* An APIResourceList. */
+/* Reads an APIResourceList. */
 static void take_resources(struct cluster *cluster, struct json_object *list)
 {
 	struct json_object *resources = json_member(list, "resources");
@@ -234,13 +221,10 @@ static void take_resources(struct cluster *cluster, struct json_object *list)
 		take_resource(cluster, group, slash + 1, json_object_array_get_idx(resources, i));
 }
 
-static bool has_owners(const char *group)
+static bool is_group_wanted(const struct cluster *cluster, const char *group)
 {
-	size_t n;
-	const struct kind *kinds = kind_table(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (streq(kinds[i].group, group) && owner_object_is_watched(&kinds[i]))
+	for (size_t i = 0; i < n_kinds(); i++)
+		if (is_wanted(&cluster->discovery.kinds[i], group))
 			return true;
 	return false;
 }
@@ -259,7 +243,7 @@ static void take_group(struct cluster *cluster, struct json_object *group)
 	struct json_object *versions = json_member(group, "versions");
 	const char *name = "";
 
-	if (json_get_string(group, "", "name", &name, NULL) || !has_owners(name) ||
+	if (json_get_string(group, "", "name", &name, NULL) || !is_group_wanted(cluster, name) ||
 	    !json_object_is_type(versions, json_type_array))
 		return;
 	for (size_t i = 0; i < MIN(json_object_array_length(versions), VERSIONS); i++) {
@@ -270,7 +254,7 @@ static void take_group(struct cluster *cluster, struct json_object *group)
 	}
 }
 
-/* The APIGroupList. */
+/* Reads the APIGroupList. */
 static void take_groups(struct cluster *cluster, struct json_object *list)
 {
 	struct json_object *groups = json_member(list, "groups");
@@ -287,9 +271,9 @@ static void answer_is_here(void *context, const struct kube_result *result)
 	struct discovery *self = &cluster->discovery;
 
 	self->call = NULL;
-	/* a group may go between two answers */
+	/* a group may be removed between two requests */
 	if (result->code && result->code != KUBE_NOT_FOUND) {
-		log_err(LOG_WARN, "cannot look which kinds are served", &result->err);
+		log_err(LOG_WARN, "cannot discover which kinds are served", &result->err);
 		self->has_failed = true;
 		self->at = self->paths.n;
 	} else if (!result->code && self->at == 1) {
@@ -300,7 +284,7 @@ static void answer_is_here(void *context, const struct kube_result *result)
 	ask_next(cluster);
 }
 
-/* One after the other: the API server has better things to do. */
+/* Requests are sent one after the other, to put little load on the API server. */
 static void ask_next(struct cluster *cluster)
 {
 	struct discovery *self = &cluster->discovery;
@@ -308,18 +292,18 @@ static void ask_next(struct cluster *cluster)
 	struct err err = ERR_INIT;
 
 	if (self->at == self->paths.n) {
-		end_look(cluster);
+		end_discovery(cluster);
 		return;
 	}
 	request.raw_path = self->paths.items[self->at++];
 	if (!kube_client_submit(cluster->client, &request, &self->call, &err))
 		return;
-	log_err(LOG_WARN, "cannot look which kinds are served", &err);
+	log_err(LOG_WARN, "cannot discover which kinds are served", &err);
 	self->has_failed = true;
-	end_look(cluster);
+	end_discovery(cluster);
 }
 
-static void look(void *context)
+static void start_discovery(void *context)
 {
 	struct cluster *cluster = context;
 	struct discovery *self = &cluster->discovery;
@@ -344,15 +328,17 @@ void kinds_start(struct cluster *cluster)
 	const struct kind *kinds = kind_table(&n);
 
 	if (!self->kinds)
-		self->kinds = calloc(n, sizeof(*self->kinds));
+		self->kinds = calloc(n_kinds(), sizeof(*self->kinds));
 	if (!self->kinds) {
 		cluster->has_no_memory = true;
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		self->kinds[i].kind = &kinds[i];
+	for (size_t i = 0; i < ARRAY_LEN(optional_kinds); i++)
+		self->kinds[n + i].optional = optional_kinds[i];
 	self->arena.max_bytes = 64 * KIB;
-	self->timer.fire = look;
+	self->timer.fire = start_discovery;
 	self->timer.context = cluster;
 	kube_timer_set(cluster->client, &self->timer, 0);
 }
@@ -371,28 +357,6 @@ void kinds_stop(struct cluster *cluster)
 	arena_release(&self->arena);
 }
 
-uint64_t kinds_told(const struct cluster *cluster)
-{
-	const struct discovery *self = &cluster->discovery;
-	uint64_t told = 0;
-
-	for (size_t i = 0; i < n_kinds() && self->kinds; i++) {
-		const struct watch *watch = self->kinds[i].watch;
-
-		if (watch && watch->is_synced && !watch->is_failing)
-			told |= kind_bit(self->kinds[i].kind);
-	}
-	return told;
-}
-
-void kinds_look_soon(struct cluster *cluster)
-{
-	struct discovery *self = &cluster->discovery;
-
-	if (self->kinds && !self->call && time_monotonic_ms() >= self->asked_ms + LOOK_SOON_MS)
-		kube_timer_set(cluster->client, &self->timer, 0);
-}
-
 void kinds_seen(struct cluster *cluster, const char *api_version, const char *name)
 {
 	struct discovery *self = &cluster->discovery;
@@ -400,5 +364,5 @@ void kinds_seen(struct cluster *cluster, const char *api_version, const char *na
 	size_t n, i = kind ? (size_t)(kind - kind_table(&n)) : 0;
 
 	if (kind && self->kinds && owner_object_is_watched(kind) && !self->kinds[i].watch)
-		kinds_look_soon(cluster);
+		cluster_look_for_kinds(cluster);
 }

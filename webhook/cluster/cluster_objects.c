@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_objects: objects as facts of a snapshot, kind by kind. */
+/* cluster_objects: puts objects into the snapshot, kind by kind. */
 #include "cluster/cluster_internal.h"
 
+#include "base/log.h"
 #include "base/timefmt.h"
 #include "k8s/doc.h"
+#include "k8s/keys.h"
 #include "model/profile.h"
 
 #include <errno.h>
@@ -17,13 +19,13 @@ static int put_profile(struct watch *watch, const struct kube_object *object, st
 	struct profile_draft draft;
 	int r;
 
-	arena_reset(&cluster->scratch);
 	r = profile_read(object->text, object->n_text, &cluster->scratch, &draft, err);
 	if (r)
-		return doc_reading_ended(&cluster->scratch, r, err);
-	draft.profile.n_reasons = 0; /* words for people; admission does not say them */
-	if (!profile_previous_matters(&draft.profile, time_now_ms()))
-		draft.profile.n_previous = 0;
+		return r;
+	if (draft.spec.invalid)
+		log_event(LOG_WARN, "spec of a profile is not applied; its workload is only observed", "object",
+			  object->name, "namespace", object->namespace, "error", draft.spec.invalid, NULL);
+	profile_drop_unread(&draft.profile, time_now_ms());
 	return !builder || snapshot_builder_put_copy(builder, &draft.profile) ? cluster_no_memory(err) : 0;
 }
 
@@ -41,7 +43,7 @@ static bool is_there(void *context, const char *namespace_name, const char *name
 	return reflector_has(watch->reflector, namespace_name, name);
 }
 
-/* Names of 100,000 profiles are in the snapshot already: the reflector need not keep them too. */
+/* The snapshot contains the names of 100,000 profiles already, so the reflector does not keep them too. */
 static int remove_gone_profiles(struct watch *watch)
 {
 	struct snapshot_builder *builder = cluster_builder(watch->cluster);
@@ -49,7 +51,7 @@ static int remove_gone_profiles(struct watch *watch)
 	return builder ? snapshot_builder_keep(builder, is_there, watch) : -ENOMEM;
 }
 
-/* ---- NodeShape: few, kept here, because the configuration's shapes stand before them ---- */
+/* ---- NodeShape: few, kept here, because the configuration's shapes override them ---- */
 
 static int remove_shape(struct watch *watch, const struct kube_object *object)
 {
@@ -70,15 +72,14 @@ static int put_shape(struct watch *watch, const struct kube_object *object, stru
 	struct node_shape shape;
 	int r;
 
-	arena_reset(&cluster->scratch);
 	r = node_shape_read(object->text, object->n_text, &cluster->scratch, &shape, err);
 	if (r)
-		return doc_reading_ended(&cluster->scratch, r, err);
+		return r;
 	(void)remove_shape(watch, object);
 	return vec_push(&cluster->shapes, shape) ? cluster_no_memory(err) : 0;
 }
 
-/* ---- Namespace, and what it holds ---- */
+/* ---- Namespace, and objects in it ---- */
 
 static int put_namespace(struct watch *watch, const struct kube_object *object, struct err *err)
 {
@@ -86,17 +87,17 @@ static int put_namespace(struct watch *watch, const struct kube_object *object, 
 	struct json_object *labels = json_member(json_member(object->json, "metadata"), "labels");
 	struct namespace_facts facts = {.name = object->name};
 	const char *ignore = "";
-	int r = json_get_string(labels, "metadata.labels", "memtamer.io/mode", &facts.mode, err);
+	int r = json_get_string(labels, "metadata.labels", KEY_MODE, &facts.mode, err);
 
 	if (r >= 0)
-		r = json_get_string(labels, "metadata.labels", "memtamer.io/ignore", &ignore, err);
+		r = json_get_string(labels, "metadata.labels", KEY_IGNORE, &ignore, err);
 	if (r < 0)
 		return r;
 	facts.is_ignored = streq(ignore, "true");
 	return !builder || snapshot_builder_put_namespace(builder, &facts) ? cluster_no_memory(err) : 0;
 }
 
-/* Only its labels: what it held goes by watches of its own, which may be ahead. */
+/* Removes only its labels. The objects in it have watches of their own, which may be ahead. */
 static int remove_namespace(struct watch *watch, const struct kube_object *object)
 {
 	struct snapshot_builder *builder = cluster_builder(watch->cluster);
@@ -111,10 +112,9 @@ static int put_limit_range(struct watch *watch, const struct kube_object *object
 	struct k8s_limit_range range;
 	int r;
 
-	arena_reset(&watch->cluster->scratch);
 	r = k8s_limit_range_decode(object->json, &watch->cluster->scratch, &range, err);
 	if (r)
-		return doc_reading_ended(&watch->cluster->scratch, r, err);
+		return r;
 	return !builder || snapshot_builder_put_limit_range(builder, &range) ? cluster_no_memory(err) : 0;
 }
 
@@ -127,19 +127,12 @@ static int remove_limit_range(struct watch *watch, const struct kube_object *obj
 
 static int put_quota(struct watch *watch, const struct kube_object *object, struct err *err)
 {
-	struct snapshot_builder *builder = cluster_builder(watch->cluster);
 	struct k8s_quota quota;
 	int r;
 
-	arena_reset(&watch->cluster->scratch);
 	r = k8s_quota_decode(object->json, &watch->cluster->scratch, &quota, err);
 	if (r)
-		return doc_reading_ended(&watch->cluster->scratch, r, err);
-	if (!builder || snapshot_builder_put_quota(builder, &quota))
-		return cluster_no_memory(err);
-	if (owners_put_quota(&watch->cluster->owners, &quota, bursts_version(object->resource_version),
-			     time_monotonic_ms()))
-		return cluster_no_memory(err);
+		return r;
 	return quotas_put(watch->cluster, &quota, err);
 }
 
@@ -148,7 +141,6 @@ static int remove_quota(struct watch *watch, const struct kube_object *object)
 	struct snapshot_builder *builder = cluster_builder(watch->cluster);
 
 	quotas_remove(watch->cluster, object->namespace, object->name);
-	owners_remove_quota(&watch->cluster->owners, object->namespace, object->name);
 	return builder ? snapshot_builder_remove_quota(builder, object->namespace, object->name) : -ENOMEM;
 }
 
@@ -161,7 +153,7 @@ static int remove_priority_class(struct watch *watch, const struct kube_object *
 	return builder ? snapshot_builder_remove_critical_class(builder, object->name) : -ENOMEM;
 }
 
-/* Those that the configuration names are critical whatever they say. */
+/* Classes that are named in the configuration are critical, whatever their labels say. */
 static int put_priority_class(struct watch *watch, const struct kube_object *object, struct err *err)
 {
 	static const char *const maps[] = {"labels", "annotations"};
@@ -172,7 +164,7 @@ static int put_priority_class(struct watch *watch, const struct kube_object *obj
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
 		const char *value = "";
 
-		if (json_get_string(json_member(metadata, maps[i]), maps[i], "memtamer.io/critical", &value, err) < 0)
+		if (json_get_string(json_member(metadata, maps[i]), maps[i], KEY_CRITICAL, &value, err) < 0)
 			return -EINVAL;
 		is_critical |= streq(value, "true");
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every owner keeps two sums: of what the pods below it hold, which a change adds to along the chain of parents, and of
- * the full sizes of its children, which counts where it has no template of its own (a TrainJob makes a JobSet). */
-#include "cluster/cluster_owners_internal.h"
+/* cluster_owners: every owner has two sums: what the pods below it use, which a change updates along the chain of
+ * parents; and the full sizes of its children, which count if the owner has no template of its own (a TrainJob creates
+ * a JobSet). */
+#include "cluster/cluster_owners.h"
 
 #include "base/hash.h"
 #include "base/str.h"
@@ -11,8 +12,27 @@
 #include <string.h>
 
 #define CHAIN_MAX 8
-/* Beyond this it is nonsense; sums of so many stay far from overflow. */
+/* Larger values are not plausible; sums of so many cannot overflow. */
 #define PODS_MAX ((int64_t)1 << 30)
+
+/* An owner's pods at its full size, and the resources in their templates. */
+struct full {
+	int64_t pods;
+	struct k8s_declared declared;
+};
+
+struct owner {
+	struct hashtable_node by_uid, by_name;
+	struct owner *parent, *next_dirty;
+	const void *source;
+	bool is_known, is_dirty, is_in_snapshot, is_ring;
+	size_t users; /* number of children and pods */
+	struct full own, children;
+	int64_t own_ranks, created_ms;
+	uint64_t parent_target; /* from the object; 0: none */
+	struct quota_use held;
+	char uid[];
+};
 
 static uint64_t hash_one(const char *text)
 {
@@ -21,8 +41,8 @@ static uint64_t hash_one(const char *text)
 
 static struct owner *owner_of(const struct owners *self, const char *uid)
 {
-	struct table_node *node = table_find(&self->by_uid, hash_one(uid));
-	struct owner *owner = node ? TABLE_OBJECT(node, struct owner, by_uid) : NULL;
+	struct hashtable_node *node = hashtable_find(&self->by_uid, hash_one(uid));
+	struct owner *owner = node ? HASHTABLE_OBJECT(node, struct owner, by_uid) : NULL;
 
 	return owner && streq(owner->uid, uid) ? owner : NULL;
 }
@@ -36,7 +56,7 @@ static void mark(struct owners *self, struct owner *owner)
 	self->dirty = owner;
 }
 
-struct owner *owners_at(struct owners *self, const char *uid)
+static struct owner *owner_at(struct owners *self, const char *uid)
 {
 	struct owner *owner = owner_of(self, uid);
 	size_t size = strlen(uid) + 1;
@@ -47,24 +67,29 @@ struct owner *owners_at(struct owners *self, const char *uid)
 	if (!owner)
 		return NULL;
 	memcpy(owner->uid, uid, size);
-	if (table_add(&self->by_uid, &owner->by_uid, hash_one(uid))) {
+	if (hashtable_add(&self->by_uid, &owner->by_uid, hash_one(uid))) {
 		free(owner);
 		return NULL;
 	}
-	mark(self, owner); /* where it is not used after all, the next flush frees it */
+	mark(self, owner); /* if it stays unused, the next flush frees it */
 	return owner;
 }
 
 /* ---- sums ---- */
 
-void owners_add_held(struct owners *self, struct owner *owner, const struct held *held, int sign)
+void quota_use_add(struct quota_use *self, const struct quota_use *other, int sign)
+{
+	self->pods += sign * other->pods;
+	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+			self->amounts[f][r] += sign * other->amounts[f][r];
+}
+
+/* Adds `held` to `owner` and all owners above it; with `sign` -1 subtracts it. */
+static void add_held(struct owners *self, struct owner *owner, const struct quota_use *held, int sign)
 {
 	for (; owner; owner = owner->parent) {
-		owner->held.seen += sign * held->seen;
-		owner->held.pods += sign * held->pods;
-		for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
-			for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
-				owner->held.amounts[f][r] += sign * held->amounts[f][r];
+		quota_use_add(&owner->held, held, sign);
 		mark(self, owner);
 	}
 }
@@ -90,7 +115,7 @@ static void add_full(struct full *self, const struct full *other, int sign)
 		}
 }
 
-/* `before`: its full size until now. */
+/* Updates the sums above `owner`. `before`: its full size before the change. */
 static void size_changed(struct owners *self, struct owner *owner, struct full before)
 {
 	while (owner) {
@@ -115,7 +140,7 @@ static void leave_parent(struct owners *self, struct owner *owner)
 
 	if (!parent)
 		return;
-	owners_add_held(self, parent, &owner->held, -1);
+	add_held(self, parent, &owner->held, -1);
 	before = full_size(parent);
 	add_full(&parent->children, &own, -1);
 	size_changed(self, parent, before);
@@ -138,7 +163,7 @@ static void join_parent(struct owners *self, struct owner *owner, struct owner *
 
 	owner->parent = parent;
 	parent->users++;
-	owners_add_held(self, parent, &owner->held, 1);
+	add_held(self, parent, &owner->held, 1);
 	add_full(&parent->children, &own, 1);
 	size_changed(self, parent, before);
 }
@@ -147,7 +172,7 @@ static void join_parent(struct owners *self, struct owner *owner, struct owner *
 
 static int set_parent(struct owners *self, struct owner *owner, const char *uid)
 {
-	struct owner *parent = uid ? owners_at(self, uid) : NULL;
+	struct owner *parent = uid ? owner_at(self, uid) : NULL;
 
 	if (uid && !parent)
 		return -ENOMEM;
@@ -160,69 +185,40 @@ static int set_parent(struct owners *self, struct owner *owner, const char *uid)
 	return 0;
 }
 
-/* ---- beginnings ---- */
-
-static void end_burst(struct owners *self, struct owner *owner)
-{
-	bursts_end(&self->bursts, TAKE_PTR(owner->burst));
-}
-
-/* Has it begun to make pods with this state, and did somebody see it? Under a quota a burst starts; without memory for
- * that the present counts.
- * @return whether it has: its pods wait for the news of it, with a quota or without. */
-static bool note_beginning(struct owners *self, struct owner *owner, const struct owner_object *object, bool was_known)
-{
-	bool begins = !object->is_suspended && (!was_known || owner->is_suspended);
-
-	if (object->is_suspended || begins)
-		end_burst(self, owner);
-	owner->is_suspended = object->is_suspended;
-	if (!begins || !object->version)
-		return false;
-	owner->burst = bursts_begin(&self->bursts, object->namespace, object->version, object->heard_ms, owner);
-	if (owner->burst)
-		burst_set_seen_before(owner->burst, was_known ? owner->held.seen : 0);
-	mark(self, owner);
-	return true;
-}
-
 static void forget(struct owners *self, struct owner *owner)
 {
 	struct full before = full_size(owner);
 
-	table_remove(&self->by_name, &owner->by_name);
+	hashtable_remove(&self->by_name, &owner->by_name);
 	leave_parent(self, owner);
-	owner->is_known = owner->is_ring = owner->is_suspended = false;
+	owner->is_known = owner->is_ring = false;
 	owner->own = (struct full){.pods = 0};
 	owner->own_ranks = owner->created_ms = 0;
-	end_burst(self, owner);
+	owner->parent_target = 0;
 	size_changed(self, owner, before);
 }
 
 static struct owner *owner_named(const struct owners *self, uint64_t name)
 {
-	struct table_node *node = table_find(&self->by_name, name);
+	struct hashtable_node *node = hashtable_find(&self->by_name, name);
 
-	return node ? TABLE_OBJECT(node, struct owner, by_name) : NULL;
+	return node ? HASHTABLE_OBJECT(node, struct owner, by_name) : NULL;
 }
 
 int owners_put(struct owners *self, uint64_t name, const struct owner_object *object)
 {
 	struct owner *named = owner_named(self, name), *owner;
-	bool was_known, begins;
 	struct full before;
-	int r;
 
-	/* deleted and made again while nobody looked */
+	/* deleted and created again without a report of the deletion */
 	if (named && !streq(named->uid, object->uid))
 		forget(self, named);
-	owner = owners_at(self, object->uid);
+	owner = owner_at(self, object->uid);
 	if (!owner)
 		return -ENOMEM;
 	if (owner->is_known && owner->by_name.hash != name)
 		forget(self, owner);
-	was_known = owner->is_known;
-	if (!was_known && table_add(&self->by_name, &owner->by_name, name))
+	if (!owner->is_known && hashtable_add(&self->by_name, &owner->by_name, name))
 		return -ENOMEM;
 	owner->is_known = true;
 	owner->source = object->source;
@@ -230,18 +226,9 @@ int owners_put(struct owners *self, uint64_t name, const struct owner_object *ob
 	owner->own = (struct full){.pods = MIN(object->pods, PODS_MAX), .declared = object->declared};
 	owner->own_ranks = MIN(object->ranks, PODS_MAX);
 	owner->created_ms = object->created_ms;
-	owner->parent_kind = object->parent_kind;
-	begins = note_beginning(self, owner, object, was_known);
+	owner->parent_target = object->parent_target;
 	size_changed(self, owner, before);
-	r = set_parent(self, owner, object->parent_uid);
-	return !r && begins ? OWNERS_BEGIN : r;
-}
-
-bool owners_knows(const struct owners *self, const char *uid)
-{
-	const struct owner *owner = owner_of(self, uid);
-
-	return owner && owner->is_known;
+	return set_parent(self, owner, object->parent_uid);
 }
 
 void owners_remove(struct owners *self, uint64_t name)
@@ -254,12 +241,37 @@ void owners_remove(struct owners *self, uint64_t name)
 
 void owners_remove_source(struct owners *self, const void *source)
 {
-	for (struct table_node *node = table_next(&self->by_uid, NULL); node; node = table_next(&self->by_uid, node)) {
-		struct owner *owner = TABLE_OBJECT(node, struct owner, by_uid);
+	for (struct hashtable_node *node = hashtable_next(&self->by_uid, NULL); node;
+	     node = hashtable_next(&self->by_uid, node)) {
+		struct owner *owner = HASHTABLE_OBJECT(node, struct owner, by_uid);
 
 		if (owner->is_known && owner->source == source)
 			forget(self, owner);
 	}
+}
+
+/* ---- pods ---- */
+
+struct owner *owners_add_pod(struct owners *self, const char *controller_uid, const struct quota_use *use)
+{
+	struct owner *owner = owner_at(self, controller_uid);
+
+	if (!owner)
+		return NULL;
+	owner->users++;
+	add_held(self, owner, use, 1);
+	return owner;
+}
+
+void owners_remove_pod(struct owners *self, struct owner *controller, const struct quota_use *use)
+{
+	add_held(self, controller, use, -1);
+	controller->users--;
+}
+
+const char *owner_uid(const struct owner *self)
+{
+	return self->uid;
 }
 
 /* ---- the snapshot ---- */
@@ -269,35 +281,24 @@ bool owners_are_dirty(const struct owners *self)
 	return self->dirty != NULL;
 }
 
-/* All its pods were there: from now on the present counts, for retries. */
-static bool is_burst_over(const struct owner *owner)
-{
-	int64_t pods = full_size(owner).pods;
-
-	return owner->parent || (pods && owner->held.seen - burst_seen_before(owner->burst) >= pods);
-}
-
 static int flush_known(const struct owner *owner, struct snapshot_builder *builder)
 {
 	struct full full = full_size(owner);
 	struct owner_facts facts = {
 		.uid = owner->uid,
-		/* a ring has no root, and what points at itself is one */
+		/* a cycle has no root, so each of its owners is its own parent */
 		.parent_uid = owner->is_ring  ? owner->uid
 			      : owner->parent ? owner->parent->uid
 					      : NULL,
-		.parent_kind = owner->parent_kind,
 		.created_ms = owner->created_ms,
+		.parent_target = owner->parent_target,
 		.pods = full.pods,
 		.declared = full.declared,
 		.ranks = owner->own.pods ? owner->own_ranks : full.pods,
 		.held_pods = owner->held.pods,
-		.is_suspended = owner->is_suspended,
 	};
 
 	memcpy(facts.held, owner->held.amounts, sizeof(facts.held));
-	if (owner->burst)
-		facts.bases = burst_bases(owner->burst, &facts.n_bases);
 	return snapshot_builder_put_owner(builder, &facts);
 }
 
@@ -308,8 +309,6 @@ int owners_flush(struct owners *self, struct snapshot_builder *builder)
 	while (self->dirty && !r) {
 		struct owner *owner = self->dirty;
 
-		if (owner->burst && is_burst_over(owner))
-			end_burst(self, owner);
 		if (owner->is_known)
 			r = flush_known(owner, builder);
 		else if (owner->is_in_snapshot)
@@ -321,40 +320,19 @@ int owners_flush(struct owners *self, struct snapshot_builder *builder)
 		owner->is_in_snapshot = owner->is_known;
 		if (owner->is_known || owner->users)
 			continue;
-		table_remove(&self->by_uid, &owner->by_uid);
+		hashtable_remove(&self->by_uid, &owner->by_uid);
 		free(owner);
 	}
 	return r;
 }
 
-/* ---- quotas ---- */
-
-static void base_changed(void *context, void *owner, bool is_over)
-{
-	if (is_over)
-		end_burst(context, owner);
-	mark(context, owner);
-}
-
-int owners_put_quota(struct owners *self, const struct k8s_quota *quota, uint64_t version, int64_t now_ms)
-{
-	return bursts_put_quota(&self->bursts, quota, version, now_ms, base_changed, self);
-}
-
-void owners_remove_quota(struct owners *self, const char *namespace, const char *name)
-{
-	bursts_remove_quota(&self->bursts, namespace, name, base_changed, self);
-}
-
 void owners_release(struct owners *self)
 {
-	bursts_release(&self->bursts);
-	owners_release_pods(self);
-	for (struct table_node *node = table_next(&self->by_uid, NULL), *next; node; node = next) {
-		next = table_next(&self->by_uid, node);
-		free(TABLE_OBJECT(node, struct owner, by_uid));
+	for (struct hashtable_node *node = hashtable_next(&self->by_uid, NULL), *next; node; node = next) {
+		next = hashtable_next(&self->by_uid, node);
+		free(HASHTABLE_OBJECT(node, struct owner, by_uid));
 	}
-	table_release(&self->by_name);
-	table_release(&self->by_uid);
+	hashtable_release(&self->by_name);
+	hashtable_release(&self->by_uid);
 	self->dirty = NULL;
 }

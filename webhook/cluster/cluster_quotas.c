@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_quotas: a raise counts only if a quota has room for all pods of an owner at their new size, so it must be
- * known what those that exist hold already. Pods are watched for that, and only where such a quota is. */
+/* cluster_quotas: ResourceQuotas, and the pods of namespaces where one counts memory or ephemeral storage.
+ *
+ * The status of a quota and the pods that use it are reported by different watches, and either may be ahead. In the
+ * snapshot the use of a quota is the larger one of its status and of what the known pods use. So what is left, plus
+ * what the known pods of an owner hold, is never more than the owner can have. */
 #include "cluster/cluster_internal.h"
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "cluster/quota_pods.h"
 #include "k8s/doc.h"
 
 #include <errno.h>
@@ -12,20 +16,40 @@
 #include <string.h>
 
 struct quota_namespace {
-	char *name;
-	VEC(uint64_t) quotas; /* hashes of their names */
-	struct watch *pods;   /* NULL: too many such namespaces */
+	struct hashtable_node by_name;
+	VEC(struct k8s_quota *) quotas; /* as reported */
+	struct watch *watch;		/* of pods; NULL: no quota needs it, or there are too many such namespaces */
+	struct quota_pods pods;
+	bool is_dirty; /* the snapshot has other figures */
+	char name[];
 };
+
+static struct quota_namespace *find(const struct cluster *cluster, const char *name)
+{
+	struct hashtable_node *node = hashtable_find(&cluster->quotas.namespaces, hashtable_hash(&name, 1));
+
+	return node ? HASHTABLE_OBJECT(node, struct quota_namespace, by_name) : NULL;
+}
+
+static struct quota_namespace *next_of(const struct cluster *cluster, const struct quota_namespace *self)
+{
+	struct hashtable_node *node = hashtable_next(&cluster->quotas.namespaces, self ? &self->by_name : NULL);
+
+	return node ? HASHTABLE_OBJECT(node, struct quota_namespace, by_name) : NULL;
+}
+
+static void mark(struct cluster *cluster, struct quota_namespace *space)
+{
+	space->is_dirty = cluster->quotas.is_dirty = true;
+}
 
 /* ---- pods ---- */
 
 static const struct allow leaf = {.fields = NULL};
-static const struct allow_field status_fields[] = {ALLOW_FIELD("phase", leaf)};
-static const struct allow status = {.fields = status_fields, .n_fields = ARRAY_LEN(status_fields)};
-static const struct allow_field phase_fields[] = {ALLOW_FIELD("status", status)};
-static const struct allow phase = {.fields = phase_fields, .n_fields = ARRAY_LEN(phase_fields)};
+static const struct allow status = {ALLOW_ROWS(ALLOW_FIELD("phase", leaf))};
+static const struct allow phase = {ALLOW_ROWS(ALLOW_FIELD("status", status))};
 
-/* Pods at their end are not counted by quotas. */
+/* Quotas do not count pods that have ended. */
 static int read_is_over(const struct kube_object *object, struct arena *arena, bool *ret, struct err *err)
 {
 	const struct doc *value;
@@ -47,40 +71,59 @@ static int64_t amount_of(const struct k8s_pod *pod, enum k8s_resource resource, 
 	return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
 }
 
-static int put_pod(struct watch *watch, const struct kube_object *object, struct err *err)
+static int read_pod(const struct kube_object *object, struct arena *arena, struct k8s_pod *ret, bool *ret_is_over,
+		    struct err *err)
 {
-	struct arena *arena = &watch->cluster->scratch;
-	struct owner_pod facts = {.namespace = object->namespace, .name = object->name, .controller_uid = ""};
-	const struct k8s_owner *controller;
-	struct k8s_pod pod;
 	struct doc doc;
-	bool is_over = false;
-	int r;
+	int r = read_is_over(object, arena, ret_is_over, err);
 
-	arena_reset(arena);
-	r = read_is_over(object, arena, &is_over, err);
 	if (!r)
 		r = doc_read(object->text, object->n_text, &allow_pod, arena, &doc, err);
-	if (!r)
-		r = k8s_pod_of_doc(&doc, arena, &pod, err);
-	if (r)
-		return doc_reading_ended(arena, r, err);
-	controller = k8s_pod_controller(&pod);
-	if (controller && !is_over) {
-		facts.controller_uid = controller->uid;
-		kinds_seen(watch->cluster, controller->api_version, controller->kind);
-	}
-	for (int resource = 0; resource < K8S_RESOURCE_COUNT_; resource++)
-		for (int field = 0; field < K8S_QUOTA_FIELDS_; field++)
-			facts.held[field][resource] = amount_of(&pod, (enum k8s_resource)resource,
-								field == K8S_QUOTA_LIMITS);
-	return owners_put_pod(&watch->cluster->owners, &facts) ? cluster_no_memory(err) : 0;
+	return r ? r : k8s_pod_of_doc(&doc, arena, ret, err);
 }
 
 static int remove_pod(struct watch *watch, const struct kube_object *object)
 {
-	owners_remove_pod(&watch->cluster->owners, object->namespace, object->name);
+	struct quota_namespace *space = find(watch->cluster, object->namespace);
+
+	if (!space)
+		return 0;
+	quota_pods_remove(&space->pods, &watch->cluster->owners, object->name);
+	mark(watch->cluster, space);
 	return 0;
+}
+
+static int put_pod(struct watch *watch, const struct kube_object *object, struct err *err)
+{
+	struct cluster *cluster = watch->cluster;
+	struct quota_namespace *space = find(cluster, object->namespace);
+	struct quota_pod facts = {.name = object->name, .controller_uid = ""};
+	const struct k8s_owner *controller;
+	struct k8s_pod pod;
+	bool is_over = false;
+	int r;
+
+	r = read_pod(object, &cluster->scratch, &pod, &is_over, err);
+	if (r)
+		return r;
+	if (is_over || !space)
+		return remove_pod(watch, object);
+	controller = k8s_pod_controller(&pod);
+	if (controller) {
+		facts.controller_uid = controller->uid;
+		kinds_seen(cluster, controller->api_version, controller->kind);
+	}
+	facts.qos = k8s_pod_qos(&pod);
+	facts.has_deadline = pod.has_deadline;
+	facts.priority_class = pod.priority_class;
+	for (int resource = 0; resource < K8S_RESOURCE_COUNT_; resource++)
+		for (int field = 0; field < K8S_QUOTA_FIELDS_; field++)
+			facts.use.amounts[field][resource] = amount_of(&pod, (enum k8s_resource)resource,
+								       field == K8S_QUOTA_LIMITS);
+	r = quota_pods_put(&space->pods, &cluster->owners, &facts);
+	if (r > 0)
+		mark(cluster, space);
+	return r < 0 ? cluster_no_memory(err) : 0;
 }
 
 static const struct watch_kind pods_kind = {CLUSTER_PODS, {"", "v1", "pods"}, false, true, put_pod, remove_pod, NULL};
@@ -96,143 +139,191 @@ static bool counts(const struct k8s_quota *quota)
 	return false;
 }
 
-static struct quota_namespace *find(const struct cluster *cluster, const char *name, size_t *ret_at)
+static bool wants_pods(const struct quota_namespace *space)
 {
-	for (size_t i = 0; i < cluster->quota_namespaces.n; i++)
-		if (streq(cluster->quota_namespaces.items[i]->name, name)) {
-			*ret_at = i;
-			return cluster->quota_namespaces.items[i];
-		}
-	return NULL;
-}
-
-static void space_free(struct quota_namespace *self)
-{
-	if (!self)
-		return;
-	watch_free(self->pods);
-	vec_release(&self->quotas);
-	free(self->name);
-	free(self);
-}
-
-static size_t n_watched(const struct cluster *cluster)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < cluster->quota_namespaces.n; i++)
-		n += cluster->quota_namespaces.items[i]->pods != NULL;
-	return n;
+	for (size_t i = 0; i < space->quotas.n; i++)
+		if (counts(space->quotas.items[i]))
+			return true;
+	return false;
 }
 
 static int start_pods(struct cluster *cluster, struct quota_namespace *space, struct err *err)
 {
-	if (n_watched(cluster) < LIMIT_QUOTA_NAMESPACES)
-		return watch_start(cluster, &pods_kind, space->name, &space->pods, err);
-	if (!cluster->has_too_many_quotas)
+	struct cluster_quotas *all = &cluster->quotas;
+	int r;
+
+	if (all->n_watched < LIMIT_QUOTA_NAMESPACES) {
+		r = watch_start(cluster, &pods_kind, space->name, &space->watch, err);
+		all->n_watched += r == 0;
+		return r;
+	}
+	if (!all->is_too_many)
 		log_event(LOG_WARN,
 			  "too many namespaces have quotas: in some of them what pods hold is not known, "
 			  "and less is raised",
-			  "namespaces", log_i64(cluster->quota_namespaces.n), "watched",
-			  log_i64(LIMIT_QUOTA_NAMESPACES), NULL);
-	cluster->has_too_many_quotas = true;
+			  "namespaces", log_i64(all->namespaces.n), "watched", log_i64(LIMIT_QUOTA_NAMESPACES), NULL);
+	all->is_too_many = true;
 	return 0;
 }
 
-static struct quota_namespace *add_space(struct cluster *cluster, const char *name, struct err *err)
+/* If there were too many namespaces, one that is removed makes room for another. */
+static void start_missing_pods(struct cluster *cluster)
 {
-	struct quota_namespace *space = calloc(1, sizeof(*space));
+	struct err err = ERR_INIT;
+
+	for (struct quota_namespace *space = next_of(cluster, NULL);
+	     space && cluster->quotas.n_watched < LIMIT_QUOTA_NAMESPACES; space = next_of(cluster, space)) {
+		if (space->watch || !wants_pods(space))
+			continue;
+		if (start_pods(cluster, space, &err)) {
+			/* tried again when the next namespace is removed */
+			log_err(LOG_ERROR, "cannot watch pods", &err);
+			return;
+		}
+	}
+}
+
+static void stop_pods(struct cluster *cluster, struct quota_namespace *space)
+{
+	if (!space->watch)
+		return;
+	watch_free(TAKE_PTR(space->watch));
+	cluster->quotas.n_watched--;
+	quota_pods_release(&space->pods, &cluster->owners);
+}
+
+static void space_free(struct cluster *cluster, struct quota_namespace *space)
+{
+	stop_pods(cluster, space);
+	hashtable_remove(&cluster->quotas.namespaces, &space->by_name);
+	for (size_t i = 0; i < space->quotas.n; i++)
+		free(space->quotas.items[i]);
+	vec_release(&space->quotas);
+	free(space);
+}
+
+static struct quota_namespace *space_at(struct cluster *cluster, const char *name)
+{
+	struct quota_namespace *space = find(cluster, name);
+	size_t size = strlen(name) + 1;
 
 	if (space)
-		space->name = strdup(name);
-	if (!space || !space->name || vec_push(&cluster->quota_namespaces, space)) {
-		space_free(space);
-		cluster_no_memory(err);
+		return space;
+	space = calloc(1, sizeof(*space) + size);
+	if (!space)
 		return NULL;
-	}
-	if (start_pods(cluster, space, err)) {
-		cluster->quota_namespaces.n--;
-		space_free(space);
+	memcpy(space->name, name, size);
+	if (hashtable_add(&cluster->quotas.namespaces, &space->by_name, hashtable_hash(&name, 1))) {
+		free(space);
 		return NULL;
 	}
 	return space;
 }
 
-/* Where there were too many, the place of one that is gone is for another. */
-static void start_missing_pods(struct cluster *cluster)
-{
-	struct err err = ERR_INIT;
-	size_t watched = n_watched(cluster);
+/* ---- quotas ---- */
 
-	for (size_t i = 0; i < cluster->quota_namespaces.n && watched < LIMIT_QUOTA_NAMESPACES; i++) {
-		struct quota_namespace *space = cluster->quota_namespaces.items[i];
-
-		if (space->pods)
-			continue;
-		if (watch_start(cluster, &pods_kind, space->name, &space->pods, &err)) {
-			/* the next that goes is another occasion */
-			log_err(LOG_ERROR, "cannot watch pods", &err);
-			return;
-		}
-		watched++;
-	}
-}
-
-static void remove_space(struct cluster *cluster, struct quota_namespace *space, size_t at)
-{
-	cluster->quota_namespaces.items[at] = cluster->quota_namespaces.items[--cluster->quota_namespaces.n];
-	owners_remove_pods(&cluster->owners, space->name);
-	space_free(space);
-	start_missing_pods(cluster);
-}
-
-static size_t place_of(const struct quota_namespace *space, uint64_t name)
+static void drop(struct quota_namespace *space, const char *name)
 {
 	size_t i = 0;
 
-	while (i < space->quotas.n && space->quotas.items[i] != name)
+	while (i < space->quotas.n && !streq(space->quotas.items[i]->name, name))
 		i++;
-	return i;
+	if (i == space->quotas.n)
+		return;
+	free(space->quotas.items[i]);
+	space->quotas.items[i] = space->quotas.items[--space->quotas.n];
+}
+
+/* The quotas changed: pods are watched only as long as one of them needs it. */
+static int quotas_changed(struct cluster *cluster, struct quota_namespace *space, struct err *err)
+{
+	bool was_watched = space->watch;
+
+	mark(cluster, space);
+	if (wants_pods(space))
+		return was_watched ? 0 : start_pods(cluster, space, err);
+	stop_pods(cluster, space);
+	if (!space->quotas.n)
+		space_free(cluster, space);
+	if (was_watched)
+		start_missing_pods(cluster);
+	return 0;
 }
 
 int quotas_put(struct cluster *cluster, const struct k8s_quota *quota, struct err *err)
 {
-	uint64_t name = table_hash(&quota->name, 1);
-	struct quota_namespace *space;
-	size_t at;
+	struct quota_namespace *space = space_at(cluster, quota->namespace_name);
+	struct k8s_quota *copy = space ? k8s_quota_dup(quota) : NULL;
 
-	if (!counts(quota)) {
-		quotas_remove(cluster, quota->namespace_name, quota->name);
-		return 0;
+	if (!copy)
+		return cluster_no_memory(err);
+	drop(space, quota->name);
+	if (vec_push(&space->quotas, copy)) {
+		free(copy);
+		return cluster_no_memory(err);
 	}
-	space = find(cluster, quota->namespace_name, &at);
-	if (!space)
-		space = add_space(cluster, quota->namespace_name, err);
-	if (!space)
-		return -ENOMEM;
-	if (place_of(space, name) < space->quotas.n)
-		return 0;
-	return vec_push(&space->quotas, name) ? cluster_no_memory(err) : 0;
+	return quotas_changed(cluster, space, err);
 }
 
 void quotas_remove(struct cluster *cluster, const char *namespace, const char *name)
 {
-	size_t at = 0, i;
-	struct quota_namespace *space = find(cluster, namespace, &at);
+	struct quota_namespace *space = find(cluster, namespace);
+	struct err err = ERR_INIT;
 
 	if (!space)
 		return;
-	i = place_of(space, table_hash(&name, 1));
-	if (i < space->quotas.n)
-		space->quotas.items[i] = space->quotas.items[--space->quotas.n];
-	if (!space->quotas.n)
-		remove_space(cluster, space, at);
+	drop(space, name);
+	if (quotas_changed(cluster, space, &err))
+		log_err(LOG_ERROR, "cannot watch pods", &err);
 }
 
 void quotas_release(struct cluster *cluster)
 {
-	for (size_t i = 0; i < cluster->quota_namespaces.n; i++)
-		space_free(cluster->quota_namespaces.items[i]);
-	vec_release(&cluster->quota_namespaces);
-	cluster->has_too_many_quotas = false;
+	for (struct quota_namespace *space = next_of(cluster, NULL), *next; space; space = next) {
+		next = next_of(cluster, space);
+		space_free(cluster, space);
+	}
+	hashtable_release(&cluster->quotas.namespaces);
+	cluster->quotas = (struct cluster_quotas){.n_watched = 0};
+}
+
+/* ---- the snapshot ---- */
+
+static void take_use(struct k8s_quota *quota, const struct quota_use *use)
+{
+	quota->pods.used = MAX(quota->pods.used, use->pods);
+	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+			quota->amounts[f][r].used = MAX(quota->amounts[f][r].used, use->amounts[f][r]);
+}
+
+/* No sizes are set in a namespace with more quotas than the limit. */
+static int flush(const struct quota_namespace *space, struct snapshot_builder *builder)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < space->quotas.n && !r; i++) {
+		struct k8s_quota quota = *space->quotas.items[i];
+		struct quota_use use = {.pods = 0};
+
+		if (space->quotas.n <= LIMIT_NAMESPACE_QUOTAS)
+			use = quota_pods_used(&space->pods, &quota);
+		take_use(&quota, &use);
+		r = snapshot_builder_put_quota(builder, &quota);
+	}
+	return r;
+}
+
+int quotas_flush(struct cluster *cluster, struct snapshot_builder *builder)
+{
+	int r = 0;
+
+	for (struct quota_namespace *space = cluster->quotas.is_dirty ? next_of(cluster, NULL) : NULL; space && !r;
+	     space = next_of(cluster, space))
+		if (space->is_dirty) {
+			r = flush(space, builder);
+			space->is_dirty = r != 0;
+		}
+	cluster->quotas.is_dirty = r != 0;
+	return r;
 }

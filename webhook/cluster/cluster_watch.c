@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_watch: one reflector of the cluster, and what it is to say when it fails: once for each change of its state,
- * however often it is tried again. */
+/* cluster_watch: one reflector of the cluster, and the logging of its failures: one line for each change of its state,
+ * however often it is retried and however many watches of its kind fail too. */
 #include "cluster/cluster_internal.h"
 
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "k8s/doc.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a person can do about it. */
+/* Advice for people about a failure. */
 static const char *advice(const struct watch *watch, int code)
 {
 	switch (code) {
@@ -22,8 +23,12 @@ static const char *advice(const struct watch *watch, int code)
 		return "its ClusterRole must grant list and watch";
 	case KUBE_UNAUTHORIZED:
 		return "its token or certificate is not accepted";
+	case -ECONNREFUSED:
+	case -ETIMEDOUT:
+	case -EIO:
+		return "the API server cannot be reached";
 	default:
-		return code < 0 && code != -EPIPE ? "the API server cannot be reached" : NULL;
+		return NULL;
 	}
 }
 
@@ -46,7 +51,7 @@ static void count_failure(struct watch *self, size_t reason)
 	config->failed(config->context, self->kind.id, cluster_failure_name(reason));
 }
 
-static void tell_passed_over(struct watch *self, const char *name, const struct err *why)
+static void report_skipped(struct watch *self, const char *name, const struct err *why)
 {
 	log_event(LOG_WARN, "object passed over", "resource", cluster_watch_names[self->kind.id], "object", name,
 		  "field", why->where, "error", why->msg, NULL);
@@ -58,12 +63,14 @@ static void on_put(void *context, const struct kube_object *object)
 	struct watch *self = context;
 	struct err err = ERR_INIT;
 	char name[400];
-	int r = self->kind.put(self, object, &err);
+	int r;
 
+	arena_reset(&self->cluster->scratch);
+	r = doc_reading_ended(&self->cluster->scratch, self->kind.put(self, object, &err), &err);
 	if (r == -ENOMEM)
 		broken_memory(self);
 	else if (r)
-		tell_passed_over(self, full_name(object, name), &err);
+		report_skipped(self, full_name(object, name), &err);
 	else
 		cluster_note_change(self->cluster);
 }
@@ -89,13 +96,25 @@ static void on_gone(void *context, size_t n)
 		cluster_note_change(self->cluster);
 }
 
-/* It goes on: say so if it had been said that it does not. */
+/* Whether another watch of this kind fails for the same reason: one line covers all namespaces. */
+static bool is_logged(const struct watch *self, int code)
+{
+	for (const struct watch *watch = self->cluster->watches; watch; watch = watch->next)
+		if (watch->kind.id == self->kind.id && watch->is_failing && watch->why.code == code)
+			return true;
+	return false;
+}
+
+/* The watch works again, which is logged when the last one of its kind does. */
 static void recovered(struct watch *self)
 {
-	if (self->is_failing)
-		log_event(LOG_INFO, "watch goes on", "resource", cluster_watch_names[self->kind.id], NULL);
+	bool was_failing = self->is_failing;
+	int code = self->why.code;
+
 	self->is_failing = false;
 	self->why = (struct err)ERR_INIT;
+	if (was_failing && !is_logged(self, code))
+		log_event(LOG_INFO, "watch resumed", "resource", cluster_watch_names[self->kind.id], NULL);
 	cluster_note_change(self->cluster);
 }
 
@@ -108,25 +127,33 @@ static void on_synced(void *context)
 	cluster_note_change(self->cluster);
 }
 
+static void on_ended(void *context, const struct err *why, int64_t delay_ms)
+{
+	struct watch *self = context;
+
+	log_event(LOG_DEBUG, "watch ended and is resumed", "resource", cluster_watch_names[self->kind.id], "error",
+		  why->msg, "delay_ms", log_i64(delay_ms), NULL);
+}
+
 static void on_failed(void *context, const struct err *why, int64_t retry_ms)
 {
 	struct watch *self = context;
 	const char *hint = advice(self, why->code);
 
 	if (retry_ms < 0) {
-		tell_passed_over(self, "", why);
+		report_skipped(self, "", why);
 		return;
 	}
 	count_failure(self, why->code > 0 ? (size_t)why->code : KUBE_CONDITION_COUNT_);
-	if (!self->is_failing || self->why.code != why->code)
-		log_event(LOG_ERROR, self->is_synced ? "watch lost; what was last known goes on" : "cannot watch",
+	if (!is_logged(self, why->code))
+		log_event(LOG_ERROR, self->is_synced ? "watch lost; the objects last seen stay in use" : "cannot watch",
 			  "resource", cluster_watch_names[self->kind.id], "where", why->where, "error", why->msg,
 			  "hint", hint ? hint : "", NULL);
 	self->is_failing = true;
 	self->why = *why;
 	cluster_note_change(self->cluster);
-	if (self->kind.id == CLUSTER_OWNERS && why->code == KUBE_NOT_FOUND)
-		kinds_look_soon(self->cluster);
+	if (!self->kind.is_necessary && why->code == KUBE_NOT_FOUND)
+		cluster_look_for_kinds(self->cluster);
 }
 
 int watch_start(struct cluster *cluster, const struct watch_kind *kind, const char *namespace, struct watch **ret,
@@ -142,6 +169,7 @@ int watch_start(struct cluster *cluster, const struct watch_kind *kind, const ch
 		.gone = kind->remove_gone ? on_gone : NULL,
 		.synced = on_synced,
 		.failed = on_failed,
+		.ended = on_ended,
 		.context = self,
 		.backoff_min_ms = cluster->config.backoff_min_ms,
 		.backoff_max_ms = cluster->config.backoff_max_ms,
@@ -163,14 +191,6 @@ int watch_start(struct cluster *cluster, const struct watch_kind *kind, const ch
 	if (ret)
 		*ret = self;
 	return 0;
-}
-
-bool watch_is_told_as_it_happens(const struct watch *self)
-{
-	struct reflector_stats stats;
-
-	reflector_stats(self->reflector, &stats);
-	return stats.is_watching;
 }
 
 static uint64_t restarts_of(const struct reflector_stats *stats)
@@ -200,7 +220,7 @@ static bool is_missing(const struct watch *watch)
 	return watch->kind.is_necessary && !watch->is_synced;
 }
 
-/* Was this reason said of a watch before? */
+/* Whether an earlier watch had the same reason. */
 static bool is_said(const struct cluster *self, const struct watch *until)
 {
 	for (const struct watch *watch = self->watches; watch != until; watch = watch->next)
@@ -209,15 +229,15 @@ static bool is_said(const struct cluster *self, const struct watch *until)
 	return false;
 }
 
-/* "memoryprofiles, nodeshapes: why": all that miss for one reason, in the words of the first. */
+/* Writes "memoryprofiles, nodeshapes: why": all watches that are missing for one reason, with the message of the
+ * first. */
 static void say_missing(const struct cluster *self, const struct watch *first, struct strbuf *buf)
 {
 	const char *hint = advice(first, first->why.code), *comma = buf->len ? "; " : "waiting for ";
 
-	for (size_t i = 0; i < cluster_kinds_n; i++)
+	for (size_t id = 0; id < CLUSTER_WATCH_COUNT_; id++)
 		for (const struct watch *watch = self->watches; watch; watch = watch->next) {
-			if (!is_missing(watch) || watch->kind.id != cluster_kinds[i].id ||
-			    watch->why.code != first->why.code)
+			if (!is_missing(watch) || watch->kind.id != id || watch->why.code != first->why.code)
 				continue;
 			strbuf_addf(buf, "%s%s", comma, cluster_watch_names[watch->kind.id]);
 			comma = ", ";
@@ -236,14 +256,6 @@ const char *cluster_missing(const struct cluster *self, char *buf, size_t size)
 			say_missing(self, watch, &words);
 	snprintf(buf, size, "%s", strbuf_text(&words));
 	return buf;
-}
-
-bool cluster_is_synced(const struct cluster *self)
-{
-	for (const struct watch *watch = self->watches; watch; watch = watch->next)
-		if (watch->kind.is_necessary && !watch->is_synced)
-			return false;
-	return true;
 }
 
 void cluster_watch_state(const struct cluster *self, enum cluster_watch_id id, struct cluster_watch_state *ret)

@@ -11,35 +11,18 @@
 #include <string.h>
 
 static const struct allow leaf = {.fields = NULL};
-static const struct allow_field owner_fields[] = {ALLOW_FIELD("apiVersion", leaf), ALLOW_FIELD("kind", leaf),
-						  ALLOW_FIELD("uid", leaf), ALLOW_FIELD("controller", leaf)};
-static const struct allow owner = {ALLOW_FIELDS(owner_fields)};
-static const struct allow_field metadata_fields[] = {ALLOW_FIELD("ownerReferences", owner),
-						     ALLOW_FIELD("creationTimestamp", leaf)};
-static const struct allow metadata = {ALLOW_FIELDS(metadata_fields)};
-static const struct allow_field policy_fields[] = {ALLOW_FIELD("suspend", leaf)};
-static const struct allow policy = {ALLOW_FIELDS(policy_fields)};
-static const struct allow_field spec_fields[] = {ALLOW_FIELD("completions", leaf), ALLOW_FIELD("suspend", leaf),
-						 ALLOW_FIELD("runPolicy", policy)};
-static const struct allow spec = {ALLOW_FIELDS(spec_fields)};
-static const struct allow_field condition_fields[] = {ALLOW_FIELD("type", leaf), ALLOW_FIELD("status", leaf)};
-static const struct allow condition = {ALLOW_FIELDS(condition_fields)};
-static const struct allow_field state_fields[] = {ALLOW_FIELD("phase", leaf)};
-static const struct allow state = {ALLOW_FIELDS(state_fields)};
-static const struct allow_field status_fields[] = {ALLOW_FIELD("conditions", condition), ALLOW_FIELD("succeeded", leaf),
-						   ALLOW_FIELD("state", state),
-						   ALLOW_FIELD("jobDeploymentStatus", leaf)};
-static const struct allow status = {ALLOW_FIELDS(status_fields)};
-static const struct allow_field object_fields[] = {ALLOW_FIELD("metadata", metadata), ALLOW_FIELD("spec", spec),
-						   ALLOW_FIELD("status", status)};
-static const struct allow object_allow = {ALLOW_FIELDS(object_fields)};
-
-static const char *text_in(const struct doc *object, const char *key)
-{
-	const struct doc *value = doc_member(object, key);
-
-	return value && value->type == DOC_STRING ? value->text : "";
-}
+static const struct allow owner = {ALLOW_ROWS(ALLOW_FIELD("apiVersion", leaf), ALLOW_FIELD("kind", leaf),
+					      ALLOW_FIELD("name", leaf), ALLOW_FIELD("uid", leaf),
+					      ALLOW_FIELD("controller", leaf))};
+static const struct allow metadata = {
+	ALLOW_ROWS(ALLOW_FIELD("ownerReferences", owner), ALLOW_FIELD("creationTimestamp", leaf))};
+static const struct allow spec = {ALLOW_ROWS(ALLOW_FIELD("completions", leaf))};
+static const struct allow condition = {ALLOW_ROWS(ALLOW_FIELD("type", leaf), ALLOW_FIELD("status", leaf))};
+static const struct allow state = {ALLOW_ROWS(ALLOW_FIELD("phase", leaf))};
+static const struct allow status = {ALLOW_ROWS(ALLOW_FIELD("conditions", condition), ALLOW_FIELD("succeeded", leaf),
+					       ALLOW_FIELD("state", state), ALLOW_FIELD("jobDeploymentStatus", leaf))};
+static const struct allow object_allow = {
+	ALLOW_ROWS(ALLOW_FIELD("metadata", metadata), ALLOW_FIELD("spec", spec), ALLOW_FIELD("status", status))};
 
 static bool is_end(const char *word)
 {
@@ -51,22 +34,23 @@ static bool is_end(const char *word)
 	return false;
 }
 
-/* Over and done with: it makes no more pods. */
+/* Whether the object creates no more pods. */
 static bool is_over(const struct doc *object)
 {
 	const struct doc *of = doc_member(object, "status"), *conditions = doc_member(of, "conditions");
 
-	/* Volcano has a state with a phase, a RayJob a word of its own */
-	if (is_end(text_in(doc_member(of, "state"), "phase")) || is_end(text_in(of, "jobDeploymentStatus")))
+	/* Volcano has a state with a phase, a RayJob a field of its own */
+	if (is_end(doc_member_text(doc_member(of, "state"), "phase")) ||
+	    is_end(doc_member_text(of, "jobDeploymentStatus")))
 		return true;
 	for (const struct doc *item = conditions && conditions->type == DOC_ARRAY ? conditions->first : NULL; item;
 	     item = item->next)
-		if (is_end(text_in(item, "type")) && streq(text_in(item, "status"), "True"))
+		if (is_end(doc_member_text(item, "type")) && streq(doc_member_text(item, "status"), "True"))
 			return true;
 	return false;
 }
 
-/* What makes one submission after the other is no owner: each of these is a root of its own. */
+/* Objects that create one submission after the other are not owners: each submission is a root of its own. */
 bool owner_object_is_watched(const struct kind *kind)
 {
 	static const char *const others[] = {"TrainingRuntime", "ClusterTrainingRuntime", "Experiment", "Notebook"};
@@ -79,48 +63,36 @@ bool owner_object_is_watched(const struct kind *kind)
 	return kind->template_paths || kind->object_paths;
 }
 
-/* Only of a kind that is watched: of any other there will never be news, and the object is the root that is known. */
-static void read_parent(const struct doc *object, struct owner_object *ret)
+/* Sets the parent's uid only if the parent's kind is watched; otherwise the object is the root of the known chain. */
+static void read_parent(const struct doc *object, const char *namespace, struct owner_object *ret)
 {
 	const struct doc *owners = doc_member(doc_member(object, "metadata"), "ownerReferences");
 
 	for (const struct doc *item = owners && owners->type == DOC_ARRAY ? owners->first : NULL; item;
 	     item = item->next) {
 		const struct doc *controller = doc_member(item, "controller");
-		const struct kind *kind = kind_find_api_version(text_in(item, "apiVersion"), text_in(item, "kind"));
+		const struct kind *kind = kind_find_api_version(doc_member_text(item, "apiVersion"),
+								doc_member_text(item, "kind"));
 
-		if (!controller || controller->type != DOC_TRUE || !*text_in(item, "uid"))
+		if (!controller || controller->type != DOC_TRUE || !*doc_member_text(item, "uid"))
 			continue;
-		if (kind && owner_object_is_watched(kind)) {
-			ret->parent_uid = text_in(item, "uid");
-			ret->parent_kind = kind_bit(kind);
-		}
+		ret->parent_target = k8s_vpa_target(namespace, doc_member_text(item, "kind"),
+						    doc_member_text(item, "name"));
+		if (kind && owner_object_is_watched(kind))
+			ret->parent_uid = doc_member_text(item, "uid");
 		return;
 	}
 }
 
-static bool is_true(const struct doc *value)
-{
-	return value && value->type == DOC_TRUE;
-}
-
-/* A queue lets it go on later, and other kinds than Jobs say so in their runPolicy. */
-static bool is_suspended(const struct doc *object)
-{
-	const struct doc *of = doc_member(object, "spec");
-
-	return is_true(doc_member(of, "suspend")) || is_true(doc_member(doc_member(of, "runPolicy"), "suspend"));
-}
-
 static int64_t created_ms_of(const struct doc *object)
 {
-	const char *text = text_in(doc_member(object, "metadata"), "creationTimestamp");
+	const char *text = doc_member_text(doc_member(object, "metadata"), "creationTimestamp");
 	int64_t created_ms = 0;
 
 	return time_parse(text, strlen(text), &created_ms) ? 0 : created_ms;
 }
 
-/* -1 where it does not say. */
+/* A number that is not negative; -1: absent. */
 static int64_t number_in(const struct doc *object, const char *key)
 {
 	const struct doc *value = doc_member(object, key);
@@ -134,7 +106,7 @@ static int64_t number_in(const struct doc *object, const char *key)
 	return errno || *end || number < 0 ? -1 : number;
 }
 
-/* Put `apiVersion` and `kind` before the other members: items of a list of a built-in kind come without them. */
+/* Adds `apiVersion` and `kind`, which items in a list of a built-in kind lack. */
 static int say_kind(const struct kind *kind, struct arena *arena, struct doc *doc)
 {
 	struct doc *said = arena_array(arena, 2, sizeof(*said));
@@ -155,7 +127,8 @@ static int say_kind(const struct kind *kind, struct arena *arena, struct doc *do
 	return 0;
 }
 
-/* What all its pods are made with; not known where a template cannot be read: the API server will say so. */
+/* Sums up the resources in the templates. Nothing is known if a template cannot be read, which the API server will
+ * report. */
 static int declare(const struct kind_template *templates, size_t n, struct arena *arena, struct k8s_declared *ret)
 {
 	struct k8s_declared sum = {.pods = 0};
@@ -178,8 +151,7 @@ static int declare(const struct kind_template *templates, size_t n, struct arena
 	return 0;
 }
 
-/* All pods by its templates, as they are at a time. A Job whose completions are fewer, or nearly all there, has less.
- */
+/* The number of pods by the current templates. A Job with few completions, or with few of them left, has fewer pods. */
 static int count_pods(const struct kube_object *object, const struct kind *kind, const struct doc *more,
 		      struct arena *arena, struct owner_object *ret, struct err *err)
 {
@@ -195,7 +167,7 @@ static int count_pods(const struct kube_object *object, const struct kind *kind,
 		r = kind_templates_of_doc(&doc, arena, &templates, &n, err);
 	if (r)
 		return r;
-	/* a TrainJob says only a part of what its JobSet makes: the JobSet counts */
+	/* a TrainJob contains only a part of what its JobSet creates: the JobSet counts */
 	for (size_t i = 0; i < n && !kind->has_trainer; i++)
 		if (__builtin_add_overflow(pods, templates[i].replicas, &pods))
 			pods = INT64_MAX;
@@ -218,14 +190,12 @@ int owner_object_read(const struct kube_object *object, const struct kind *kind,
 	if (!*object->uid)
 		return err_set_at(err, -EINVAL, "metadata.uid", 0, 0, "is missing");
 	ret->uid = object->uid;
-	ret->namespace = object->namespace;
 	arena_reset(arena);
 	r = doc_read(object->text, object->n_text, &object_allow, arena, &doc, err);
 	if (!r) {
 		*ret_is_over = is_over(&doc);
-		read_parent(&doc, ret);
+		read_parent(&doc, object->namespace, ret);
 		ret->created_ms = created_ms_of(&doc);
-		ret->is_suspended = is_suspended(&doc);
 	}
 	if (!r && !*ret_is_over)
 		r = count_pods(object, kind, &doc, arena, ret, err);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* owner_object: what an object of a kind that owns pods says of them: how many, whose they are at last, whether it goes
- * on making them. Of its own it keeps nothing. Any thread. */
+/* owner_object: reads from an object of a kind that owns pods how many pods it creates, its owner, and whether it still
+ * creates pods. No state. Any thread. */
 #include "base/arena.h"
 #include "cluster/cluster_owners.h"
 #include "k8s/kinds.h"
 #include "kube/kube_object.h"
 
-/** Are objects of this kind watched where they are served? Makers of pods whose number their object says, and what
- *  stands above those. */
+/** Whether objects of this kind are watched if the cluster serves it: kinds whose objects say how many pods they
+ * create, and their owners. */
 bool owner_object_is_watched(const struct kind *kind);
-/** Fill what the object itself says (not heard_ms, version, source). Texts are the object's or in the arena, which is
- *  reset first.
- *  @param ret_is_over  it makes no more pods; how many is not filled then.
- *  @return 0; -EINVAL with the field in err: what could be read is filled, and uid and namespace always where it has a
- *  uid; -ENOMEM. */
+/** Fills the fields that the object itself provides (not source). Texts are borrowed from the object
+ * or the arena, which is reset first. Cost: linear in the object's text.
+ * @param ret_is_over  the object creates no more pods; numbers of pods are not filled then.
+ * @return 0; -EINVAL with the field in err; -ENOMEM. */
 int owner_object_read(const struct kube_object *object, const struct kind *kind, struct arena *arena,
 		      struct owner_object *ret, bool *ret_is_over, struct err *err) ATTR_NODISCARD;

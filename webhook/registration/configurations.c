@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "registration/configurations.h"
 
-#include "base/arena.h"
 #include "base/limits.h"
+#include "base/strbuf.h"
 #include "kube/reflector.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LISTENERS 4
-#define GROUP	  "admissionregistration.k8s.io"
+#define GROUP "admissionregistration.k8s.io"
 
 const struct kube_resource configuration_resources[CONFIGURATION_COUNT_] = {
 	[CONFIGURATION_MUTATING] = {GROUP, "v1", "mutatingwebhookconfigurations"},
@@ -25,24 +24,17 @@ const char *const configuration_kinds[CONFIGURATION_COUNT_] = {
 struct one {
 	struct configurations *all;
 	enum configuration_kind kind;
+	char *name;
 	struct reflector *reflector;
-	struct json_object *object; /* as last seen */
+	struct json_object *object; /* the last known object */
 	bool is_read;
-};
-
-struct listener {
-	configurations_listener_fn *fn;
-	void *context;
 };
 
 struct configurations {
 	struct kube_client *client;
 	struct configurations_config config;
-	struct arena arena;
 	struct one ones[CONFIGURATION_COUNT_];
-	struct listener listeners[LISTENERS];
-	size_t n_told; /* listeners who know all so far */
-	struct kube_timer timer;
+	struct kube_timer without_name;
 };
 
 static const char *version_of(struct json_object *object)
@@ -54,61 +46,29 @@ static const char *version_of(struct json_object *object)
 		       : version;
 }
 
-/* The number that a version is; false when it is none. */
-static bool version_number(const char *text, uint64_t *ret)
+static bool is_number(const char *text)
 {
-	uint64_t number = 0;
-
-	if (!*text)
-		return false;
-	for (; *text; text++)
-		if (*text < '0' || *text > '9' || __builtin_mul_overflow(number, (uint64_t)10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
-			return false;
-	*ret = number;
-	return true;
+	return text && *text && !text[strspn(text, "0123456789")];
 }
 
 bool configurations_is_older(const char *version, const char *than)
 {
-	uint64_t a = 0, b = 0;
+	size_t n = version ? strlen(version) : 0, n_than = than ? strlen(than) : 0;
 
-	return version && than && version_number(version, &a) && version_number(than, &b) && a < b;
-}
-
-static void tell(struct configurations *self, const struct listener *listener, const struct one *one)
-{
-	(void)self;
-	if (listener->fn && one->is_read)
-		listener->fn(listener->context, one->kind, one->object);
-}
-
-static void tell_all(struct configurations *self, const struct one *one)
-{
-	for (size_t i = 0; i < self->n_told; i++)
-		tell(self, &self->listeners[i], one);
-}
-
-/* Late listeners. */
-static void tell_new(void *context)
-{
-	struct configurations *self = context;
-
-	while (self->n_told < LISTENERS && self->listeners[self->n_told].fn) {
-		self->n_told++;
-		for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
-			tell(self, &self->listeners[self->n_told - 1], &self->ones[i]);
-	}
+	return is_number(version) && is_number(than) && (n != n_than ? n < n_than : strcmp(version, than) < 0);
 }
 
 static void set(struct one *one, struct json_object *object)
 {
-	/* taken first: it may be the one that we hold */
+	struct configurations *all = one->all;
+
+	/* before the put, because it may be the same object */
 	json_object_get(object);
 	json_object_put(one->object);
 	one->object = object;
 	one->is_read = true;
-	tell_all(one->all, one);
+	if (all->config.changed)
+		all->config.changed(all->config.context, one->kind, object);
 }
 
 static void seen(void *context, const struct kube_object *object)
@@ -123,10 +83,9 @@ static void gone(void *context, const struct kube_object *object)
 {
 	struct one *one = context;
 
-	/* an older one than that which we have just read */
-	if (one->object && configurations_is_older(object->resource_version, version_of(one->object)))
-		return;
-	set(one, NULL);
+	/* an answer may have contained a newer object */
+	if (!one->object || !configurations_is_older(object->resource_version, version_of(one->object)))
+		set(one, NULL);
 }
 
 static void synced(void *context)
@@ -135,6 +94,15 @@ static void synced(void *context)
 
 	if (!one->is_read)
 		set(one, NULL);
+}
+
+static void report_missing(void *context)
+{
+	struct configurations *self = context;
+
+	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
+		if (!self->ones[i].name)
+			set(&self->ones[i], NULL);
 }
 
 static void failed(void *context, const struct err *why, int64_t retry_ms)
@@ -148,6 +116,7 @@ static void failed(void *context, const struct err *why, int64_t retry_ms)
 
 static int start_one(struct configurations *self, enum configuration_kind kind, struct err *err)
 {
+	CLEANUP(strbuf_release) struct strbuf field = STRBUF_INIT(KIB);
 	struct one *one = &self->ones[kind];
 	const char *name = self->config.names[kind];
 	struct reflector_config config = {
@@ -160,14 +129,16 @@ static int start_one(struct configurations *self, enum configuration_kind kind, 
 		.context = one,
 	};
 
-	*one = (struct one){.all = self, .kind = kind, .is_read = !name};
-	if (!name)
+	*one = (struct one){.all = self, .kind = kind};
+	if (!name) {
+		kube_timer_set(self->client, &self->without_name, 0);
 		return 0;
-	self->config.names[kind] = arena_strdup(&self->arena, name);
-	/* with a name in it, a role that names its resources lets a list through */
-	config.selection.field_selector = arena_printf(&self->arena, "metadata.name=%s", name);
-	if (!self->config.names[kind] || !config.selection.field_selector)
+	}
+	one->name = strdup(name);
+	/* a role with resourceNames allows a list only with this field selector */
+	if (strbuf_addf(&field, "metadata.name=%s", name) || !one->name)
 		return err_set(err, -ENOMEM, "out of memory");
+	config.selection.field_selector = strbuf_text(&field);
 	return reflector_start(self->client, &config, &one->reflector, err);
 }
 
@@ -181,8 +152,7 @@ int configurations_start(struct kube_client *client, const struct configurations
 		return err_set(err, -ENOMEM, "out of memory");
 	self->client = client;
 	self->config = *config;
-	self->arena = (struct arena)ARENA_INIT(8 * KIB);
-	self->timer = (struct kube_timer){.fire = tell_new, .context = self};
+	self->without_name = (struct kube_timer){.fire = report_missing, .context = self};
 	for (size_t i = 0; i < CONFIGURATION_COUNT_ && !r; i++)
 		r = start_one(self, (enum configuration_kind)i, err);
 	if (r)
@@ -196,48 +166,29 @@ void configurations_free(struct configurations *self)
 {
 	if (!self)
 		return;
-	kube_timer_stop(self->client, &self->timer);
+	kube_timer_stop(self->client, &self->without_name);
 	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++) {
 		reflector_free(self->ones[i].reflector);
 		json_object_put(self->ones[i].object);
+		free(self->ones[i].name);
 	}
-	arena_release(&self->arena);
 	free(self);
-}
-
-int configurations_listen(struct configurations *self, configurations_listener_fn *fn, void *context, struct err *err)
-{
-	for (size_t i = 0; i < LISTENERS; i++)
-		if (!self->listeners[i].fn) {
-			self->listeners[i] = (struct listener){fn, context};
-			kube_timer_set(self->client, &self->timer, 0);
-			return 0;
-		}
-	return err_set(err, -ENOMEM, "too many listeners");
-}
-
-void configurations_unlisten(struct configurations *self, void *context)
-{
-	for (size_t i = 0; i < LISTENERS; i++)
-		if (self->listeners[i].fn && self->listeners[i].context == context) {
-			memmove(&self->listeners[i], &self->listeners[i + 1],
-				(LISTENERS - 1 - i) * sizeof(self->listeners[0]));
-			self->listeners[LISTENERS - 1] = (struct listener){NULL, NULL};
-			self->n_told -= i < self->n_told;
-			return;
-		}
 }
 
 const char *configurations_name(const struct configurations *self, enum configuration_kind kind)
 {
-	return self->config.names[kind];
+	return self->ones[kind].name;
+}
+
+struct json_object *configurations_object(const struct configurations *self, enum configuration_kind kind)
+{
+	return self->ones[kind].object;
 }
 
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object)
 {
 	struct one *one = &self->ones[kind];
 
-	if (object && one->object && configurations_is_older(version_of(object), version_of(one->object)))
-		return;
-	set(one, object);
+	if (!object || !one->object || !configurations_is_older(version_of(object), version_of(one->object)))
+		set(one, object);
 }

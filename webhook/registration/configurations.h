@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* configurations: our two webhook configurations, watched by name once for all who want to know. Each listener is told
- * of every change, and of what is there already. Missing is normal: deleting a configuration is the kill switch.
- * Threads: the client's. */
+/* configurations: watches memtamer's two webhook configurations by name. A missing configuration is normal: deleting it
+ * is how an administrator switches memtamer off. Threads: the client's. */
 #include "kube/kube_client.h"
 
 enum configuration_kind { CONFIGURATION_MUTATING, CONFIGURATION_VALIDATING, CONFIGURATION_COUNT_ };
@@ -14,29 +13,27 @@ extern const char *const configuration_kinds[CONFIGURATION_COUNT_];
 struct configurations;
 
 struct configurations_config {
-	const char *names[CONFIGURATION_COUNT_]; /* NULL: none, told as missing */
-	/** Reading failed, and is tried again; may be NULL. */
+	const char *names[CONFIGURATION_COUNT_]; /* copied; NULL: not configured, reported as missing */
+	/** Called once it is known whether the object exists, and after each change. `object` is borrowed for the
+	 *  callback; NULL: it does not exist. May be NULL. */
+	void (*changed)(void *context, enum configuration_kind kind, struct json_object *object);
+	/** Reading failed and is retried. May be NULL. */
 	void (*failed)(void *context, enum configuration_kind kind, const struct err *why);
 	void *context;
 };
 
-/** `object` NULL: it is not there. Borrowed for the callback. */
-typedef void configurations_listener_fn(void *context, enum configuration_kind kind, struct json_object *object);
-
-/** Everything is copied. @return 0; -ENOMEM; -EINVAL. */
+/** Starts watching at the next poll. `client` is borrowed. @return 0; -ENOMEM; -EINVAL. */
 int configurations_start(struct kube_client *client, const struct configurations_config *config,
 			 struct configurations **ret, struct err *err) ATTR_NODISCARD;
-/** NULL allowed. */
+/** Stops watching; no callback runs afterwards. NULL is allowed. */
 void configurations_free(struct configurations *self);
-/** Tell this one too, from the next poll on; at most 4. @return 0; -ENOMEM. */
-int configurations_listen(struct configurations *self, configurations_listener_fn *fn, void *context,
-			  struct err *err) ATTR_NODISCARD;
-void configurations_unlisten(struct configurations *self, void *context);
-/** NULL: there is none. */
+/** The name of a configuration; NULL: not configured. */
 const char *configurations_name(const struct configurations *self, enum configuration_kind kind);
-/** What the server answered to a read or a write of ours, NULL for "not there": told to all unless it is old. */
+/** The last known object, borrowed until the next poll or configurations_note; NULL: it does not exist. */
+struct json_object *configurations_object(const struct configurations *self, enum configuration_kind kind);
+/** Takes the API server's answer to a read or a write; NULL: the object does not exist. Reports it as a change unless
+ *  it is older than the last known object. */
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object);
 
-/** Is the version of the one object older than that of the other? Versions are numbers that rise, where they are
- *  numbers; else nothing counts as old. */
+/** Whether one resourceVersion is older than another. False unless both are decimal numbers. */
 bool configurations_is_older(const char *version, const char *than);

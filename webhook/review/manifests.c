@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,68 +21,106 @@ static bool is_manifest_name(const char *name)
 	return false;
 }
 
-static void report(const struct manifest_visitor *visitor, const char *path, int error)
+static int report(const struct manifest_visitor *visitor, const struct manifest *manifest, int error)
 {
 	struct err err = ERR_INIT;
 
-	err_set_at(&err, -error, path, 0, 0, "cannot open: %s", strerror(error));
-	visitor->error(visitor->context, &err);
+	if (!visitor->error)
+		return 0;
+	err_set_at(&err, -error, manifest->path, 0, 0, "cannot open: %s", strerror(error));
+	return visitor->error(visitor->context, manifest, &err);
 }
 
 static int is_shown(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.';
+	return !streq(entry->d_name, ".") && !streq(entry->d_name, "..");
 }
 
-/* Byte order, not the locale's: the same order everywhere. */
+/* Byte order, not the locale's, so that the order is the same everywhere. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static int visit_folder(const char *folder, const struct manifest_visitor *visitor);
+/* A walk below one operand. */
+struct walk {
+	const struct manifest_visitor *visitor;
+	size_t n_root; /* length of the operand in a path, with its slash */
+};
 
-static int visit_entry(const char *folder, const char *name, const struct manifest_visitor *visitor)
+/* `dir` and `dir/` are the same pattern. */
+static bool matches(const char *pattern, const char *name, const char *path)
+{
+	size_t n = strlen(pattern);
+	char trimmed[PATH_MAX];
+
+	while (n && pattern[n - 1] == '/')
+		n--;
+	if (!n || n >= sizeof(trimmed))
+		return false;
+	memcpy(trimmed, pattern, n);
+	trimmed[n] = '\0';
+	return fnmatch(trimmed, strchr(trimmed, '/') ? path : name, FNM_PATHNAME) == 0;
+}
+
+static bool is_excluded(const struct walk *self, const char *name, const char *path)
+{
+	for (const char *const *pattern = self->visitor->excludes; pattern && *pattern; pattern++)
+		if (matches(*pattern, name, path + self->n_root))
+			return true;
+	return false;
+}
+
+static int pass_over(const struct walk *self, const char *path, enum manifest_passed why)
+{
+	return self->visitor->passed ? self->visitor->passed(self->visitor->context, path, why) : 0;
+}
+
+static int visit_folder(const struct walk *self, const char *folder, bool is_operand);
+
+static int visit_file(const struct walk *self, const struct manifest *manifest, const struct stat *link)
+{
+	struct stat st = *link;
+
+	if (S_ISLNK(st.st_mode) && stat(manifest->path, &st))
+		return report(self->visitor, manifest, errno);
+	return S_ISREG(st.st_mode) ? self->visitor->file(self->visitor->context, manifest) : 0;
+}
+
+static int visit_entry(const struct walk *self, const char *folder, const char *name)
 {
 	CLEANUP(freep) char *path = NULL;
+	bool has_slash = str_ends(str_c(folder), STR("/"));
 	struct manifest manifest = {.is_from_walk = true};
 	struct stat st;
-	bool has_slash = str_ends(str_c(folder), STR("/"));
 
 	if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", name) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
-	if (lstat(path, &st)) {
-		report(visitor, path, errno);
-		return 0;
-	}
-	if (S_ISDIR(st.st_mode))
-		return visit_folder(path, visitor);
-	if (!is_manifest_name(name))
-		return 0;
-	if (S_ISLNK(st.st_mode) && stat(path, &st)) {
-		report(visitor, path, errno);
-		return 0;
-	}
-	if (!S_ISREG(st.st_mode))
-		return 0;
 	manifest.path = path;
-	return visitor->file(visitor->context, &manifest);
+	if (lstat(path, &st))
+		return report(self->visitor, &manifest, errno);
+	if (!S_ISDIR(st.st_mode) && !is_manifest_name(name))
+		return 0;
+	if (name[0] == '.')
+		return pass_over(self, path, MANIFEST_HIDDEN);
+	if (is_excluded(self, name, path))
+		return pass_over(self, path, MANIFEST_EXCLUDED);
+	return S_ISDIR(st.st_mode) ? visit_folder(self, path, false) : visit_file(self, &manifest, &st);
 }
 
-static int visit_folder(const char *folder, const struct manifest_visitor *visitor)
+static int visit_folder(const struct walk *self, const char *folder, bool is_operand)
 {
+	const struct manifest manifest = {.path = folder, .is_from_walk = !is_operand};
 	struct dirent **entries = NULL;
 	int n = scandir(folder, &entries, is_shown, by_name), r = 0;
 
-	if (n < 0) {
-		report(visitor, folder, errno);
-		return 0;
-	}
+	if (n < 0)
+		return report(self->visitor, &manifest, errno);
 	for (int i = 0; i < n; i++) {
 		if (!r)
-			r = visit_entry(folder, entries[i]->d_name, visitor);
+			r = visit_entry(self, folder, entries[i]->d_name);
 		free(entries[i]);
 	}
 	free(entries);
@@ -89,14 +129,13 @@ static int visit_folder(const char *folder, const struct manifest_visitor *visit
 
 int manifests_visit(const char *operand, const struct manifest_visitor *visitor)
 {
+	struct walk walk = {visitor, strlen(operand) + !str_ends(str_c(operand), STR("/"))};
 	struct manifest manifest = {.path = operand};
 	struct stat st;
 
 	if (streq(operand, "-"))
 		return visitor->file(visitor->context, &manifest);
-	if (stat(operand, &st)) {
-		report(visitor, operand, errno);
-		return 0;
-	}
-	return S_ISDIR(st.st_mode) ? visit_folder(operand, visitor) : visitor->file(visitor->context, &manifest);
+	if (stat(operand, &st))
+		return report(visitor, &manifest, errno);
+	return S_ISDIR(st.st_mode) ? visit_folder(&walk, operand, true) : visitor->file(visitor->context, &manifest);
 }

@@ -3,67 +3,58 @@
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "k8s/keys.h"
 #include "yaml/yaml_tree.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
-#define TREE_BYTES (1 * GIB)
-
-static const char *const kinds[] = {"Namespace", "LimitRange", "ResourceQuota"}; /* by enum namespace_object */
+static const struct {
+	const char *api_version, *kind;
+} kinds[] = {
+	[NAMESPACE_ITSELF] = {"v1", "Namespace"},
+	[NAMESPACE_LIMIT_RANGE] = {"v1", "LimitRange"},
+	[NAMESPACE_QUOTA] = {"v1", "ResourceQuota"},
+	[NAMESPACE_VPA] = {"autoscaling.k8s.io/v1", "VerticalPodAutoscaler"},
+};
 
 struct collecting {
 	struct review *review;
 	struct snapshot_builder *builder;
+	const struct manifest *manifest;
 	const char *file; /* cleaned name */
 };
 
-/* Most files have none of them: these are not parsed twice. */
+/* Most files have no such object and need not be parsed for them. */
 static bool may_hold_one(const struct strbuf *text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (memmem(strbuf_text(text), text->len, kinds[i], strlen(kinds[i])))
+		if (memmem(strbuf_text(text), text->len, kinds[i].kind, strlen(kinds[i].kind)))
 			return true;
 	return false;
-}
-
-static bool is_text(const struct yaml_node *node, const char *text)
-{
-	return node && node->type == YAML_TREE_SCALAR && streq(node->text, text);
 }
 
 static int kind_of(const struct yaml_node *node)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (is_text(yaml_tree_get(node, "apiVersion"), "v1") && is_text(yaml_tree_get(node, "kind"), kinds[i]))
+		if (streq(yaml_tree_text(node, "apiVersion"), kinds[i].api_version) &&
+		    streq(yaml_tree_text(node, "kind"), kinds[i].kind))
 			return (int)i;
 	return -1;
 }
 
-/* "spec.limits[0].max" as a pointer; a key with a dot in it ends where it can be followed. */
-static const struct yaml_node *node_at(const struct yaml_node *root, const char *where)
+static int report(const struct collecting *self, const struct yaml_node *node, const struct err *cause)
 {
-	char pointer[sizeof(((struct err *)NULL)->where) + 2];
-	size_t n = 0;
-
-	pointer[n++] = '/';
-	for (const char *p = where; *p; p++)
-		if (*p != ']')
-			pointer[n++] = *p == '.' || *p == '[' ? '/' : *p;
-	pointer[n] = '\0';
-	return yaml_tree_at(root, pointer);
-}
-
-static void report(const struct collecting *self, const struct yaml_node *node, const struct err *cause)
-{
-	const struct yaml_node *at = node_at(node, cause->where);
+	char pointer[REVIEW_POINTER_BYTES];
+	const struct yaml_node *at = yaml_tree_at(node, review_pointer(cause, pointer));
 	struct err err = ERR_INIT;
 
 	err_set_at(&err, cause->code, self->file, at->line, at->column, "%s%s%s", cause->where,
 		   cause->where[0] ? ": " : "", cause->msg);
-	review_report(self->review, &err);
+	return review_report(self->review, self->manifest, &err);
 }
 
-/* One object on its way into the builder. */
+/* One object that is put into the builder. */
 struct putting {
 	struct json_object *object;
 	struct review *review;
@@ -79,9 +70,9 @@ static int put_namespace(const struct putting *self, struct err *err)
 	int r = json_get_string(metadata, "metadata", "name", &facts.name, err);
 
 	if (r >= 0)
-		r = json_get_string(labels, "metadata.labels", "memtamer.io/mode", &facts.mode, err);
+		r = json_get_string(labels, "metadata.labels", KEY_MODE, &facts.mode, err);
 	if (r >= 0)
-		r = json_get_string(labels, "metadata.labels", "memtamer.io/ignore", &ignore, err);
+		r = json_get_string(labels, "metadata.labels", KEY_IGNORE, &ignore, err);
 	if (r < 0 || !facts.name)
 		return r < 0 ? r : 0;
 	facts.is_ignored = streq(ignore, "true");
@@ -112,6 +103,37 @@ static int put_quota(const struct putting *self, struct err *err)
 	return snapshot_builder_put_quota(self->builder, &quota);
 }
 
+/* Keeps it for namespaces_put_vpas(). An object of the manifests replaces that of the cluster, which was read
+ * before. */
+static int put_vpa(const struct putting *self, struct err *err)
+{
+	struct review *review = self->review;
+	struct k8s_vpa *vpa = arena_alloc(&review->arena, sizeof(*vpa));
+	int r = vpa ? k8s_vpa_decode(self->object, review->default_namespace, &review->arena, vpa, err) : -ENOMEM;
+	const char *key;
+
+	if (r)
+		return r;
+	key = arena_printf(&review->arena, "%s/%s", vpa->namespace_name, vpa->name);
+	return key ? strmap_put(&review->vpas, key, vpa) : -ENOMEM;
+}
+
+int namespaces_put_vpas(const struct review *self, struct snapshot_builder *builder)
+{
+	const struct k8s_vpa **all = calloc(self->vpas.n + 1, sizeof(struct k8s_vpa *));
+	size_t n = 0;
+	int r;
+
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < self->vpas.capacity; i++)
+		if (self->vpas.slots[i].key)
+			all[n++] = self->vpas.slots[i].value;
+	r = snapshot_builder_set_vpas(builder, all, n);
+	free(all);
+	return r;
+}
+
 int namespaces_put(struct review *self, enum namespace_object sort, struct json_object *object,
 		   struct snapshot_builder *builder, struct err *err)
 {
@@ -119,6 +141,7 @@ int namespaces_put(struct review *self, enum namespace_object sort, struct json_
 		[NAMESPACE_ITSELF] = put_namespace,
 		[NAMESPACE_LIMIT_RANGE] = put_limit_range,
 		[NAMESPACE_QUOTA] = put_quota,
+		[NAMESPACE_VPA] = put_vpa,
 	};
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
 	const struct putting putting = {object, self, builder, &arena};
@@ -141,57 +164,12 @@ static int collect_object(void *context, const char *file, const struct yaml_nod
 		err.where[0] = '\0'; /* a line and column, not a field */
 	if (!r)
 		r = namespaces_put(self->review, (enum namespace_object)kind, object, self->builder, &err);
-	if (r != -EINVAL)
-		return r;
-	report(self, node, &err);
-	return 0;
+	return r == -EINVAL ? report(self, node, &err) : r;
 }
 
 int namespaces_collect(struct review *self, const struct manifest *manifest, struct snapshot_builder *builder)
 {
-	struct collecting collecting = {.review = self, .builder = builder};
+	struct collecting collecting = {.review = self, .builder = builder, .manifest = manifest};
 
-	return namespaces_each_object(self, manifest, may_hold_one, collect_object, &collecting);
-}
-
-/* ---- objects of a file ---- */
-
-struct walk {
-	const char *file;
-	namespaces_object_fn *object;
-	void *context;
-};
-
-static int walk_document(const struct walk *self, const struct yaml_node *root)
-{
-	const struct yaml_node *items = yaml_tree_get(root, "items");
-	int r = 0;
-
-	if (!is_text(yaml_tree_get(root, "kind"), "List") || !items || items->type != YAML_TREE_SEQUENCE)
-		return self->object(self->context, self->file, root);
-	for (size_t i = 0; !r && i < items->n; i++)
-		r = self->object(self->context, self->file, &items->items[i]);
-	return r;
-}
-
-int namespaces_each_object(struct review *self, const struct manifest *manifest,
-			   bool (*may_matter)(const struct strbuf *text), namespaces_object_fn *object, void *context)
-{
-	CLEANUP(arena_release) struct arena arena = ARENA_INIT(TREE_BYTES);
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_MANIFEST_BYTES);
-	struct walk walk = {.object = object, .context = context};
-	struct yaml_documents documents = {0};
-	int r = review_read(self, manifest->path, &text, NULL);
-
-	if (r || !may_matter(&text))
-		return r == -ENOMEM ? r : 0;
-	walk.file = review_file_name(self, manifest);
-	if (!walk.file)
-		return -ENOMEM;
-	r = yaml_tree_parse(strbuf_text(&text), text.len, walk.file, &arena, &documents, NULL);
-	if (r)
-		return r == -ENOMEM ? r : 0;
-	for (size_t i = 0; !r && i < documents.n; i++)
-		r = walk_document(&walk, &documents.items[i]);
-	return r;
+	return review_each_object(self, manifest, may_hold_one, collect_object, &collecting);
 }

@@ -1,60 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "review/review_internal.h"
 
+#include "base/json_write.h"
+#include "base/limits.h"
 #include "base/str.h"
 
-static void add_member(struct strbuf *buf, const char *key, const char *value)
-{
-	strbuf_addf(buf, ", \"%s\": ", key);
-	strbuf_add_json_string(buf, value);
-}
+#include <errno.h>
 
-static void add_bytes(struct strbuf *buf, const char *key, bool is_there, int64_t bytes)
+#define WORDS_BYTES (64 * MIB)
+
+static void write_size(const struct size_change *size, struct strbuf *buf)
 {
 	char text[QUANTITY_TEXT_BYTES];
 
-	add_member(buf, key, is_there ? quantity_render_bytes(bytes, text) : NULL);
-}
-
-static void add_size(const struct size_change *size, struct strbuf *buf)
-{
-	strbuf_addf(buf, "{\"resource\": \"%s\"", k8s_resource_names[size->resource]);
-	add_member(buf, "field", size->field == SIZE_LIMIT ? "limit" : "request");
-	add_bytes(buf, "from", size->has_from, size->from_bytes);
-	add_bytes(buf, "to", true, size->to_bytes);
-	add_member(buf, "rule", size->rule);
-	add_member(buf, "reason", size->reason);
+	json_write_open(buf, NULL, '{');
+	json_write_text(buf, "resource", k8s_resource_names[size->resource]);
+	json_write_text(buf, "field", size->field == SIZE_LIMIT ? "limit" : "request");
+	json_write_text(buf, "from", size->has_from ? quantity_render_bytes(size->from_bytes, text) : NULL);
+	json_write_text(buf, "to", quantity_render_bytes(size->to_bytes, text));
+	json_write_text(buf, "rule", size->rule);
+	json_write_text(buf, "reason", size->reason);
 	strbuf_addc(buf, '}');
 }
 
-static void add_finding(const struct review_finding *f, struct strbuf *buf)
+/* Begins an item of a list, on a line of its own. */
+static void open_item(const char *file, struct strbuf *buf)
 {
-	strbuf_adds(buf, "  {\"file\": ");
-	strbuf_add_json_string(buf, f->file);
-	strbuf_addf(buf, ", \"line\": %zu, \"column\": %zu", f->line, f->column);
-	add_member(buf, "kind", f->kind);
-	add_member(buf, "name", f->name);
-	add_member(buf, "namespace", f->namespace_name);
-	add_member(buf, "role", f->role);
-	add_member(buf, "container", f->container);
-	add_member(buf, "check", check_table[f->check].name);
-	add_member(buf, "action", check_action_names[f->action]);
-	add_member(buf, "message", f->message);
-	strbuf_adds(buf, ", \"sizes\": [");
-	for (size_t i = 0; i < f->n_sizes; i++) {
-		strbuf_adds(buf, i ? ", " : "");
-		add_size(&f->sizes[i], buf);
-	}
+	json_write_line(buf, 2);
+	json_write_open(buf, NULL, '{');
+	json_write_text(buf, "file", file);
+}
+
+static void write_finding(const struct review_finding *f, struct strbuf *buf)
+{
+	open_item(f->file, buf);
+	json_write_int(buf, "line", (int64_t)f->line);
+	json_write_int(buf, "column", (int64_t)f->column);
+	json_write_text(buf, "kind", f->kind);
+	json_write_text(buf, "name", f->name);
+	json_write_text(buf, "namespace", f->namespace_name);
+	json_write_text(buf, "role", f->role);
+	json_write_text(buf, "container", f->container);
+	json_write_text(buf, "check", check_table[f->check].name);
+	json_write_text(buf, "severity", check_severity_names[check_table[f->check].severity]);
+	json_write_text(buf, "action", check_action_names[f->action]);
+	json_write_text(buf, "message", f->message);
+	json_write_open(buf, "sizes", '[');
+	for (size_t i = 0; i < f->n_sizes; i++)
+		write_size(&f->sizes[i], buf);
 	strbuf_adds(buf, "]}");
+}
+
+static void write_subject(const struct review_subject *subject, const char *words, struct strbuf *buf)
+{
+	open_item(subject->file, buf);
+	json_write_int(buf, "line", (int64_t)subject->line);
+	json_write_int(buf, "column", (int64_t)subject->column);
+	json_write_text(buf, "kind", subject->kind);
+	json_write_text(buf, "name", subject->name);
+	json_write_text(buf, "namespace", subject->namespace_name);
+	json_write_text(buf, "role", subject->role);
+	json_write_text(buf, "status", review_statuses[subject->status].id);
+	json_write_text(buf, "reason", subject->why);
+	json_write_text(buf, "message", words);
+	json_write_int(buf, "findings", (int64_t)subject->n_findings);
+	strbuf_addc(buf, '}');
+}
+
+static int write_subjects(const struct review *self, struct strbuf *buf)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(WORDS_BYTES);
+
+	for (size_t i = 0; i < self->subjects.n; i++) {
+		const char *words = review_words(&arena, &self->subjects.items[i]);
+
+		if (!words)
+			return -ENOMEM;
+		write_subject(&self->subjects.items[i], words, buf);
+	}
+	return 0;
 }
 
 int render_json(const struct review *self, struct strbuf *buf)
 {
-	strbuf_adds(buf, "[");
-	for (size_t i = 0; i < self->findings.n; i++) {
-		strbuf_adds(buf, i ? ",\n" : "\n");
-		add_finding(&self->findings.items[i], buf);
+	json_write_open(buf, NULL, '{');
+	json_write_int(buf, "files", (int64_t)self->n_files);
+	json_write_line(buf, 1);
+	json_write_open(buf, "findings", '[');
+	for (size_t i = 0; i < self->findings.n; i++)
+		write_finding(&self->findings.items[i], buf);
+	strbuf_addc(buf, ']');
+	json_write_line(buf, 1);
+	json_write_open(buf, "objects", '[');
+	if (write_subjects(self, buf))
+		return -ENOMEM;
+	strbuf_addc(buf, ']');
+	json_write_line(buf, 1);
+	json_write_open(buf, "errors", '[');
+	for (size_t i = 0; i < self->errors.n; i++) {
+		open_item(self->errors.items[i].file, buf);
+		json_write_text(buf, "message", self->errors.items[i].message);
+		strbuf_addc(buf, '}');
 	}
-	strbuf_adds(buf, self->findings.n ? "\n]\n" : "]\n");
-	return buf->status;
+	return strbuf_adds(buf, "]}\n");
 }

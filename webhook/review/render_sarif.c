@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SARIF 2.1.0 (OASIS): one run, a rule for every check, a result for every finding, a notification for every input that
- * could not be read. Columns are characters. */
+/* render_sarif: SARIF 2.1.0 (OASIS): one run, a rule for every check, a result for every finding, a notification for
+ * every input that could not be read and every pod or file that was not examined. Columns are characters. */
 #include "review/review_internal.h"
 
+#include "base/limits.h"
 #include "base/str.h"
 
 #include <ctype.h>
+#include <errno.h>
 
-static const char *level_of(enum check_action action)
+static const char *level_of(enum check_id check, enum check_action action)
 {
-	return action == ACTION_DENY ? "error" : action == ACTION_OFF ? "none" : "warning";
+	return check_severity_names[action == ACTION_DENY ? SEVERITY_ERROR : check_table[check].severity];
 }
 
-/* A path as a URI reference; relative ones stay relative to where the program ran. */
+/* A path as a URI reference; relative paths stay relative to the working directory. */
 static void add_uri(struct strbuf *buf, const char *path)
 {
 	strbuf_addc(buf, '"');
@@ -45,7 +47,8 @@ static void add_rules(struct strbuf *buf)
 		add_text(buf, "shortDescription", check->title);
 		strbuf_adds(buf, ", ");
 		add_text(buf, "fullDescription", check->text);
-		strbuf_addf(buf, ", \"defaultConfiguration\": {\"level\": \"%s\"}}", level_of(check->default_action));
+		strbuf_addf(buf, ", \"defaultConfiguration\": {\"level\": \"%s\"}}",
+			    level_of((enum check_id)i, check->default_action));
 	}
 }
 
@@ -67,14 +70,10 @@ static void add_result(struct strbuf *buf, const struct review_finding *f)
 {
 	CLEANUP(strbuf_release) struct strbuf message = STRBUF_INIT(8192);
 
-	strbuf_addf(&message, "%s/%s", f->kind, f->name);
-	if (*f->role)
-		strbuf_addf(&message, " %s", f->role);
-	if (*f->container)
-		strbuf_addf(&message, " container \"%s\"", f->container);
-	strbuf_addf(&message, ": %s", f->message);
+	review_add_label(&message, f->kind, f->name, f->role, f->container);
+	strbuf_adds(&message, f->message);
 	strbuf_addf(buf, "{\"ruleId\": \"%s\", \"ruleIndex\": %d, \"level\": \"%s\", ", check_table[f->check].name,
-		    (int)f->check, level_of(f->action));
+		    (int)f->check, level_of(f->check, f->action));
 	add_text(buf, "message", strbuf_text(&message));
 	strbuf_adds(buf, ",\n       \"locations\": [{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
 	add_uri(buf, f->file);
@@ -83,14 +82,81 @@ static void add_result(struct strbuf *buf, const struct review_finding *f)
 	strbuf_addf(buf, "}],\n       \"properties\": {\"action\": \"%s\"}}", check_action_names[f->action]);
 }
 
-static void add_notification(struct strbuf *buf, const struct review_error *error)
+static void add_notification(struct strbuf *buf, const char *level, const char *text)
+{
+	strbuf_addf(buf, "{\"level\": \"%s\", ", level);
+	add_text(buf, "message", text);
+}
+
+static void add_error(struct strbuf *buf, const struct review_error *error)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4096);
 
 	strbuf_addf(&text, "%s%s%s", error->file, *error->file ? ": " : "", error->message);
-	strbuf_adds(buf, "{\"level\": \"error\", ");
-	add_text(buf, "message", strbuf_text(&text));
+	add_notification(buf, "error", strbuf_text(&text));
 	strbuf_addc(buf, '}');
+}
+
+/* Whether a user would expect it to be examined; all others are only counted. */
+static bool is_notable(const struct review_subject *subject)
+{
+	return subject->status >= REVIEW_PARTIAL && subject->status != REVIEW_NO_TEMPLATE &&
+	       subject->status != REVIEW_NO_OBJECT && subject->status < REVIEW_HIDDEN;
+}
+
+static int add_subject(struct strbuf *buf, const struct review_subject *subject)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8192);
+	bool is_harmless = subject->status <= REVIEW_EXEMPT;
+	const char *words = review_words(&arena, subject);
+
+	if (!words)
+		return -ENOMEM;
+	review_add_label(&text, subject->kind, subject->name, subject->role, "");
+	strbuf_adds(&text, words);
+	add_notification(buf, is_harmless ? "note" : "warning", strbuf_text(&text));
+	strbuf_adds(buf, ", \"locations\": [{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
+	add_uri(buf, subject->file);
+	strbuf_addc(buf, '}');
+	if (subject->line)
+		strbuf_addf(buf, ", \"region\": {\"startLine\": %zu, \"startColumn\": %zu}", subject->line,
+			    subject->column);
+	strbuf_adds(buf, "}}]}");
+	return buf->status;
+}
+
+static int add_notifications(const struct review *self, struct strbuf *buf)
+{
+	const char *between = "\n      ";
+	int r = 0;
+
+	for (size_t i = 0; i < self->errors.n; i++) {
+		strbuf_adds(buf, between);
+		add_error(buf, &self->errors.items[i]);
+		between = ",\n      ";
+	}
+	for (size_t i = 0; i < self->subjects.n && !r; i++) {
+		if (!is_notable(&self->subjects.items[i]))
+			continue;
+		strbuf_adds(buf, between);
+		r = add_subject(buf, &self->subjects.items[i]);
+		between = ",\n      ";
+	}
+	return r;
+}
+
+/* The number of subjects of each status. */
+static void add_counts(const struct review *self, struct strbuf *buf)
+{
+	size_t counts[REVIEW_STATUS_COUNT_] = {0};
+
+	for (size_t i = 0; i < self->subjects.n; i++)
+		counts[self->subjects.items[i].status]++;
+	strbuf_adds(buf, "\"properties\": {\"objects\": {");
+	for (int status = 0; status < REVIEW_STATUS_COUNT_; status++)
+		strbuf_addf(buf, "%s\"%s\": %zu", status ? ", " : "", review_statuses[status].id, counts[status]);
+	strbuf_adds(buf, "}}");
 }
 
 int render_sarif(const struct review *self, struct strbuf *buf)
@@ -105,11 +171,11 @@ int render_sarif(const struct review *self, struct strbuf *buf)
 		    "\n      ]}},\n    \"columnKind\": \"unicodeCodePoints\",\n"
 		    "    \"invocations\": [{\"executionSuccessful\": %s, \"toolExecutionNotifications\": [",
 		    self->errors.n ? "false" : "true");
-	for (size_t i = 0; i < self->errors.n; i++) {
-		strbuf_adds(buf, i ? ",\n      " : "\n      ");
-		add_notification(buf, &self->errors.items[i]);
-	}
-	strbuf_adds(buf, "]}],\n    \"results\": [");
+	if (add_notifications(self, buf))
+		return -ENOMEM;
+	strbuf_adds(buf, "]}],\n    ");
+	add_counts(self, buf);
+	strbuf_adds(buf, ",\n    \"results\": [");
 	for (size_t i = 0; i < self->findings.n; i++) {
 		strbuf_adds(buf, i ? ",\n      " : "\n      ");
 		add_result(buf, &self->findings.items[i]);

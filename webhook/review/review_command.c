@@ -8,12 +8,12 @@
 #include "review/namespaces.h"
 #include "review/review_internal.h"
 #include "review/review_store.h"
+#include "review/runtimes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAME		   "memtamer-webhook review"
 #define REVIEW_ARENA_BYTES (1 * GIB)
 #define OUTPUT_BYTES	   (1 * GIB)
 
@@ -23,16 +23,6 @@ static int fail(int code, const struct err *err)
 
 	fprintf(stderr, "%s\n", err_text(err, text, sizeof(text)));
 	return code;
-}
-
-static int load_config(const struct cli_args *args, struct config **ret, struct err *err)
-{
-	const char *path = cli_get(args, "config");
-
-	if (path)
-		return config_load(path, ret, err);
-	*ret = config_new_default();
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 static int fill_snapshot(struct review *review, const struct cli_args *args, const struct config *config,
@@ -54,22 +44,19 @@ struct collection {
 static int collect_file(void *context, const struct manifest *manifest)
 {
 	struct collection *self = context;
+	int r = namespaces_collect(self->review, manifest, self->builder);
 
-	return namespaces_collect(self->review, manifest, self->builder);
+	return r ? r : runtimes_collect(self->review, manifest);
 }
 
-/* The review itself comes by the same places, and says what is wrong with them. */
-static void pass_over(void *context, const struct err *err)
-{
-	(void)context;
-	(void)err;
-}
-
-static int collect_namespaces(struct review *review, const struct cli_args *args, struct snapshot_builder *builder,
-			      struct err *err)
+/* Reads the objects that affect pods of other files. */
+static int collect_context(struct review *review, const struct cli_args *args, struct snapshot_builder *builder,
+			   struct err *err)
 {
 	struct collection collection = {.review = review, .builder = builder};
-	const struct manifest_visitor visitor = {.context = &collection, .file = collect_file, .error = pass_over};
+	/* inputs that cannot be read are reported by the review itself, which visits the same files */
+	const struct manifest_visitor visitor = {
+		.context = &collection, .file = collect_file, .excludes = review->excludes};
 
 	for (size_t i = 0; i < args->n_operands; i++)
 		if (manifests_visit(args->operands[i], &visitor))
@@ -87,7 +74,9 @@ static int load_snapshot(struct review *review, const struct cli_args *args, con
 			: err_set(err, -ENOMEM, "out of memory");
 
 	if (!r)
-		r = collect_namespaces(review, args, builder, err);
+		r = collect_context(review, args, builder, err);
+	if (!r && namespaces_put_vpas(review, builder))
+		r = err_set(err, -ENOMEM, "out of memory");
 	if (r) {
 		snapshot_builder_free(builder);
 		return code;
@@ -109,9 +98,17 @@ static int visit_file(void *context, const struct manifest *manifest)
 	return review_file(context, manifest);
 }
 
-static void visit_error(void *context, const struct err *err)
+static int visit_error(void *context, const struct manifest *manifest, const struct err *err)
 {
-	review_report(context, err);
+	return review_report(context, manifest, err);
+}
+
+static int visit_passed(void *context, const char *path, enum manifest_passed why)
+{
+	const struct review_subject subject = {.status = why == MANIFEST_HIDDEN ? REVIEW_HIDDEN : REVIEW_EXCLUDED,
+					       .file = path};
+
+	return review_note(context, &subject);
 }
 
 static bool wants_colour(void)
@@ -121,26 +118,25 @@ static bool wants_colour(void)
 	return isatty(STDOUT_FILENO) && terminal && !streq(terminal, "dumb") && (!no_colour || !*no_colour);
 }
 
-static int print(const struct review *review, const char *format)
+static int print(const struct review *review, const struct cli_args *args)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(OUTPUT_BYTES);
+	const char *format = cli_get(args, "output");
 	int r = 0;
 
 	if (streq(format, "text"))
-		r = render_text(review, wants_colour(), &buf);
+		r = render_text(review, wants_colour(), cli_has(args, "verbose"), &buf);
 	else if (streq(format, "json"))
 		r = render_json(review, &buf);
 	else if (streq(format, "sarif"))
 		r = render_sarif(review, &buf);
-	if (r) {
-		fprintf(stderr, NAME ": the output is too large\n");
-		return EXIT_DEPENDENCY;
-	}
+	if (r)
+		return cli_fail(args, &(struct err){.msg = "the output is too large"}, EXIT_DEPENDENCY);
 	fwrite(strbuf_text(&buf), 1, buf.len, stdout);
 	return EXIT_CLEAN;
 }
 
-/* Is a finding at least as bad as this? */
+/* Whether there is a finding of at least this action. */
 static bool review_has(const struct review *self, enum check_action action)
 {
 	for (size_t i = 0; i < self->findings.n; i++)
@@ -149,15 +145,48 @@ static bool review_has(const struct review *self, enum check_action action)
 	return false;
 }
 
+static bool is_object(enum review_status status)
+{
+	return status != REVIEW_HIDDEN && status != REVIEW_EXCLUDED && status != REVIEW_NO_OBJECT;
+}
+
+/* Notes an operand without any object, which is probably a mistake. */
+static int note_empty(struct review *review, const char *operand, size_t first, size_t n_errors)
+{
+	const struct review_subject subject = {.status = REVIEW_EMPTY, .file = operand};
+	const struct manifest manifest = {.path = operand};
+	struct err err = ERR_INIT;
+
+	if (review->errors.n > n_errors)
+		return 0;
+	for (size_t i = first; i < review->subjects.n; i++)
+		if (is_object(review->subjects.items[i].status))
+			return 0;
+	if (!review->is_strict)
+		return review_note(review, &subject);
+	err_set_at(&err, -EINVAL, operand, 0, 0, "%s", review_statuses[REVIEW_EMPTY].words);
+	return review_report(review, &manifest, &err);
+}
+
 static int review_all(struct review *review, const struct cli_args *args)
 {
-	const struct manifest_visitor visitor = {.context = review, .file = visit_file, .error = visit_error};
+	const struct manifest_visitor visitor = {
+		.context = review,
+		.excludes = review->excludes,
+		.file = visit_file,
+		.passed = visit_passed,
+		.error = visit_error,
+	};
 	int code;
 
-	for (size_t i = 0; i < args->n_operands; i++)
-		if (manifests_visit(args->operands[i], &visitor))
+	for (size_t i = 0; i < args->n_operands; i++) {
+		size_t n_subjects = review->subjects.n, n_errors = review->errors.n;
+
+		if (manifests_visit(args->operands[i], &visitor) ||
+		    note_empty(review, args->operands[i], n_subjects, n_errors))
 			return EXIT_DEPENDENCY;
-	code = print(review, cli_get(args, "output"));
+	}
+	code = print(review, args);
 	if (code)
 		return code;
 	if (review->errors.n)
@@ -170,9 +199,26 @@ static void review_release(struct review *self)
 {
 	self->snapshot = snapshot_unref(self->snapshot);
 	vec_release(&self->findings);
+	vec_release(&self->subjects);
+	strmap_release(&self->runtimes);
+	strmap_release(&self->vpas);
 	vec_release(&self->errors);
 	strbuf_release(&self->input);
 	arena_release(&self->arena);
+}
+
+/* NULL-terminated. NULL: out of memory. */
+static const char *const *excludes_of(const struct cli_args *args, struct arena *arena)
+{
+	const char **excludes;
+	size_t n = 0;
+
+	while (cli_list(args, "exclude", n))
+		n++;
+	excludes = arena_array(arena, n + 1, sizeof(*excludes));
+	for (size_t i = 0; excludes && i < n; i++)
+		excludes[i] = cli_list(args, "exclude", i);
+	return excludes;
 }
 
 static int review_run(const struct cli_args *args)
@@ -185,15 +231,24 @@ static int review_run(const struct cli_args *args)
 		.default_namespace = cli_get(args, "namespace"),
 		.now_ms = time_now_ms(),
 		.wants_yaml = streq(cli_get(args, "output"), "yaml"),
+		.is_single = args->n_operands == 1,
+		.is_strict = cli_has(args, "strict"),
 	};
 	struct err err = ERR_INIT;
 	int code;
 
-	if (load_config(args, &config, &err))
+	if (config_load(cli_get(args, "config"), &config, &err))
 		return fail(EXIT_USAGE, &err);
 	review.policy = config->policy;
 	if (cli_get(args, "mode"))
 		review.policy.mode = (enum mode)mode_parse(cli_get(args, "mode"));
+	review.excludes = excludes_of(args, &review.arena);
+	if (!review.excludes) {
+		err_set(&err, -ENOMEM, "out of memory");
+		return fail(EXIT_DEPENDENCY, &err);
+	}
+	/* output without the inputs that could not be read must not look complete */
+	review.is_strict |= review.wants_yaml;
 	code = load_snapshot(&review, args, config, &err);
 	if (code)
 		return fail(code, &err);
@@ -201,14 +256,21 @@ static int review_run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{"config", 'c', CLI_STRING, "FILE", "configuration; without one, every key has its default", NULL},
+	{"config", 'c', CLI_STRING, "FILE", "configuration file; without it, every key has its default", NULL},
 	STORE_ACCESS_OPTIONS,
-	{"namespace", 'n', CLI_STRING, "NAMESPACE",
-	 "namespace of objects that name none (default: the kubeconfig's, else \"default\")", "default"},
-	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "how far to go, instead of the configuration's",
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "namespace of objects without one, in place of the kubeconfig's",
+	 "default"},
+	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "mode to use in place of the configuration's",
 	 NULL},
-	{"output", 'o', CLI_STRING, "text|json|yaml|sarif", "yaml prints the manifests as they would be patched",
-	 "text"},
+	{"output", 'o', CLI_STRING, "text|json|yaml|sarif",
+	 "yaml prints the manifests with their sizes changed in place", "text"},
+	{"verbose", 'v', CLI_FLAG, NULL, "also list what has no findings, and what was not examined and why", NULL},
+	{"exclude", 0, CLI_LIST, "GLOB",
+	 "files and folders to skip in a folder: a pattern without a slash matches names at any depth, one with a "
+	 "slash paths below the folder",
+	 NULL},
+	{"strict", 0, CLI_FLAG, NULL,
+	 "exit with 2 also for files in a folder that cannot be read, templates, and paths without objects", NULL},
 	{"fail-on", 0, CLI_STRING, "warn|patch|deny", "exit with 1 when a finding is at least this", "warn"},
 	{0},
 };
@@ -217,16 +279,20 @@ const struct cli_command review_command = {
 	.name = "review",
 	.operands = "FILE|DIR|-...",
 	.help = "review manifests offline, as the webhook would\n\nReads YAML and JSON with pods and with workloads "
-		"of any known "
-		"kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json files below it. "
-		"Says for "
-		"each finding where it is and what would be set. Namespace, LimitRange and ResourceQuota objects among "
-		"them "
-		"count for the pods of their namespace, wherever they stand. Other objects are passed over.\n\n"
+		"of any known kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json "
+		"files below it that are not hidden. Each finding has its place and what would be set. Namespace, "
+		"LimitRange, ResourceQuota and VerticalPodAutoscaler objects count for the pods of their namespace, "
+		"wherever they stand. Other "
+		"objects, documents that are no Kubernetes objects and Helm templates are counted.\n\n"
 		"History comes from --store or --config, else from the cluster of --kubeconfig or of the kubeconfig "
-		"that "
-		"kubectl would take; then its LimitRanges, ResourceQuotas and labels of namespaces count too. "
-		"--store none asks nobody.",
+		"that kubectl would take; then its LimitRanges, ResourceQuotas, VerticalPodAutoscalers and labels of "
+		"namespaces count too. "
+		"--store none uses no history.\n\n"
+		"Exit codes: 0 no finding at or above --fail-on, 1 findings, 2 a named file that cannot be read or a "
+		"wrong "
+		"option, 3 the cluster or the output failed. With -o yaml nothing may be missing, as with --strict. "
+		"Only sizes change there; a document that shares them by "
+		"aliases or merge keys is printed as it is, with an error.",
 	.options = options,
 	.run = review_run,
 };

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/strmap.h"
+#include "base/timefmt.h"
 #include "kube/kube_list.h"
 #include "review/namespaces.h"
 
@@ -11,13 +12,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define USER_AGENT "memtamer-webhook-review"
+#define USER_AGENT	"memtamer-webhook-review"
+#define WITHOUT_HISTORY "the kubeconfig's cluster cannot be read (--store none reviews without history)"
 
 struct reading {
 	struct review *review;
 	struct snapshot_builder *builder;
 	struct store_access access;
-	struct strmap namespaces; /* that the manifests name; the texts are the review's */
+	struct strmap namespaces; /* those that the manifests name; the texts belong to the review */
+	bool has_vpas;		  /* the cluster serves VerticalPodAutoscalers */
 };
 
 static int no_memory(struct err *err)
@@ -35,20 +38,19 @@ static void note(const char *what, const struct err *why)
 static void note_bad(void *context, const struct err *why)
 {
 	(void)context;
-	note("passed over", why);
+	note(why->code == STORE_SPEC_INVALID ? "spec not applied, only observed" : "passed over", why);
 }
 
 /* ---- a file ---- */
 
-/* A path that was named must be there; one that only the configuration knows may be empty yet. */
-static int read_file(struct reading *self, const struct cli_args *args, struct err *err)
+/* A path on the command line must exist; one from the configuration may not exist yet. */
+static int read_file(struct reading *self, struct err *err)
 {
 	const char *path = store_place(self->access.store);
 
+	store_set_bad(self->access.store, note_bad, NULL);
 	if (access(path, F_OK) == 0)
 		return store_read_profiles(self->access.store, self->builder, err);
-	if (cli_get(args, "store"))
-		return err_set_at(err, -errno, path, 0, 0, "cannot open: %s", strerror(errno));
 	self->review->history_note = arena_printf(&self->review->arena, "%s does not exist", path);
 	return self->review->history_note ? 0 : no_memory(err);
 }
@@ -67,13 +69,11 @@ static int add_namespace(struct reading *self, const char *name)
 
 static int see_object(void *context, const char *file, const struct yaml_node *object)
 {
-	const struct yaml_node *name = yaml_tree_get(yaml_tree_get(object, "metadata"), "namespace");
+	const char *name = yaml_tree_text(yaml_tree_get(object, "metadata"), "namespace");
 	struct reading *self = context;
 
 	(void)file;
-	return add_namespace(self, name && name->type == YAML_TREE_SCALAR && *name->text
-					   ? name->text
-					   : self->review->default_namespace);
+	return add_namespace(self, *name ? name : self->review->default_namespace);
 }
 
 static bool may_name_one(const struct strbuf *text)
@@ -85,19 +85,12 @@ static int see_file(void *context, const struct manifest *manifest)
 {
 	struct reading *self = context;
 
-	return namespaces_each_object(self->review, manifest, may_name_one, see_object, self);
-}
-
-/* The review itself comes by the same places, and says what is wrong with them. */
-static void pass_over(void *context, const struct err *err)
-{
-	(void)context;
-	(void)err;
+	return review_each_object(self->review, manifest, may_name_one, see_object, self);
 }
 
 static int find_namespaces(struct reading *self, const struct cli_args *args)
 {
-	const struct manifest_visitor visitor = {.context = self, .file = see_file, .error = pass_over};
+	const struct manifest_visitor visitor = {.context = self, .file = see_file, .excludes = self->review->excludes};
 	int r = 0;
 
 	for (size_t i = 0; i < args->n_operands && !r; i++)
@@ -112,7 +105,7 @@ static int put_profile(void *context, struct profile *take_profile, struct err *
 	struct profile plain = *take_profile;
 	int r;
 
-	plain.n_reasons = 0;
+	profile_drop_unread(&plain, time_now_ms());
 	r = snapshot_builder_put_copy(context, &plain);
 	profile_free(take_profile);
 	return r ? no_memory(err) : 0;
@@ -123,20 +116,20 @@ static int put_shape(void *context, const struct node_shape *shape, struct err *
 	return snapshot_builder_put_shape(context, shape) ? no_memory(err) : 0;
 }
 
-/* What is forbidden, or not installed, is noted and left out. */
+/* What is forbidden or not installed is noted and left out. */
 static int tolerate(int r, const char *what, const char *namespace_name, const struct err *why)
 {
-	struct err told = ERR_INIT;
+	struct err shown = ERR_INIT;
 
 	if (r != -EACCES && r != -ENOENT)
 		return r;
-	if (r == -EACCES) /* the server's words are long, and all the same */
-		err_set(&told, r, "you are not allowed to read them");
+	if (r == -EACCES) /* the server's messages are long and all alike */
+		err_set(&shown, r, "you are not allowed to read them");
 	else
-		told = *why;
-	err_wrap(&told, "%s%s%s count for nothing here", what, namespace_name ? " of " : "",
+		shown = *why;
+	err_wrap(&shown, "%s%s%s are not considered", what, namespace_name ? " of " : "",
 		 namespace_name ? namespace_name : "");
-	note("note", &told);
+	note("note", &shown);
 	return 0;
 }
 
@@ -147,7 +140,7 @@ static int read_profiles(struct reading *self, const char *namespace_name, struc
 
 	if (!r)
 		r = store_visit(self->access.store, &visitor, err);
-	/* it stands only if no other namespace has any */
+	/* used only if no other namespace has profiles */
 	if ((r == -EACCES || r == -ENOENT) && !self->review->history_note) {
 		self->review->history_note = arena_strdup(&self->review->arena, err->msg);
 		if (!self->review->history_note)
@@ -163,7 +156,7 @@ static int read_shapes(struct reading *self, struct err *err)
 	return tolerate(store_visit(self->access.store, &visitor, err), "node shapes", NULL, err);
 }
 
-/* One sort of object of one namespace. */
+/* One kind of object of one namespace. */
 struct rules {
 	struct reading *reading;
 	enum namespace_object sort;
@@ -197,18 +190,19 @@ static int errno_of(int code)
 	return code == KUBE_NOT_FOUND ? -ENOENT : code > 0 ? -EIO : code;
 }
 
-static int read_rules(struct reading *self, enum namespace_object sort, const char *plural, const char *namespace_name,
-		      struct err *err)
+static int read_rules(struct reading *self, enum namespace_object sort, const struct kube_resource *resource,
+		      const char *namespace_name, struct err *err)
 {
 	struct rules rules = {self, sort};
 	const struct kube_list_request request = {
-		.selection = {.resource = {"", "v1", plural}, .namespace = namespace_name},
+		.selection = {.resource = *resource, .namespace = namespace_name},
 		.item = put_rule,
 		.bad = note_bad_rule,
 		.context = &rules,
 	};
 
-	return tolerate(errno_of(kube_list_all(self->access.kube.client, &request, err)), plural, namespace_name, err);
+	return tolerate(errno_of(kube_list_all(self->access.kube.client, &request, err)), resource->plural,
+			namespace_name, err);
 }
 
 static int read_labels(struct reading *self, const char *namespace_name, struct err *err)
@@ -221,21 +215,38 @@ static int read_labels(struct reading *self, const char *namespace_name, struct 
 	int r = kube_client_call(self->access.kube.client, &request, &object, err);
 
 	if (r == KUBE_NOT_FOUND)
-		return 0; /* not there yet: it is among the manifests, or somebody makes it later */
+		return 0; /* the namespace does not exist yet: it is among the manifests, or is created later */
 	named.json = object;
 	r = r ? errno_of(r) : put_rule(&rules, &named, err);
 	return tolerate(r, "labels", namespace_name, err);
 }
 
+/* Every user may read discovery. Without this, users who may not list VerticalPodAutoscalers would get a note for each
+ * namespace, even if the kind is not served. */
+static int discover_vpas(struct reading *self, struct err *err)
+{
+	const struct kube_request request = {.verb = KUBE_GET, .raw_path = "/apis/autoscaling.k8s.io/v1"};
+	CLEANUP(json_putp) struct json_object *object = NULL;
+	int r = kube_client_call(self->access.kube.client, &request, &object, err);
+
+	self->has_vpas = !r;
+	return r == KUBE_NOT_FOUND || r == KUBE_FORBIDDEN ? 0 : errno_of(r);
+}
+
 static int read_namespace(struct reading *self, const char *name, struct err *err)
 {
+	static const struct kube_resource limit_ranges = {"", "v1", "limitranges"},
+					  quotas = {"", "v1", "resourcequotas"},
+					  vpas = {"autoscaling.k8s.io", "v1", "verticalpodautoscalers"};
 	int r = read_profiles(self, name, err);
 
 	if (!r)
 		r = read_labels(self, name, err);
 	if (!r)
-		r = read_rules(self, NAMESPACE_LIMIT_RANGE, "limitranges", name, err);
-	return r ? r : read_rules(self, NAMESPACE_QUOTA, "resourcequotas", name, err);
+		r = read_rules(self, NAMESPACE_LIMIT_RANGE, &limit_ranges, name, err);
+	if (!r)
+		r = read_rules(self, NAMESPACE_QUOTA, &quotas, name, err);
+	return r || !self->has_vpas ? r : read_rules(self, NAMESPACE_VPA, &vpas, name, err);
 }
 
 static int read_cluster(struct reading *self, const struct cli_args *args, struct err *err)
@@ -249,11 +260,13 @@ static int read_cluster(struct reading *self, const struct cli_args *args, struc
 	if (!review->default_namespace || find_namespaces(self, args))
 		return no_memory(err);
 	r = read_shapes(self, err);
+	if (!r)
+		r = discover_vpas(self, err);
 	for (size_t i = 0; i < self->namespaces.capacity && !r; i++)
 		if (self->namespaces.slots[i].key)
 			r = read_namespace(self, self->namespaces.slots[i].key, err);
 	if (r && self->access.is_implied)
-		err_wrap(err, "the kubeconfig's cluster cannot be read (--store none reviews without history)");
+		err_wrap(err, WITHOUT_HISTORY);
 	return r;
 }
 
@@ -264,13 +277,17 @@ static int read_any(struct reading *self, const struct cli_args *args, const str
 
 	*ret_code = EXIT_USAGE;
 	if (r == -ENOENT && self->access.is_implied) {
-		self->review->history_note = "there is no kubeconfig, and no --store or --config says what to read";
+		self->review->history_note = "there is no kubeconfig, and neither --store nor --config is given";
 		return 0;
 	}
+	if (r == -ENOPKG || r == -ETIMEDOUT)
+		*ret_code = EXIT_DEPENDENCY;
+	if (r && self->access.is_implied)
+		err_wrap(err, WITHOUT_HISTORY);
 	if (r)
 		return r;
 	if (!self->access.kube.client)
-		return read_file(self, args, err);
+		return read_file(self, err);
 	*ret_code = EXIT_DEPENDENCY;
 	return read_cluster(self, args, err);
 }
@@ -284,7 +301,7 @@ int review_store_read(struct review *self, const struct cli_args *args, const st
 	int r = 0;
 
 	if (path && streq(path, REVIEW_STORE_NONE))
-		self->history_note = "--store none says so";
+		self->history_note = "--store none was given";
 	else
 		r = read_any(&reading, args, config, ret_code, err);
 	store_access_release(&reading.access);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both webhooks do with a review: read it, see whether it is ours, decide, answer, count. */
+/* The steps that all webhooks share: read the review, check whether it concerns memtamer, decide, answer, count. */
 #include "serve/admission_internal.h"
 
 #include "base/limits.h"
-#include "base/log.h"
+#include "k8s/doc.h"
 
 #include <errno.h>
-#include <time.h>
 
-#define ADMISSION_ARENA_BYTES (16 * MIB)
+/* Memory for reading and deciding is linear in the body: a copy of its strings, up to 160 bytes for each value that is
+ * kept (LIMIT_PROJECTED_TOKENS) and 4 KiB for each container (LIMIT_OBJECT_CONTAINERS). An object that needs more is
+ * not decided. */
+#define ADMISSION_ARENA_BYTES (12 * MIB)
+/* Memory that is kept for the next patch; the arena keeps as much. */
+#define KEPT_BYTES (64 * KIB)
 
 void admission_scratch_init(struct admission_scratch *self)
 {
@@ -21,6 +25,8 @@ void admission_scratch_init(struct admission_scratch *self)
 void admission_scratch_clear(struct admission_scratch *self)
 {
 	arena_reset(&self->arena);
+	if (self->patch.capacity > KEPT_BYTES)
+		strbuf_release(&self->patch);
 	strbuf_clear(&self->patch);
 }
 
@@ -28,14 +34,6 @@ void admission_scratch_release(struct admission_scratch *self)
 {
 	arena_release(&self->arena);
 	strbuf_release(&self->patch);
-}
-
-static int64_t monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 int admission_audit(struct admission *self, const char *key, const char *value)
@@ -68,13 +66,13 @@ void admission_count_findings(const struct admission *self, const struct decisio
 static void fail_open(struct admission *self, enum metric_error reason, const struct err *err)
 {
 	metrics_count(self->world->metrics, self->webhook->errors, reason, 0, 0);
-	log_event(LOG_WARN, "allowed without a decision", "uid", self->review.uid, "kind", self->review.kind,
-		  "namespace", self->review.namespace_name, "where", err->where, "error", err->msg, NULL);
+	client_log(self->world->log, LINE_NO_DECISION, "uid", self->review.uid, "kind", self->review.kind, "namespace",
+		   self->review.namespace_name, "where", err->where, "error", err->msg, NULL);
 	self->result = RESULT_ERROR;
 	self->response = (struct review_response){.is_allowed = true};
 }
 
-/* `read_result` and `err` are what reading said; the uid is known, so there is always an answer. */
+/* `read_result` and `err` are the result of reading; the uid is known, so there is always an answer. */
 static void admit(struct admission *self, int read_result, struct err *err)
 {
 	const char *foreign = read_result < 0 ? NULL : self->webhook->foreign(self, read_result > 0);
@@ -90,33 +88,35 @@ static void admit(struct admission *self, int read_result, struct err *err)
 		return;
 	}
 	r = self->webhook->decide(self, err);
+	if (r == -E2BIG)
+		r = err_set(err, -EINVAL, "the patch or its annotation would be too long");
+	r = doc_reading_ended(&self->scratch->arena, r, err);
 	if (r)
 		fail_open(self, r == -EINVAL ? ERROR_POD : ERROR_INTERNAL, err);
 }
 
-int admission_handle(const struct admission_webhook *webhook, struct admission_scratch *scratch,
+int admission_review(const struct admission_webhook *webhook, struct admission_scratch *scratch,
 		     const struct admission_world *world, const char *body, size_t n, struct strbuf *ret_answer,
 		     struct err *err)
 {
 	struct admission self = {.webhook = webhook, .scratch = scratch, .world = world};
 	struct metrics *metrics = world->metrics;
-	int64_t start_ns = monotonic_ns();
 	int r;
 
-	/* An answer without a patch would look like a decision; what fails, the API server allows, counts and tells. */
+	/* Reports a failure. An answer without a patch would look like a decision. A failed request is counted and
+	 * logged by the API server, which allows the object. */
 	if (!world->state)
 		return err_set(err, -EAGAIN, "there is no snapshot yet");
 	admission_scratch_clear(scratch);
 	r = webhook->read(&self, body, n, err);
+	if (r < 0)
+		r = doc_reading_ended(&scratch->arena, r, err);
 	if (r < 0 && !self.review.uid[0]) {
 		metrics_count(metrics, webhook->errors, r == -ENOMEM ? ERROR_INTERNAL : ERROR_UNREADABLE, 0, 0);
 		return r == -ENOMEM ? r : -EINVAL;
 	}
 	admit(&self, r, err);
-	if (self.waits)
-		return ADMISSION_WAITS;
 	r = review_render(&self.review, &self.response, ret_answer);
 	metrics_count(metrics, webhook->requests, self.result, self.mode, self.review.is_dry_run);
-	metrics_observe_ns(metrics, webhook->duration, monotonic_ns() - start_ns);
 	return r ? err_set(err, r, "the answer does not fit") : 0;
 }

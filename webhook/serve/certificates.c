@@ -16,27 +16,25 @@
 struct certificates {
 	struct http_server *server;
 	struct pki_pair ca, leaf;
-	struct pki_pair given; /* empty: none yet */
-	bool is_shared;	       /* one will be given */
-	char *chain;	       /* what is in use */
-	int64_t renew_ms;      /* of the own leaf */
-	uint64_t names;	       /* hash of the names that the own leaf is for */
-	int64_t expiry_ms;     /* of what is in use */
-	uint64_t seen;	       /* hash of what was looked at last, good or not */
+	struct pki_pair given; /* from certificates_give; empty: none yet */
+	bool is_shared;	       /* certificates_give provides the certificate */
+	char *chain;	       /* PEM of the certificate in use */
+	int64_t renew_ms;      /* when to renew the self-made leaf */
+	uint64_t names;	       /* hash of the names of the self-made leaf */
+	int64_t expiry_ms;     /* when the certificate in use ends */
+	uint64_t seen;	       /* hash of the input of the last check, valid or not */
 	bool has_seen;
 };
 
-/* What the server needs, as text. */
-struct material {
+/* The input of the server's credentials, as text. */
+struct credentials {
 	struct strbuf cert, key, client_ca;
 };
 
-static void material_release(struct material *self)
+static void credentials_release(struct credentials *self)
 {
 	strbuf_release(&self->cert);
-	if (self->key.text)
-		explicit_bzero(self->key.text, self->key.capacity);
-	strbuf_release(&self->key);
+	strbuf_wipe(&self->key);
 	strbuf_release(&self->client_ca);
 }
 
@@ -124,36 +122,37 @@ static int read_pem(const char *path, struct strbuf *buf, struct err *err)
 }
 
 static int gather(struct certificates *self, const struct webhook_config *config, int64_t now_ms,
-		  struct material *material, struct err *err)
+		  struct credentials *credentials, struct err *err)
 {
 	int r = 0;
 
 	if (config->cert_file) {
-		r = read_pem(config->cert_file, &material->cert, err);
+		r = read_pem(config->cert_file, &credentials->cert, err);
 		if (!r)
-			r = read_pem(config->key_file, &material->key, err);
+			r = read_pem(config->key_file, &credentials->key, err);
 	} else if (self->is_shared && self->given.cert_pem) {
-		if (strbuf_adds(&material->cert, self->given.cert_pem) ||
-		    strbuf_adds(&material->key, self->given.key_pem))
+		if (strbuf_adds(&credentials->cert, self->given.cert_pem) ||
+		    strbuf_adds(&credentials->key, self->given.key_pem))
 			r = err_set(err, -ENOMEM, "out of memory");
 	} else {
 		if (needs_own(self, config, now_ms))
 			r = make_own(self, config, now_ms, err);
-		if (!r && (strbuf_adds(&material->cert, self->leaf.cert_pem) ||
-			   strbuf_adds(&material->key, self->leaf.key_pem)))
+		if (!r && (strbuf_adds(&credentials->cert, self->leaf.cert_pem) ||
+			   strbuf_adds(&credentials->key, self->leaf.key_pem)))
 			r = err_set(err, -ENOMEM, "out of memory");
 	}
 	if (!r && config->client_ca_file)
-		r = read_pem(config->client_ca_file, &material->client_ca, err);
+		r = read_pem(config->client_ca_file, &credentials->client_ca, err);
 	return r;
 }
 
-static uint64_t hash_of(const struct material *material, const struct webhook_config *config, const struct err *err)
+static uint64_t hash_of(const struct credentials *credentials, const struct webhook_config *config,
+			const struct err *err)
 {
-	const struct strbuf *const files[] = {&material->cert, &material->key, &material->client_ca};
+	const struct strbuf *const files[] = {&credentials->cert, &credentials->key, &credentials->client_ca};
 	uint64_t hash = HASH_STABLE_INIT;
 
-	/* These may hold NULs. */
+	/* The texts may contain NULs. */
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		hash = hash_stable(hash_stable(hash, strbuf_text(files[i]), files[i]->len), "", 1);
 	hash = hash_stable_text(hash, config->client_name);
@@ -161,10 +160,10 @@ static uint64_t hash_of(const struct material *material, const struct webhook_co
 	return hash_stable_text(hash, err->msg);
 }
 
-static int apply(struct certificates *self, const struct webhook_config *config, const struct material *material,
+static int apply(struct certificates *self, const struct webhook_config *config, const struct credentials *credentials,
 		 struct err *err)
 {
-	const char *cert = strbuf_text(&material->cert), *key = strbuf_text(&material->key);
+	const char *cert = strbuf_text(&credentials->cert), *key = strbuf_text(&credentials->key);
 	const char *where = config->cert_file ? config->cert_file : "";
 	int64_t from_ms, until_ms = 0;
 	int r = pki_read_validity(cert, &from_ms, &until_ms, err);
@@ -173,7 +172,7 @@ static int apply(struct certificates *self, const struct webhook_config *config,
 		r = pki_check_pair(cert, key, err);
 	if (!r)
 		r = http_server_set_credentials(self->server, cert, key,
-						config->client_ca_file ? strbuf_text(&material->client_ca) : NULL,
+						config->client_ca_file ? strbuf_text(&credentials->client_ca) : NULL,
 						config->client_name, err);
 	if (r) {
 		struct err why = *err;
@@ -182,28 +181,28 @@ static int apply(struct certificates *self, const struct webhook_config *config,
 	}
 	self->expiry_ms = until_ms;
 	free(self->chain);
-	self->chain = strdup(cert); /* for comparisons only */
+	self->chain = strdup(cert); /* used for comparisons only; NULL is allowed */
 	return CERTIFICATES_LOADED;
 }
 
 int certificates_check(struct certificates *self, const struct webhook_config *config, int64_t now_ms, struct err *err)
 {
-	CLEANUP(material_release)
-	struct material material = {
+	CLEANUP(credentials_release)
+	struct credentials credentials = {
 		.cert = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
 		.key = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
 		.client_ca = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES),
 	};
 	struct err why = ERR_INIT;
-	int r = gather(self, config, now_ms, &material, &why);
-	uint64_t hash = hash_of(&material, config, &why);
+	int r = gather(self, config, now_ms, &credentials, &why);
+	uint64_t hash = hash_of(&credentials, config, &why);
 
 	if (self->has_seen && hash == self->seen)
 		return 0;
 	self->seen = hash;
 	self->has_seen = true;
 	if (!r)
-		r = apply(self, config, &material, &why);
+		r = apply(self, config, &credentials, &why);
 	if (r < 0 && err)
 		*err = why;
 	return r;
@@ -211,7 +210,7 @@ int certificates_check(struct certificates *self, const struct webhook_config *c
 
 void certificates_share(struct certificates *self, bool is_shared)
 {
-	/* the own one becomes what clients are meant to see, though it may be in use already */
+	/* load the self-made certificate again, because it becomes the one that clients expect */
 	if (self->is_shared && !is_shared)
 		self->has_seen = false;
 	self->is_shared = is_shared;
@@ -232,21 +231,16 @@ bool certificates_is_ready(const struct certificates *self)
 int certificates_give(struct certificates *self, const struct webhook_config *config, const char *cert_pem,
 		      const char *key_pem, int64_t now_ms, struct err *err)
 {
-	struct pki_pair old = self->given;
-	int r;
+	struct pki_pair fresh = PKI_PAIR_INIT, old = self->given;
+	int r = pki_pair_copy(cert_pem, key_pem, &fresh, err);
 
-	self->given = (struct pki_pair){strdup(cert_pem), strdup(key_pem)};
-	if (self->given.cert_pem && self->given.key_pem) {
-		self->has_seen = false;
-		r = certificates_check(self, config, now_ms, err);
-	} else {
-		r = err_set(err, -ENOMEM, "out of memory");
-	}
-	if (r < 0) {
-		pki_pair_release(&self->given);
+	if (r)
+		return r;
+	self->given = fresh;
+	self->has_seen = false;
+	r = certificates_check(self, config, now_ms, err);
+	if (r < 0)
 		self->given = old;
-	} else {
-		pki_pair_release(&old);
-	}
+	pki_pair_release(r < 0 ? &fresh : &old);
 	return r;
 }

@@ -17,10 +17,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* After an event: a certificate and its key come as two files. */
-#define SETTLE_MS 30
-#define LOOK_MS	  (2 * TIME_SECOND_MS)
-/* Trimming walks through the whole heap: not for every snapshot of a busy cluster. */
+/* Delay after an event, because a certificate and its key are two files. */
+#define EVENTS_MS 30
+#define CHECK_MS  (2 * TIME_SECOND_MS)
+/* Shortest time between two trims, which walk through the whole heap. */
 #define TRIM_MS (10 * TIME_SECOND_MS)
 
 static void fill_signals(sigset_t *signals)
@@ -49,7 +49,7 @@ static void watch_folder(struct control *self, const char *file)
 
 	if (!file || (size_t)snprintf(folder, sizeof(folder), "%s", file) >= sizeof(folder))
 		return;
-	/* a folder that cannot be watched is looked into every two seconds all the same */
+	/* a folder that cannot be watched is still checked every two seconds */
 	if (self->watch_fd >= 0 && inotify_add_watch(self->watch_fd, dirname(folder),
 						     IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE) < 0)
 		log_event(LOG_DEBUG, "folder not watched", "path", folder, NULL);
@@ -57,7 +57,7 @@ static void watch_folder(struct control *self, const char *file)
 
 static void watch_folders(struct control *self)
 {
-	const struct webhook_config *config = &config_share_get(self->config)->webhook;
+	const struct webhook_config *config = &control_state_config(&self->state)->webhook;
 
 	watch_folder(self, self->config_path);
 	watch_folder(self, config->cert_file);
@@ -70,33 +70,27 @@ int control_init(struct control *self, struct serve *serve, const char *path, st
 {
 	sigset_t signals;
 
-	*self = (struct control){.serve = serve, .config_path = path, .signal_fd = -1, .watch_fd = -1};
-	self->config = config_share_new(take_config);
-	self->certificates = certificates_new(serve->server);
-	if (!self->config || !self->certificates)
-		return err_set(err, -ENOMEM, "out of memory");
+	*self = (struct control){.config_path = path, .signal_fd = -1, .watch_fd = -1};
+	if (control_state_init(&self->state, serve, take_config, err))
+		return -ENOMEM;
 	self->config_seen = control_config_hash(path);
 	fill_signals(&signals);
 	self->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (self->signal_fd < 0)
 		return err_set(err, -errno, "cannot wait for signals: %s", strerror(errno));
-	/* All programs of a node that run as one user share few of these (fs.inotify.max_user_instances). */
+	/* All programs of one user on a node share a small number of these (fs.inotify.max_user_instances). */
 	self->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (self->watch_fd < 0)
 		log_event(LOG_WARN, "no inotify; changes of files are seen within seconds", "error", strerror(errno),
 			  NULL);
 	watch_folders(self);
-	return control_open_store(self, err);
+	return control_open_source(self, err);
 }
 
 void control_release(struct control *self)
 {
-	holder_collect(self->serve->holder);
-	snapshot_unref(self->snapshot);
-	config_share_unref(self->config);
-	certificates_free(self->certificates);
-	store_close(self->store);
-	control_cluster_free(self->cluster);
+	control_source_close(&self->source);
+	control_state_release(&self->state);
 	closep(&self->signal_fd);
 	closep(&self->watch_fd);
 }
@@ -107,24 +101,24 @@ static void drain_events(struct control *self)
 
 	while (read(self->watch_fd, events, sizeof(events)) > 0)
 		;
-	if (self->store)
-		store_watch_changed(self->store);
-	if (!self->settle_ms)
-		self->settle_ms = time_monotonic_ms() + SETTLE_MS;
+	if (self->source.store)
+		store_watch_changed(self->source.store);
+	if (!self->events_due_ms)
+		self->events_due_ms = time_monotonic_ms() + EVENTS_MS;
 }
 
-static void look(struct control *self)
+static void check_all(struct control *self)
 {
-	self->settle_ms = 0;
-	self->look_ms = time_monotonic_ms() + LOOK_MS;
+	self->events_due_ms = 0;
+	self->check_due_ms = time_monotonic_ms() + CHECK_MS;
 	control_check_config(self);
 	watch_folders(self);
-	control_check_certificates(self);
-	if (self->store)
+	control_state_check_certificates(&self->state);
+	if (self->source.store)
 		control_check_store(self, false);
 }
 
-/* The next signal that came, 0: none. */
+/* The next pending signal; 0: none. */
 static int next_signal(struct control *self)
 {
 	struct signalfd_siginfo info;
@@ -132,7 +126,7 @@ static int next_signal(struct control *self)
 	return read(self->signal_fd, &info, sizeof(info)) == sizeof(info) ? (int)info.ssi_signo : 0;
 }
 
-/* True: end. */
+/* Handles pending signals. @return true: end. */
 static bool handle_signals(struct control *self)
 {
 	int number;
@@ -140,36 +134,37 @@ static bool handle_signals(struct control *self)
 	while ((number = next_signal(self))) {
 		if (number != SIGHUP)
 			return true;
-		log_event(LOG_INFO, "loading everything anew", NULL);
+		log_event(LOG_INFO, "loading everything again", NULL);
 		control_forget(self);
-		look(self);
-		if (self->store)
+		check_all(self);
+		if (self->source.store)
 			control_check_store(self, true);
 	}
 	return false;
 }
 
-/* Free what is out of use, on this thread. An old snapshot leaves a heap full of holes behind. */
+/* Frees states without users. That leaves much free memory in the heap, which is trimmed. */
 static void collect(struct control *self)
 {
+	struct serve *serve = self->state.serve;
 	int64_t now_ms = time_monotonic_ms();
 
-	if (holder_collect(self->serve->holder))
-		self->needs_trim = true;
-	if (!self->needs_trim || (self->trim_ms && now_ms < self->trim_ms + TRIM_MS))
+	if (current_state_collect(serve->current) || atomic_exchange(&serve->has_freed_much, false))
+		self->state.needs_trim = true;
+	if (!self->state.needs_trim || (self->trim_ms && now_ms < self->trim_ms + TRIM_MS))
 		return;
-	self->needs_trim = false;
+	self->state.needs_trim = false;
 	self->trim_ms = now_ms;
 	malloc_trim(0);
 }
 
-/* Until something comes, at most until `until_ms`. */
+/* Waits for an event, at most until `until_ms`. */
 static void wait_for(struct control *self, struct pollfd *fds, size_t n_fds, int64_t until_ms)
 {
 	int64_t wait_ms = MAX(0, until_ms - time_monotonic_ms());
 
-	if (self->cluster)
-		control_cluster_poll(self->cluster, fds, n_fds, wait_ms);
+	if (self->source.cluster)
+		control_cluster_poll(self->source.cluster, fds, n_fds, wait_ms);
 	else
 		poll(fds, n_fds, (int)MIN(wait_ms, INT_MAX));
 }
@@ -178,24 +173,26 @@ void control_run(struct control *self)
 {
 	bool is_over = false;
 
-	self->look_ms = time_monotonic_ms() + LOOK_MS;
+	self->check_due_ms = time_monotonic_ms() + CHECK_MS;
 	while (!is_over) {
-		struct pollfd fds[] = {{.fd = self->signal_fd, .events = POLLIN},
-				       {.fd = self->watch_fd, .events = POLLIN},
-				       {.fd = self->store ? store_watch_fd(self->store, NULL) : -1, .events = POLLIN}};
-		int64_t until_ms = self->settle_ms ? MIN(self->settle_ms, self->look_ms) : self->look_ms;
+		struct pollfd fds[] = {
+			{.fd = self->signal_fd, .events = POLLIN},
+			{.fd = self->watch_fd, .events = POLLIN},
+			{.fd = self->source.store ? store_watch_fd(self->source.store, NULL) : -1, .events = POLLIN}};
+		int64_t until_ms = self->events_due_ms ? MIN(self->events_due_ms, self->check_due_ms)
+						       : self->check_due_ms;
 
 		wait_for(self, fds, ARRAY_LEN(fds), until_ms);
 		if (fds[1].revents || fds[2].revents)
 			drain_events(self);
 		if (time_monotonic_ms() >= until_ms)
-			look(self);
+			check_all(self);
 		is_over = handle_signals(self);
 		collect(self);
 	}
 }
 
-/* As long as the configuration says, or until another signal. */
+/* Serves for `ms`, or until another signal. */
 static void serve_on(struct control *self, int64_t ms)
 {
 	int64_t until_ms = time_monotonic_ms() + ms;
@@ -214,13 +211,14 @@ static void serve_on(struct control *self, int64_t ms)
 
 void control_drain(struct control *self)
 {
-	const struct webhook_config *config = &config_share_get(self->config)->webhook;
+	const struct webhook_config *config = &control_state_config(&self->state)->webhook;
+	struct serve *serve = self->state.serve;
 
-	atomic_store(&self->serve->is_draining, true);
+	atomic_store(&serve->is_draining, true);
 	log_event(LOG_INFO, "draining", "ms", log_i64(config->drain_ms), NULL);
-	http_server_drain_start(self->serve->server);
+	http_server_drain_start(serve->server);
 	serve_on(self, config->drain_ms);
-	if (http_server_drain_finish(self->serve->server, config->request_timeout_ms))
+	if (http_server_drain_finish(serve->server, config->request_timeout_ms))
 		log_event(LOG_WARN, "requests were still under way", "requests",
-			  log_i64(http_server_in_flight(self->serve->server)), NULL);
+			  log_i64(http_server_in_flight(serve->server)), NULL);
 }

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "certs/certs.h"
-#include "registration/registration.h"
+#include "registration/drift.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,22 +18,26 @@
 struct control_certs {
 	struct control_cluster *cluster;
 	struct configurations *configurations;
-	struct registration *registration;
 	struct certs *certs; /* NULL: certificates come from files */
-	uint64_t settings;   /* hash of what they were started with */
+	uint64_t settings;   /* hash of the settings that they were started with */
+	uint64_t chain;	     /* hash of the certificates that the configurations were compared with */
+	struct {
+		bool is_read, is_present;
+		struct drifts drifts; /* the differences that were logged last */
+	} reported[CONFIGURATION_COUNT_];
 };
 
 static const struct webhook_config *webhook_of(const struct control_cluster *cluster)
 {
-	return &config_share_get(cluster->control->config)->webhook;
+	return &control_state_config(cluster->state)->webhook;
 }
 
-static bool is_shared(const struct webhook_config *config)
+bool control_certs_are_shared(const struct webhook_config *config)
 {
 	return config->tls_secret && !config->cert_file;
 }
 
-/* ---- what they tell ---- */
+/* ---- callbacks ---- */
 
 static void configuration_failed(void *context, enum configuration_kind kind, const struct err *why)
 {
@@ -48,14 +52,14 @@ static int use(void *context, const char *cert_pem, const char *key_pem, struct 
 {
 	struct control_certs *self = context;
 
-	return control_give_certificate(self->cluster->control, cert_pem, key_pem, err);
+	return control_state_give_certificate(self->cluster->state, cert_pem, key_pem, err);
 }
 
 static void stepped(void *context, enum rotation_action action, const char *why)
 {
 	struct control_certs *self = context;
 
-	metrics_count(self->cluster->control->serve->metrics, METRIC_CERTIFICATE_STEPS, action, 0, 0);
+	metrics_count(self->cluster->state->serve->metrics, METRIC_CERTIFICATE_STEPS, action, 0, 0);
 	log_event(LOG_INFO, "certificate rotation", "step", rotation_action_names[action], "why", why, NULL);
 }
 
@@ -65,29 +69,56 @@ static void failed(void *context, const struct err *why)
 	log_err(LOG_WARN, "certificate rotation", why);
 }
 
-static void present(void *context, enum configuration_kind kind, bool is_present)
+static void report_presence(struct control_certs *self, enum configuration_kind kind, bool is_present)
 {
-	struct control_certs *self = context;
 	const char *name = configurations_name(self->configurations, kind);
 
-	metrics_put(self->cluster->control->serve->metrics, METRIC_CONFIGURATION_PRESENT, kind, 0, 0, is_present);
+	if (self->reported[kind].is_read && self->reported[kind].is_present == is_present)
+		return;
+	self->reported[kind].is_read = true;
+	self->reported[kind].is_present = is_present;
+	metrics_put(self->cluster->state->serve->metrics, METRIC_CONFIGURATION_PRESENT, kind, 0, 0, is_present);
 	if (name)
 		log_event(LOG_INFO,
 			  is_present ? "webhook configuration found"
-				     : "no webhook configuration: the API server does not ask memtamer",
+				     : "no webhook configuration: the API server does not call memtamer",
 			  "kind", configuration_kinds[kind], "name", name, NULL);
 }
 
-static void drifted(void *context, enum configuration_kind kind, enum drift_field field, const char *words)
+static void report_drift(struct control_certs *self, enum configuration_kind kind)
+{
+	const struct policy *policy = &control_state_config(self->cluster->state)->policy;
+	const struct drift_expected expected = {
+		.own_namespace = self->cluster->own_namespace,
+		.excluded_namespaces = policy->excluded_namespaces,
+		.chain_pem = certificates_chain(self->cluster->state->certificates),
+		.patches_templates = policy->templates == TEMPLATES_PATCH,
+	};
+	struct drifts now;
+
+	drift_compare(kind, configurations_object(self->configurations, kind), &expected, &now);
+	for (size_t i = 0; i < DRIFT_FIELD_COUNT_; i++) {
+		const char *words = now.words[i];
+
+		if (streq(words, self->reported[kind].drifts.words[i]))
+			continue;
+		metrics_put(self->cluster->state->serve->metrics, METRIC_CONFIGURATION_DRIFT, kind, i, 0, *words != 0);
+		log_event(*words ? LOG_WARN : LOG_INFO,
+			  *words ? "webhook configuration differs from what memtamer needs"
+				 : "webhook configuration is right again",
+			  "kind", configuration_kinds[kind], "field", drift_field_names[i], "why", words, NULL);
+	}
+	self->reported[kind].drifts = now;
+}
+
+static void configuration_changed(void *context, enum configuration_kind kind, struct json_object *object)
 {
 	struct control_certs *self = context;
 
-	metrics_put(self->cluster->control->serve->metrics, METRIC_CONFIGURATION_DRIFT, kind, field, 0, words != NULL);
-	log_event(words ? LOG_WARN : LOG_INFO,
-		  words ? "webhook configuration differs from what memtamer needs"
-			: "webhook configuration is right again",
-		  "kind", configuration_kinds[kind], "field", drift_field_names[field], "why", words ? words : "",
-		  NULL);
+	if (self->certs)
+		certs_take_configuration(self->certs, kind, object);
+	report_presence(self, kind, object != NULL);
+	report_drift(self, kind);
 }
 
 /* ---- life ---- */
@@ -99,7 +130,7 @@ static uint64_t hash_text(uint64_t state, const char *text)
 
 static uint64_t hash_settings(const struct control_cluster *cluster)
 {
-	const struct policy *policy = &config_share_get(cluster->control->config)->policy;
+	const struct policy *policy = &control_state_config(cluster->state)->policy;
 	const struct webhook_config *config = webhook_of(cluster);
 	uint64_t hash = hash_text(hash_text(HASH_STABLE_INIT, config->tls_secret), config->cert_file);
 
@@ -113,7 +144,7 @@ static uint64_t hash_settings(const struct control_cluster *cluster)
 	return hash_stable(hash, &config->ca_lifetime_ms, sizeof(config->ca_lifetime_ms));
 }
 
-/* The pod's name, and another one each time. */
+/* The pod's name with a random part, so that it is new for each start. */
 static void make_identity(char buf[IDENTITY_BYTES])
 {
 	int64_t parts[] = {time_now_ms(), time_monotonic_ms(), getpid()};
@@ -145,24 +176,8 @@ static int start_certs(struct control_certs *self, const struct webhook_config *
 	return certs_start(self->cluster->access.client, self->configurations, &config, &self->certs, err);
 }
 
-static int start_registration(struct control_certs *self, struct err *err)
-{
-	const struct policy *policy = &config_share_get(self->cluster->control->config)->policy;
-	const struct registration_config config = {
-		.expected = {.own_namespace = self->cluster->own_namespace,
-			     .excluded_namespaces = policy->excluded_namespaces,
-			     .patches_templates = policy->templates == TEMPLATES_PATCH},
-		.present = present,
-		.drifted = drifted,
-		.context = self,
-	};
-
-	return registration_start(self->configurations, &config, &self->registration, err);
-}
-
 static void release(struct control_certs *self)
 {
-	registration_free(TAKE_PTR(self->registration));
 	certs_free(TAKE_PTR(self->certs));
 	configurations_free(TAKE_PTR(self->configurations));
 }
@@ -173,16 +188,14 @@ static int start(struct control_certs *self, struct err *err)
 	const struct configurations_config config = {
 		.names = {[CONFIGURATION_MUTATING] = webhook->mutating_configuration,
 			  [CONFIGURATION_VALIDATING] = webhook->validating_configuration},
+		.changed = configuration_changed,
 		.failed = configuration_failed,
 		.context = self,
 	};
 	int r = configurations_start(self->cluster->access.client, &config, &self->configurations, err);
 
 	self->settings = hash_settings(self->cluster);
-	certificates_share(self->cluster->control->certificates, is_shared(webhook));
-	if (!r)
-		r = start_registration(self, err);
-	if (!r && is_shared(webhook))
+	if (!r && control_certs_are_shared(webhook))
 		r = start_certs(self, webhook, err);
 	if (r)
 		release(self);
@@ -225,15 +238,19 @@ void control_certs_reconfigure(struct control_cluster *cluster)
 		log_err(LOG_ERROR, "certificates are not renewed until the configuration is loaded again", &err);
 }
 
-void control_certs_tell(struct control_cluster *cluster)
+void control_certs_report(struct control_cluster *cluster)
 {
 	struct control_certs *self = cluster->certs;
-	struct serve *serve = cluster->control->serve;
+	struct serve *serve = cluster->state->serve;
+	uint64_t chain = hash_text(HASH_STABLE_INIT, certificates_chain(cluster->state->certificates));
 	char words[SERVE_WORDS];
 	struct certs_state state;
 
-	if (self->registration)
-		registration_set_chain(self->registration, certificates_chain(cluster->control->certificates));
+	if (self->configurations && self->chain != chain) {
+		self->chain = chain;
+		for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
+			report_drift(self, (enum configuration_kind)i);
+	}
 	if (!self->certs)
 		return;
 	certs_state(self->certs, &state);

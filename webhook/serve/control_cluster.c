@@ -12,11 +12,11 @@
 #include <string.h>
 
 #define USER_AGENT "memtamer-webhook"
-#define TELL_MS	   (1 * TIME_SECOND_MS)
+#define REPORT_MS  (1 * TIME_SECOND_MS)
 
 static const struct config *config_of(const struct control_cluster *self)
 {
-	return config_share_get(self->control->config);
+	return control_state_config(self->state);
 }
 
 /* ---- the snapshot ---- */
@@ -27,16 +27,16 @@ static void snapshot_changed(void *context)
 	struct snapshot *fresh = NULL;
 	struct err err = ERR_INIT;
 	int r = cluster_build(self->cluster, config_of(self), &fresh, &err);
-	bool is_first = !self->control->snapshot;
+	bool is_first = !self->state->snapshot;
 
 	if (!r)
-		r = control_publish(self->control, fresh, &err);
+		r = control_state_publish(self->state, fresh, &err);
 	if (r < 0)
 		log_err(LOG_ERROR, "no new snapshot", &err);
-	/* what building left behind */
-	self->control->needs_trim |= r == 0;
+	/* building the snapshot has left much free memory */
+	self->state->needs_trim |= r == 0;
 	if (!r && is_first)
-		log_event(LOG_INFO, "profiles loaded", "server", self->access.kubeconfig->server, "profiles",
+		log_event(LOG_INFO, "profiles loaded", "server", self->access.server.url, "profiles",
 			  log_i64(snapshot_profile_count(fresh)), NULL);
 }
 
@@ -44,30 +44,13 @@ static void watch_failed(void *context, enum cluster_watch_id watch, const char 
 {
 	struct control_cluster *self = context;
 
-	metrics_count(self->control->serve->metrics, METRIC_WATCH_FAILURES, watch,
+	metrics_count(self->state->serve->metrics, METRIC_WATCH_FAILURES, watch,
 		      metrics_label(METRIC_WATCH_FAILURES, 1, reason), 0);
 }
 
-static int snapshot_start(struct control_cluster *self, struct err *err)
+static void snapshot_report(struct control_cluster *self)
 {
-	const struct cluster_config config = {.changed = snapshot_changed, .failed = watch_failed, .context = self};
-
-	return cluster_start(self->access.client, &config, &self->cluster, err);
-}
-
-static void snapshot_stop(struct control_cluster *self)
-{
-	cluster_free(TAKE_PTR(self->cluster));
-}
-
-static void snapshot_reconfigure(struct control_cluster *self)
-{
-	cluster_reconfigure(self->cluster);
-}
-
-static void snapshot_tell(struct control_cluster *self)
-{
-	struct serve *serve = self->control->serve;
+	struct serve *serve = self->state->serve;
 	char words[SERVE_WORDS];
 
 	for (size_t i = 0; i < CLUSTER_WATCH_COUNT_; i++) {
@@ -83,35 +66,26 @@ static void snapshot_tell(struct control_cluster *self)
 	serve_set_waiting(serve, cluster_missing(self->cluster, words, sizeof(words)));
 }
 
-/* ---- all parts ---- */
+/* ---- with control_certs ---- */
 
-static const struct part {
-	int (*start)(struct control_cluster *self, struct err *err);
-	void (*stop)(struct control_cluster *self); /* also of one that has not started */
-	void (*reconfigure)(struct control_cluster *self);
-	void (*tell)(struct control_cluster *self); /* metrics, readiness; every second */
-} parts[] = {
-	{snapshot_start, snapshot_stop, snapshot_reconfigure, snapshot_tell},
-	{control_certs_start, control_certs_stop, control_certs_reconfigure, control_certs_tell},
-};
-
-int control_cluster_start(struct control *control, struct control_cluster **ret, struct err *err)
+int control_cluster_start(struct control_state *state, struct control_cluster **ret, struct err *err)
 {
 	struct control_cluster *self = calloc(1, sizeof(*self));
-	const struct config *config = config_share_get(control->config);
+	const struct config *config = control_state_config(state);
+	const struct cluster_config cluster = {.changed = snapshot_changed, .failed = watch_failed, .context = self};
 	int r;
 
 	if (!self)
 		return err_set(err, -ENOMEM, "out of memory");
-	self->control = control;
+	self->state = state;
 	r = kube_access_open(config->kubernetes.kubeconfig, config->kubernetes.context, USER_AGENT, &self->access, err);
 	if (!r) {
 		self->own_namespace = strdup(config->policy.own_namespace ? config->policy.own_namespace
 									  : self->access.namespace);
 		r = self->own_namespace ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < ARRAY_LEN(parts) && !r; i++)
-		r = parts[i].start(self, err);
+	r = r ? r : cluster_start(self->access.client, &cluster, &self->cluster, err);
+	r = r ? r : control_certs_start(self, err);
 	if (r) {
 		control_cluster_free(self);
 		return r;
@@ -124,38 +98,38 @@ void control_cluster_free(struct control_cluster *self)
 {
 	if (!self)
 		return;
-	for (size_t i = ARRAY_LEN(parts); i-- > 0;)
-		parts[i].stop(self);
+	control_certs_stop(self);
+	cluster_free(self->cluster);
 	kube_access_release(&self->access);
 	free(self->own_namespace);
 	free(self);
+}
+
+static void report(struct control_cluster *self)
+{
+	int64_t now_ms = time_monotonic_ms();
+
+	if (now_ms < self->reported_ms + REPORT_MS)
+		return;
+	self->reported_ms = now_ms;
+	snapshot_report(self);
+	control_certs_report(self);
 }
 
 void control_cluster_poll(struct control_cluster *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms)
 {
 	struct err err = ERR_INIT;
 
-	wait_ms = MIN(wait_ms, MAX(self->state_ms + TELL_MS - time_monotonic_ms(), 0));
+	wait_ms = MIN(wait_ms, MAX(self->reported_ms + REPORT_MS - time_monotonic_ms(), 0));
 	if (kube_client_poll(self->access.client, fds, n_fds, wait_ms, &err)) {
 		log_err(LOG_ERROR, "requests to the API server failed", &err);
-		poll(fds, n_fds, (int)TELL_MS); /* it goes on, but not in a hurry */
+		poll(fds, n_fds, (int)REPORT_MS); /* retry, but with a delay */
 	}
-	control_cluster_tell(self);
+	report(self);
 }
 
 void control_cluster_reconfigure(struct control_cluster *self)
 {
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		parts[i].reconfigure(self);
-}
-
-void control_cluster_tell(struct control_cluster *self)
-{
-	int64_t now_ms = time_monotonic_ms();
-
-	if (now_ms < self->state_ms + TELL_MS)
-		return;
-	self->state_ms = now_ms;
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		parts[i].tell(self);
+	cluster_reconfigure(self->cluster);
+	control_certs_reconfigure(self);
 }

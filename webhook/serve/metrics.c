@@ -4,7 +4,7 @@
 #include "certs/rotation.h"
 #include "cluster/cluster.h"
 #include "policy/policy.h"
-#include "registration/compare.h"
+#include "registration/drift.h"
 
 static const char *const result_values[] = {"patched", "unchanged", "skipped", "denied", "warned", "error"};
 static const char *const bool_values[] = {"false", "true"};
@@ -32,13 +32,12 @@ static const char *const skip_values[] = {"accelerator",
 					  "templates-warn",
 					  "other"};
 static const char *const error_values[] = {"unreadable-review", "bad-pod", "internal"};
-static const char *const wait_values[] = {"told", "in-vain"};
 static const char *const reload_values[] = {"ok", "failed"};
 static const char *const path_values[] = {"/mutate",  "/validate", "/templates", "/probe",
 					  "/healthz", "/readyz",   "/metrics",	 "other"};
 static const char *const code_values[] = {"200", "400", "404", "405", "413", "415", "500", "501", "503", "other"};
 
-/* Names of checks come from their own table. */
+/* Names of checks are in a table of their own. */
 static const char *check_value(size_t i)
 {
 	return check_table[i].name;
@@ -55,7 +54,6 @@ static const struct metric_label label_skip = SET("reason", skip_values);
 static const struct metric_label label_error = SET("reason", error_values);
 static const struct metric_label label_check = {"check", NULL, check_value, CHECK_COUNT_};
 static const struct metric_label label_action = {"action", check_action_names, NULL, ACTION_COUNT_};
-static const struct metric_label label_wait = SET("result", wait_values);
 static const struct metric_label label_reload = SET("result", reload_values);
 static const struct metric_label label_path = SET("path", path_values);
 static const struct metric_label label_code = SET("code", code_values);
@@ -74,7 +72,6 @@ static const struct metric_label label_rotation = {"step", rotation_action_names
 #define ERROR	      &label_error
 #define CHECK	      &label_check
 #define ACTION	      &label_action
-#define WAIT	      &label_wait
 #define RELOAD	      &label_reload
 #define PATH	      &label_path
 #define CODE	      &label_code
@@ -89,7 +86,7 @@ static const struct metric_family families[METRIC_COUNT_] = {
 #undef METRIC
 };
 
-/* Upper bounds in ns: a decision takes some 20 us, the goal is p99 < 1 ms, the API server gives up at 2 s. */
+/* Upper bounds in ns. A decision takes about 20 us, the goal is p99 < 1 ms, and the API server's timeout is 2 s. */
 static const int64_t bounds_ns[] = {25000,   50000,   100000,	250000,	  500000,    1000000,
 				    2500000, 5000000, 10000000, 50000000, 250000000, 1000000000};
 

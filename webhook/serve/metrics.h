@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* metrics: the webhook's figures, declared in metrics.def; counted and rendered by metrics/metrics.h. */
+/* metrics: the webhook's metrics, declared in metrics.def; metrics/metrics.h counts and renders them. Any thread. */
 #include "metrics/metrics.h"
 
 enum metric_id {
@@ -12,9 +12,8 @@ enum metric_id {
 
 enum metric_result { RESULT_PATCHED, RESULT_UNCHANGED, RESULT_SKIPPED, RESULT_DENIED, RESULT_WARNED, RESULT_ERROR };
 enum metric_reload { RELOAD_OK, RELOAD_FAILED };
-enum metric_wait { WAIT_TOLD, WAIT_IN_VAIN };
 enum metric_error { ERROR_UNREADABLE, ERROR_POD, ERROR_INTERNAL };
 
 struct metrics *metrics_new(void) ATTR_NODISCARD;
-/** Index of a value in the set of a family's label `position` (0..2); the last one when it is not in the set. */
+/** Index of a value among the values of the family's label `position` (0..2); unknown values give the last one. */
 size_t metrics_label(enum metric_id id, size_t position, const char *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /mutate: a pod being created gets its sizes. */
+/* /mutate: sets the sizes of a pod that is created. */
 #include "serve/admission_internal.h"
 
 #include "policy/render.h"
@@ -12,7 +12,7 @@ static int read_pod(struct admission *self, const char *body, size_t n, struct e
 	return review_read_pod(body, n, &self->scratch->arena, &self->review, &self->pod, err);
 }
 
-/* What is not a pod being created is none of our business, whoever sent it here. */
+/* Skips everything except the creation of a pod. */
 static const char *foreign_reason(const struct admission *self, bool has_no_pod)
 {
 	const struct review *review = &self->review;
@@ -51,23 +51,6 @@ static int render(struct admission *self, const struct decide_input *input, cons
 	return 0;
 }
 
-/* Shall the pod be held for the news of its owner? What came of it the last time is counted. */
-static bool waits(struct admission *self, const struct decision *decision)
-{
-	const struct admission_world *world = self->world;
-	const struct k8s_owner *controller = k8s_pod_controller(&self->pod);
-	bool is_untold = decision->awaits_owner && controller && world->untold;
-
-	if (is_untold && world->may_wait && !untold_is_given_up(world->untold, controller->uid, world->now_ms))
-		return true;
-	if (world->has_waited) {
-		metrics_count(world->metrics, METRIC_WAITS, is_untold ? WAIT_IN_VAIN : WAIT_TOLD, 0, 0);
-		if (is_untold)
-			untold_add(world->untold, controller->uid, world->now_ms);
-	}
-	return false;
-}
-
 static int decide_pod(struct admission *self, struct err *err)
 {
 	const struct config *config = self->world->state->config;
@@ -85,9 +68,6 @@ static int decide_pod(struct admission *self, struct err *err)
 
 	if (r)
 		return r;
-	self->waits = waits(self, &decision);
-	if (self->waits)
-		return 0;
 	self->mode = decision.mode;
 	if (decision.skip) {
 		admission_skip(self, decision.skip);
@@ -96,23 +76,16 @@ static int decide_pod(struct admission *self, struct err *err)
 	admission_count_findings(self, &decision);
 	r = render(self, &input, &decision);
 	if (!r && self->response.patch && config->log.audit)
-		audit_pod(&self->review, &self->pod, &decision);
+		audit_pod(self->world->log, &self->review, &self->pod, &decision);
 	return r;
 }
 
-static const struct admission_webhook mutate = {
+const struct admission_webhook admission_mutate = {
 	.requests = METRIC_ADMISSIONS,
 	.skipped = METRIC_SKIPPED,
 	.errors = METRIC_ERRORS,
 	.findings = METRIC_FINDINGS,
-	.duration = METRIC_DURATION,
 	.read = read_pod,
 	.foreign = foreign_reason,
 	.decide = decide_pod,
 };
-
-int admission_review(struct admission_scratch *scratch, const struct admission_world *world, const char *body, size_t n,
-		     struct strbuf *ret_answer, struct err *err)
-{
-	return admission_handle(&mutate, scratch, world, body, n, ret_answer, err);
-}

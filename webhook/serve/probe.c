@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* One leaf; its parent only where there is none. */
+/* Adds one annotation; adds `annotations` itself only if it is missing. */
 static int add_annotation(const struct doc *object, const char *instance, struct strbuf *patch)
 {
 	const struct doc *annotations = doc_member(doc_member(object, "metadata"), "annotations");

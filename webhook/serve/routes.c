@@ -2,20 +2,17 @@
 #include "serve/routes.h"
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/timefmt.h"
 #include "serve/admission.h"
 #include "serve/probe.h"
 
 #include <errno.h>
-#include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOG_WINDOW_MS (10 * TIME_SECOND_MS)
-#define LOG_WINDOW_N  20
-/* A large review leaves a heap full of holes behind. */
+/* A review that used more leaves much free memory in the heap, which is trimmed. */
 #define TRIM_FROM_BYTES (256 * KIB)
 
 static void scratch_free(void *pointer)
@@ -24,7 +21,7 @@ static void scratch_free(void *pointer)
 	free(pointer);
 }
 
-/* In a pod the chart says its name; a host has one too. */
+/* The chart sets the pod's name; otherwise it is the host's name. */
 static void set_instance(struct serve *self)
 {
 	const char *pod = getenv("POD_NAME");
@@ -49,10 +46,9 @@ int serve_init(struct serve *self, struct err *err)
 		pthread_key_delete(self->scratch_key);
 		return err_set(err, -r, "cannot make a mutex");
 	}
-	untold_init(&self->untold);
 	self->metrics = metrics_new();
-	self->holder = holder_new();
-	if (self->metrics && self->holder)
+	self->current = current_state_new();
+	if (self->metrics && self->current)
 		return 0;
 	serve_release(self);
 	return err_set(err, -ENOMEM, "out of memory");
@@ -60,11 +56,10 @@ int serve_init(struct serve *self, struct err *err)
 
 void serve_release(struct serve *self)
 {
-	holder_free(self->holder);
+	current_state_free(self->current);
 	metrics_free(self->metrics);
 	pthread_key_delete(self->scratch_key);
 	pthread_mutex_destroy(&self->words_mutex);
-	untold_release(&self->untold);
 	*self = (struct serve){.metrics = NULL};
 }
 
@@ -93,7 +88,7 @@ void serve_set_certificate_waiting(struct serve *self, const char *words)
 	set_words(self, self->certificate_waiting, words);
 }
 
-/* NULL when ready to decide, else what is missing, perhaps in buf. */
+/* Why the webhook is not ready, perhaps in `buf`; NULL: it is ready. */
 static const char *serve_not_ready(struct serve *self, char buf[SERVE_WORDS])
 {
 	if (atomic_load(&self->is_draining))
@@ -130,58 +125,67 @@ static void say(struct http_server_response *response, unsigned int status, cons
 	strbuf_addf(&response->body, "%s\n", text);
 }
 
-typedef int admit_fn(struct admission_scratch *scratch, const struct admission_world *world, const char *body, size_t n,
-		     struct strbuf *ret_answer, struct err *err);
+/* Answers with the reason of a failure; `r` is the error code. */
+static void say_failure(struct http_server_response *response, int r, const struct err *err)
+{
+	char text[sizeof(err->where) + sizeof(err->msg)];
 
-static void handle_review(struct serve *self, admit_fn *admit, const struct http_server_request *request,
+	if (r == -EINVAL)
+		say(response, 400, err_text(err, text, sizeof(text)));
+	else
+		say(response, 503,
+		    r == -EAGAIN  ? "no answer: there is no snapshot yet"
+		    : r == -E2BIG ? "no answer: the answer does not fit"
+				  : "no answer: out of memory");
+}
+
+static const struct review_route {
+	const char *path;
+	const struct admission_webhook *webhook;
+	enum metric_id duration;
+} review_routes[] = {
+	{"/mutate", &admission_mutate, METRIC_DURATION},
+	{"/validate", &admission_validate, METRIC_VALIDATION_DURATION},
+	{"/templates", &admission_templates, METRIC_TEMPLATE_DURATION},
+};
+
+/* NULL: no review is answered at this path. */
+static const struct review_route *review_route_of(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(review_routes); i++)
+		if (streq(review_routes[i].path, path))
+			return &review_routes[i];
+	return NULL;
+}
+
+static void handle_review(void *context, const struct http_server_request *request,
 			  struct http_server_response *response)
 {
+	struct serve *self = context;
 	struct admission_scratch *scratch = thread_scratch(self);
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
 	int r = -ENOMEM;
 
 	if (scratch) {
 		const struct admission_world world = {
 			.metrics = self->metrics,
-			.state = holder_acquire(self->holder),
+			.log = &self->log,
+			.state = current_state_acquire(self->current),
 			.now_ms = time_now_ms(),
-			.may_wait = request->may_be_held,
-			.has_waited = request->was_held,
-			.untold = &self->untold,
 		};
 
-		r = admit(scratch, &world, request->body, request->body_bytes, &response->body, &err);
-		holder_release(self->holder, world.state);
+		r = admission_review(review_route_of(request->path)->webhook, scratch, &world, request->body,
+				     request->body_bytes, &response->body, &err);
+		current_state_release(self->current, world.state);
 	}
-	response->is_held = r == ADMISSION_WAITS;
 	response->content_type = "application/json";
-	if (r == -EINVAL)
-		say(response, 400, err_text(&err, text, sizeof(text)));
-	else if (r && !response->is_held)
-		say(response, 503, r == -EAGAIN ? "no answer: there is no snapshot yet" : "no answer: out of memory");
-	if (scratch && request->body_bytes > TRIM_FROM_BYTES) {
+	if (r)
+		say_failure(response, r, &err);
+	if (scratch) {
+		if (scratch->arena.used_bytes > TRIM_FROM_BYTES)
+			atomic_store(&self->has_freed_much, true);
 		admission_scratch_clear(scratch);
-		malloc_trim(0);
 	}
-}
-
-static void handle_mutate(void *context, const struct http_server_request *request,
-			  struct http_server_response *response)
-{
-	handle_review(context, admission_review, request, response);
-}
-
-static void handle_validate(void *context, const struct http_server_request *request,
-			    struct http_server_response *response)
-{
-	handle_review(context, admission_validate, request, response);
-}
-
-static void handle_templates(void *context, const struct http_server_request *request,
-			     struct http_server_response *response)
-{
-	handle_review(context, admission_templates, request, response);
 }
 
 static void handle_probe(void *context, const struct http_server_request *request,
@@ -190,16 +194,13 @@ static void handle_probe(void *context, const struct http_server_request *reques
 	struct serve *self = context;
 	struct admission_scratch *scratch = thread_scratch(self);
 	struct err err = ERR_INIT;
-	char text[sizeof(err.where) + sizeof(err.msg)];
 	int r = scratch ? probe_answer(scratch, self->instance, request->body, request->body_bytes, &response->body,
 				       &err)
 			: -ENOMEM;
 
 	response->content_type = "application/json";
-	if (r == -EINVAL)
-		say(response, 400, err_text(&err, text, sizeof(text)));
-	else if (r)
-		say(response, 503, "no answer: out of memory");
+	if (r)
+		say_failure(response, r, &err);
 }
 
 static void handle_health(void *context, const struct http_server_request *request,
@@ -228,16 +229,18 @@ static void handle_metrics(void *context, const struct http_server_request *requ
 	(void)request;
 	metrics_set(self->metrics, METRIC_CONNECTIONS, (double)http_server_connections(self->server));
 	metrics_set(self->metrics, METRIC_SNAPSHOT_AGE,
-		    confirmed_ms ? (double)(time_monotonic_ms() - confirmed_ms) / 1000 : -1);
+		    confirmed_ms ? (double)(time_monotonic_ms() - confirmed_ms) / 1000 : (double)NAN);
+	if (self->log_buffer)
+		metrics_set(self->metrics, METRIC_LOG_DROPPED, (double)log_buffer_dropped(self->log_buffer));
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	if (metrics_render(self->metrics, &response->body))
 		say(response, 500, "the metrics do not fit");
 }
 
 const struct http_server_route serve_routes[] = {
-	{"POST", "/mutate", LIMIT_REVIEW_BYTES, handle_mutate},
-	{"POST", "/validate", LIMIT_REVIEW_BYTES, handle_validate},
-	{"POST", "/templates", LIMIT_REVIEW_BYTES, handle_templates},
+	{"POST", "/mutate", LIMIT_REVIEW_BYTES, handle_review},
+	{"POST", "/validate", LIMIT_REVIEW_BYTES, handle_review},
+	{"POST", "/templates", LIMIT_REVIEW_BYTES, handle_review},
 	{"POST", "/probe", LIMIT_PROBE_BYTES, handle_probe},
 	{"GET", "/healthz", 0, handle_health},
 	{"GET", "/readyz", 0, handle_ready},
@@ -245,24 +248,16 @@ const struct http_server_route serve_routes[] = {
 	{NULL, NULL, 0, NULL},
 };
 
-static bool gate_opens(struct log_gate *gate)
-{
-	int64_t now_ms = time_monotonic_ms(), start_ms = atomic_load(&gate->window_start_ms);
-
-	/* whoever moves the window counts from one again; a race costs a line too many */
-	if ((start_ms == 0 || now_ms - start_ms > LOG_WINDOW_MS) &&
-	    atomic_compare_exchange_strong(&gate->window_start_ms, &start_ms, now_ms))
-		atomic_store(&gate->n, 0);
-	return atomic_fetch_add(&gate->n, 1) < LOG_WINDOW_N;
-}
-
 static void count_answer(struct serve *self, const struct http_server_event *event)
 {
 	const char code[] = {(char)('0' + event->status / 100 % 10), (char)('0' + event->status / 10 % 10),
 			     (char)('0' + event->status % 10), '\0'};
+	const struct review_route *route = review_route_of(event->path);
 
 	metrics_count(self->metrics, METRIC_HTTP_REQUESTS, metrics_label(METRIC_HTTP_REQUESTS, 0, event->path),
 		      metrics_label(METRIC_HTTP_REQUESTS, 1, code), 0);
+	if (route && event->status == 200)
+		metrics_observe_ns(self->metrics, route->duration, event->duration_ns);
 }
 
 void serve_observe(void *context, const struct http_server_event *event)
@@ -274,18 +269,19 @@ void serve_observe(void *context, const struct http_server_event *event)
 		count_answer(self, event);
 		break;
 	case HTTP_EVENT_CLIENT_REFUSED:
-		if (gate_opens(&self->refused_gate))
-			log_event(LOG_WARN, "client refused", "peer", event->peer, "reason", event->reason, NULL);
+		client_log(&self->log, LINE_CLIENT_REFUSED, "peer", event->peer, "reason", event->reason, NULL);
 		break;
 	case HTTP_EVENT_WATCHDOG_CLOSED:
 		metrics_count(self->metrics, METRIC_WATCHDOG_CLOSED, 0, 0, 0);
-		if (gate_opens(&self->closed_gate))
-			log_event(LOG_WARN, "slow connection closed", "peer", event->peer, "reason", event->reason,
-				  NULL);
+		client_log(&self->log, LINE_SLOW_CLOSED, "peer", event->peer, "reason", event->reason, NULL);
+		break;
+	case HTTP_EVENT_EVICTED:
+		metrics_count(self->metrics, METRIC_EVICTED, 0, 0, 0);
+		client_log(&self->log, LINE_EVICTED, "peer", event->peer, "reason", event->reason, NULL);
 		break;
 	case HTTP_EVENT_HANDSHAKE_ENDED:
 	case HTTP_EVENT_LIBRARY:
-		log_event(LOG_DEBUG, "http server", "peer", event->peer, "reason", event->reason, NULL);
+		client_log(&self->log, LINE_CONNECTION, "peer", event->peer, "reason", event->reason, NULL);
 		break;
 	}
 }

@@ -35,19 +35,26 @@ static int decide_template(struct admission *self, struct workload_template *ite
 	item->input.now_ms = self->world->now_ms;
 	item->input.is_template_patched = is_patched && workload_is_patched(item, item->input.policy);
 	r = decide(&item->input, &self->scratch->arena, &item->decision, err);
-	if (r)
-		return r;
-	admission_count_findings(self, &item->decision);
-	if (item->decision.skip && !all->n_skipped++)
-		all->skip = item->decision.skip;
-	all->n_findings += item->decision.n_findings;
-	all->is_denied |= item->decision.is_denied;
-	self->mode = MAX(self->mode, item->decision.mode);
-	all->items[all->n++] = item;
-	return 0;
+	if (!r)
+		all->items[all->n++] = item;
+	return r;
 }
 
-/* Those that can be read. */
+static void count(struct admission *self, struct templates *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct decision *decision = &all->items[i]->decision;
+
+		admission_count_findings(self, decision);
+		if (decision->skip && !all->n_skipped++)
+			all->skip = decision->skip;
+		all->n_findings += decision->n_findings;
+		all->is_denied |= decision->is_denied;
+		self->mode = MAX(self->mode, decision->mode);
+	}
+}
+
+/* Keeps the templates that can be read. */
 static int read_each(struct admission *self, const struct kind_template *templates, size_t n,
 		     struct workload_template **items, size_t *ret_n, struct err *err)
 {
@@ -100,7 +107,13 @@ int templates_decide(struct admission *self, bool is_patched, struct templates *
 	*ret = (struct templates){.items = arena_array(arena, n + 1, sizeof(*ret->items))};
 	if (!ret->items)
 		return err_set(err, -ENOMEM, "out of memory");
-	return decide_each(self, templates, n, is_patched, ret, err);
+	r = kind_annotations(self->object, arena, &ret->annotations, err);
+	r = r ? r : decide_each(self, templates, n, is_patched, ret, err);
+	if (!r && workload_settle(ret->items, ret->n, &ret->annotations, arena))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (!r)
+		count(self, ret);
+	return r;
 }
 
 int templates_skip(struct admission *self, const struct templates *all)

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* templates: an object that makes pods, with a decision about each of its pod templates: what /validate and /templates
- * have in common. Any server thread; all memory is the scratch arena's. */
+/* templates: decides about each pod template of an object that creates pods, for /validate and /templates. Any server
+ * thread; all memory is in the scratch arena. */
 #include "policy/workload.h"
 #include "serve/admission_internal.h"
 
 struct templates {
-	const struct workload_template **items; /* without those that could not be read */
+	const struct workload_template **items; /* without templates that could not be read */
 	size_t n, n_skipped, n_findings;
-	const char *skip; /* why the first was not looked at */
+	struct k8s_labels annotations; /* annotations of the object */
+	const char *skip;	       /* the reason of the first template that was skipped; NULL: none was */
 	bool is_denied;
 };
 
-/** Read the object of a review (admission_webhook.read). */
+/** Reads the object of a review (admission_webhook.read). */
 int templates_read(struct admission *self, const char *body, size_t n, struct err *err);
-/** Why an object is nothing for either of them; NULL when it may be (as admission_webhook.foreign). */
+/** Why both webhooks skip an object (admission_webhook.foreign). */
 const char *templates_foreign(const struct admission *self, bool has_no_object);
-/** Decide about every template, and count the findings. A template that cannot be read (the API server will say so)
- *  does not silence the others. `is_patched`: as decide_input.is_template_patched.
- *  @return 0; -EINVAL (none could be read); -ENOMEM. */
+/** Decides about every template, removes changes that memtamer itself made earlier (workload_settle), and counts the
+ *  findings. A template that cannot be read does not prevent decisions about the others; the API server will report it.
+ *  `is_patched`: as decide_input.is_template_patched.
+ *  @return 0; -EINVAL no template could be read; -ENOMEM. */
 int templates_decide(struct admission *self, bool is_patched, struct templates *ret, struct err *err) ATTR_NODISCARD;
-/** The answer where no template was looked at. @return 0 or -ENOMEM. */
+/** Makes the answer for an object whose templates were all skipped. @return 0; -ENOMEM. */
 int templates_skip(struct admission *self, const struct templates *all) ATTR_NODISCARD;

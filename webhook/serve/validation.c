@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /validate: an object that makes pods gets, when it is made or its spec is changed, the findings of its pod templates
- * as warnings, so that `kubectl apply --dry-run=server` shows them. Never a patch; refused only where a check is
+/* /validate: returns the findings in the pod templates of an object as warnings when the object is created or its spec
+ * changes, so that `kubectl apply --dry-run=server` shows them. Never a patch; denies only for a check that is
  * configured to deny. */
 #include "serve/templates.h"
 
-/* An object made by a controller is silent: its own owner was judged. */
+/* An object that a controller created gets no warnings: its owner was checked. */
 static const char *foreign_reason(const struct admission *self, bool has_no_object)
 {
 	const char *foreign = templates_foreign(self, has_no_object);
@@ -43,19 +43,12 @@ static int decide_workload(struct admission *self, struct err *err)
 	return all.n_skipped == all.n ? templates_skip(self, &all) : answer(self, &all);
 }
 
-static const struct admission_webhook validate = {
+const struct admission_webhook admission_validate = {
 	.requests = METRIC_VALIDATIONS,
 	.skipped = METRIC_VALIDATION_SKIPPED,
 	.errors = METRIC_VALIDATION_ERRORS,
 	.findings = METRIC_VALIDATION_FINDINGS,
-	.duration = METRIC_VALIDATION_DURATION,
 	.read = templates_read,
 	.foreign = foreign_reason,
 	.decide = decide_workload,
 };
-
-int admission_validate(struct admission_scratch *scratch, const struct admission_world *world, const char *body,
-		       size_t n, struct strbuf *ret_answer, struct err *err)
-{
-	return admission_handle(&validate, scratch, world, body, n, ret_answer, err);
-}

@@ -16,6 +16,11 @@
 {{- end }}
 {{- end }}
 
+{{/* Where memtamer is. A parent chart, or a tool that renders charts, may have a namespace of its own. */}}
+{{- define "memtamer.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride }}
+{{- end }}
+
 {{- define "memtamer.webhook.name" -}}
 {{ include "memtamer.fullname" . }}-webhook
 {{- end }}
@@ -86,7 +91,7 @@ app.kubernetes.io/part-of: memtamer
 objects: "memtamer.clusterMetadata". */}}
 {{- define "memtamer.metadata" -}}
 {{ include "memtamer.clusterMetadata" . }}
-namespace: {{ (index . 0).Release.Namespace }}
+namespace: {{ include "memtamer.namespace" (index . 0) }}
 {{- end }}
 
 {{- define "memtamer.clusterMetadata" -}}
@@ -102,11 +107,15 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{/* Image reference: a digest wins over the tag. */}}
+{{/* Image reference: a digest wins over the tag. The image is in no public registry: without image.registry, nodes would
+pull from Docker Hub whatever somebody else has called "memtamer". */}}
 {{- define "memtamer.image" -}}
 {{- $image := .Values.image }}
 {{- $registry := default $image.registry (.Values.global).imageRegistry }}
-{{- with $registry }}{{ trimSuffix "/" . }}/{{ end }}{{ $image.repository }}
+{{- if not $registry }}
+{{- fail "image.registry must be set: memtamer's image is in no public registry. Build it with image/build, push it to a registry of yours, and set image.registry to what precedes the image's name, registry.example.com/ml for example (docs/INSTALL.md)." }}
+{{- end }}
+{{- trimSuffix "/" $registry }}/{{ $image.repository }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .Chart.AppVersion $image.tag }}{{ end }}
 {{- end }}
 
@@ -125,7 +134,7 @@ annotations:
 {{- default (add $needed 5) (int .Values.webhook.terminationGracePeriodSeconds) }}
 {{- end }}
 
-{{/* How long a webhook that was told to stop may go on: it drains, then ends what is under way. */}}
+{{/* Seconds that a stopping webhook needs: it drains, then completes its requests. */}}
 {{- define "memtamer.webhook.drainSeconds" -}}
 {{- $drain := dig "webhook" "drain" "5s" .Values.config }}
 {{- $request := dig "webhook" "requestTimeout" "10s" .Values.config }}
@@ -153,7 +162,7 @@ annotations:
 {{- define "memtamer.webhook.configurationAnnotations" -}}
 {{- $annotations := deepCopy (default (dict) .Values.webhook.annotations) }}
 {{- if eq (include "memtamer.webhook.tls" .) "certManager" }}
-{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s-cert" .Release.Namespace (include "memtamer.webhook.name" .)) }}
+{{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s-cert" (include "memtamer.namespace" .) (include "memtamer.webhook.name" .)) }}
 {{- end }}
 {{- with merge (dict) $annotations (default (dict) .Values.commonAnnotations) }}
 {{- toYaml . }}
@@ -167,14 +176,14 @@ apiVersion: config.memtamer.io/v1alpha1
 store:
   kind: kube
 namespaces:
-  own: {{ .Release.Namespace }}
+  own: {{ include "memtamer.namespace" . }}
 webhook:
   listen: ":{{ .Values.webhook.port }}"
   tls:
     {{- if eq (include "memtamer.webhook.tls" .) "self" }}
     secret: {{ include "memtamer.webhook.tls.secretName" . }}
     serverNames:
-      - {{ $service }}.{{ .Release.Namespace }}.svc
+      - {{ $service }}.{{ include "memtamer.namespace" . }}.svc
       {{- range (dig "webhook" "tls" "serverNames" (list) .Values.config) }}
       - {{ . | quote }}
       {{- end }}
@@ -229,6 +238,15 @@ annotations:
 {{- $_ := set $kept . (get $part .) }}
 {{- end }}
 {{- toJson $kept | sha256sum | trunc 16 }}
+{{- end }}
+
+{{/* What the PodDisruptionBudget of a component allows. Call with podDisruptionBudget of its values. */}}
+{{- define "memtamer.disruptions" -}}
+{{- if ne (toString .maxUnavailable) "" -}}
+maxUnavailable: {{ .maxUnavailable }}
+{{- else -}}
+minAvailable: {{ ternary 1 .minAvailable (eq (toString .minAvailable) "") }}
+{{- end }}
 {{- end }}
 
 {{- define "memtamer.podPlacement" -}}

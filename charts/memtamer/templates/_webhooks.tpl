@@ -8,7 +8,7 @@ admissionReviewVersions: [v1]
 clientConfig:
   service:
     name: {{ include "memtamer.webhook.name" $root }}
-    namespace: {{ $root.Release.Namespace }}
+    namespace: {{ include "memtamer.namespace" $root }}
     path: {{ index . 1 }}
     port: {{ $root.Values.webhook.service.port }}
 failurePolicy: {{ $root.Values.webhook.failurePolicy }}
@@ -17,29 +17,37 @@ sideEffects: None
 timeoutSeconds: {{ $root.Values.webhook.timeoutSeconds }}
 {{- end }}
 
+{{/* A selector: expressions of ours, and all conditions of the values besides. Call with (list OURS THEIRS). */}}
+{{- define "memtamer.webhooks.selector" -}}
+{{- $theirs := index . 1 }}
+{{- with concat (index . 0) (default (list) $theirs.matchExpressions) }}
+matchExpressions:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $theirs.matchLabels }}
+matchLabels:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
 {{/* Namespaces that never reach us: the label is the kill switch, and works while memtamer is dead. Cluster-scoped
 objects have no namespace and always match. */}}
 {{- define "memtamer.webhooks.namespaceSelector" -}}
 {{- $config := default (dict) .Values.config }}
-{{- $excluded := concat (list "kube-system" "kube-node-lease" .Release.Namespace) (default (list) .Values.webhook.excludeNamespaces) (default (list) (default (dict) $config.namespaces).exclude) -}}
-matchExpressions:
-  - key: kubernetes.io/metadata.name
-    operator: NotIn
-    values:
-      {{- toYaml (uniq $excluded) | nindent 6 }}
-  - key: memtamer.io/ignore
-    operator: NotIn
-    values: ["true"]
-  - key: memtamer.io/mode
-    operator: NotIn
-    values: ["off"]
-  {{- with .Values.webhook.namespaceSelector.matchExpressions }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
-{{- with .Values.webhook.namespaceSelector.matchLabels }}
-matchLabels:
-  {{- toYaml . | nindent 2 }}
+{{- $excluded := concat (list "kube-system" "kube-node-lease" (include "memtamer.namespace" .)) (default (list) .Values.webhook.excludeNamespaces) (default (list) (default (dict) $config.namespaces).exclude) }}
+{{- $ours := list
+  (dict "key" "kubernetes.io/metadata.name" "operator" "NotIn" "values" (uniq $excluded))
+  (dict "key" "memtamer.io/ignore" "operator" "NotIn" "values" (list "true"))
+  (dict "key" "memtamer.io/mode" "operator" "NotIn" "values" (list "off")) }}
+{{- include "memtamer.webhooks.selector" (list $ours .Values.webhook.namespaceSelector) }}
 {{- end }}
+
+{{/* Pods that never reach us. */}}
+{{- define "memtamer.webhooks.podSelector" -}}
+{{- $ours := list
+  (dict "key" "memtamer.io/ignore" "operator" "NotIn" "values" (list "true"))
+  (dict "key" "memtamer.io/training" "operator" "NotIn" "values" (list "false")) }}
+{{- include "memtamer.webhooks.selector" (list $ours .Values.webhook.objectSelector) }}
 {{- end }}
 
 {{/* CEL: does the metadata at this place (call with its path) have the key memtamer.io/training? */}}
@@ -48,7 +56,8 @@ matchLabels:
 {{- end }}
 
 {{/* Rules for objects that make pods; call with the operations. Kinds that are not installed do no harm here. Any
-version: memtamer reads the same fields of all of them. */}}
+version: memtamer reads the same fields of all of them. The members have the API server's order, by which a test compares
+them with what the webhook reports as drift. */}}
 {{- define "memtamer.webhooks.workloads" -}}
 {{- $operations := . }}
 {{- $kinds := dict
@@ -68,10 +77,10 @@ version: memtamer reads the same fields of all of them. */}}
   "workload.codeflare.dev" (list "appwrappers")
 }}
 {{- range $group, $resources := $kinds }}
-- apiGroups: [{{ $group | quote }}]
+- operations: {{ toJson $operations }}
+  apiGroups: [{{ $group | quote }}]
   apiVersions: ["*"]
   resources: {{ toJson $resources }}
-  operations: {{ toJson $operations }}
   scope: "*"
 {{- end }}
 {{- end }}

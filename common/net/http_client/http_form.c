@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_client/http_client.h"
 
-static bool is_unreserved(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-	       c == '_' || c == '~';
-}
+#include <ctype.h>
 
-static void add_encoded(struct strbuf *form, const char *text)
+int http_add_encoded(struct strbuf *buf, const char *text, const char *also)
 {
-	static const char hex[] = "0123456789ABCDEF";
-
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (is_unreserved(*p)) {
-			strbuf_addc(form, (char)*p);
-			continue;
-		}
-		strbuf_addc(form, '%');
-		strbuf_addc(form, hex[*p >> 4]);
-		strbuf_addc(form, hex[*p & 15]);
-	}
+	for (; *text; text++)
+		if (isalnum((unsigned char)*text) || strchr("-._~", *text) || strchr(also, *text))
+			strbuf_addc(buf, *text);
+		else
+			strbuf_addf(buf, "%%%02X", (unsigned int)(unsigned char)*text);
+	return buf->status;
 }
 
 int http_form_add(struct strbuf *form, const char *name, const char *value)
 {
 	if (form->len > 0)
 		strbuf_addc(form, '&');
-	add_encoded(form, name);
+	http_add_encoded(form, name, "");
 	strbuf_addc(form, '=');
-	add_encoded(form, value);
-	return form->status;
+	return http_add_encoded(form, value, "");
 }

@@ -1,71 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue and the loop. At most n_slots handles are in the multi handle at a time: curl would queue more by itself,
- * but then a request's timeout would run while it waits. curl forbids multi calls inside its callbacks, so requests are
- * started and ended only here, between two calls of curl_multi_perform. */
+/* The queue and the loop. At most n_slots handles are in the multi handle at a time: curl could queue more, but then
+ * the time in the queue would count against a request's timeout. curl forbids multi calls inside its callbacks, so
+ * requests are started and ended only here, between two calls of curl_multi_perform. */
 #include "base/timefmt.h"
 #include "http_client/http_internal.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define POLL_MS		  1000
 #define HTTP_POLL_MAX_FDS 16
 /* curl takes an int */
-#define CLAMP_WAIT(ms) MIN(MAX((ms), 0), 60 * 60 * 1000)
-
-void job_free(struct job *job)
-{
-	if (!job)
-		return;
-	curl_slist_free_all(job->header_lines);
-	free(job->path);
-	free(job->method);
-	free(job->body);
-	free(job);
-}
-
-static int copy_job(struct job *job, const struct http_request *request, struct err *err)
-{
-	const char *type = request->content_type ? request->content_type : "application/x-www-form-urlencoded";
-	int r = 0;
-
-	job->request = *request;
-	if (copy_text(&job->path, request->path ? request->path : "") || copy_text(&job->method, request->method))
-		return err_set(err, -ENOMEM, "out of memory");
-	if (has_control_character(job->path) || strchr(job->path, ' '))
-		return err_set(err, -EINVAL, "the path of a request holds a space or a control character");
-	if (request->body) {
-		job->body = malloc(request->body_bytes + 1);
-		if (!job->body)
-			return err_set(err, -ENOMEM, "out of memory");
-		memcpy(job->body, request->body, request->body_bytes);
-		r = header_append(&job->header_lines, "Content-Type", type, err);
-	}
-	return r ? r : headers_append(&job->header_lines, request->headers, request->n_headers, err);
-}
-
-int http_client_submit(struct http_client *self, const struct http_request *request, struct err *err)
-{
-	struct job *job = calloc(1, sizeof(*job));
-	int r;
-
-	if (self->is_cancelling) {
-		free(job);
-		return err_set(err, -ECANCELED, "the requests are being cancelled");
-	}
-	if (!job)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = copy_job(job, request, err);
-	if (r) {
-		job_free(job);
-		return r;
-	}
-	*self->queue_tail = job;
-	self->queue_tail = &job->next;
-	return 0;
-}
+#define MAX_WAIT_MS TIME_HOUR_MS
 
 static struct job *dequeue(struct http_client *self)
 {
@@ -80,7 +25,8 @@ static struct job *dequeue(struct http_client *self)
 	return job;
 }
 
-/* The result borrows from the slot, so the slot is freed behind the callback; what that submits is only queued. */
+/* The result borrows from the slot, so the slot is freed after the callback. Requests that the callback submits are
+ * only queued. */
 static void end_job(struct slot *slot, const struct http_result *result)
 {
 	http_done_fn *done = slot->job->request.done;
@@ -107,7 +53,8 @@ static void cancel_job(struct slot *slot)
 	fail_job(slot, HTTP_CANCELLED, &why);
 }
 
-static void start_job(struct slot *slot, struct job *take_job)
+/* @return whether the job is under way; otherwise it has ended already. */
+static bool start_job(struct slot *slot, struct job *take_job)
 {
 	struct http_client *self = slot->client;
 	struct err err = ERR_INIT;
@@ -117,7 +64,7 @@ static void start_job(struct slot *slot, struct job *take_job)
 	slot->job = take_job;
 	if (take_job->is_cancelled) {
 		cancel_job(slot);
-		return;
+		return false;
 	}
 	r = transfer_prepare(slot, &err);
 	if (!r) {
@@ -129,30 +76,40 @@ static void start_job(struct slot *slot, struct job *take_job)
 		fail_job(slot, HTTP_FAILED_LOCALLY, &err);
 	else
 		self->n_busy++;
+	return !r;
 }
 
-static void fill_slots(struct http_client *self)
+/* @return whether a job has ended, so that its callback was called. */
+static bool fill_slots(struct http_client *self)
 {
+	bool has_ended = false;
+
 	for (size_t i = 0; i < self->n_slots && self->queue_head; i++)
 		while (!self->slots[i].job && self->queue_head)
-			start_job(&self->slots[i], dequeue(self));
+			has_ended |= !start_job(&self->slots[i], dequeue(self));
+	return has_ended;
 }
 
-/* End what http_client_cancel marked while under way. */
-static void end_cancelled(struct http_client *self)
+/* Ends the transfers that http_client_cancel and http_client_break_lane have marked. */
+static void end_marked(struct http_client *self)
 {
-	if (!self->has_cancelled_jobs)
+	if (!self->has_marked_jobs)
 		return;
-	self->has_cancelled_jobs = false;
+	self->has_marked_jobs = false;
 	for (size_t i = 0; i < self->n_slots; i++) {
 		struct slot *slot = &self->slots[i];
+		bool is_broken = slot->job && slot->job->lane && slot->job->lane->is_broken;
 
-		if (!slot->job || !slot->job->is_cancelled)
+		if (!slot->job || !(slot->job->is_cancelled || is_broken))
 			continue;
 		curl_multi_remove_handle(self->multi, slot->easy);
 		self->n_busy--;
-		cancel_job(slot);
+		if (slot->job->is_cancelled)
+			cancel_job(slot);
+		else
+			fail_job(slot, HTTP_TIMED_OUT, &slot->job->lane->why);
 	}
+	lanes_close_broken(self);
 }
 
 static void reap(struct http_client *self)
@@ -167,21 +124,21 @@ static void reap(struct http_client *self)
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
-		/* the message dies with the handle's removal */
+		/* removing the handle frees the message */
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&slot);
 		curl_multi_remove_handle(self->multi, slot->easy);
 		self->n_busy--;
 		transfer_result(slot, code, &result);
 		end_job(slot, &result);
 	}
-	end_cancelled(self);
+	end_marked(self);
 }
 
 void run_cancel(struct http_client *self, const struct err *why)
 {
 	struct job *job;
 
-	/* what callbacks submit from here on is refused: afterwards nothing is left */
+	/* requests that callbacks submit from here on are refused, so nothing is left afterwards */
 	self->is_cancelling = true;
 	for (size_t i = 0; i < self->n_slots; i++) {
 		struct slot *slot = &self->slots[i];
@@ -199,52 +156,13 @@ void run_cancel(struct http_client *self, const struct err *why)
 	self->is_cancelling = false;
 }
 
-/* Why the run must end before its work is done; 0 when it need not. */
+/* Why the run must end before all requests have ended; 0: it need not. */
 static int end_reason(struct http_client *self, int64_t deadline_ms, struct err *ret_why)
 {
 	if (atomic_load(&self->is_interrupted))
 		return err_set(ret_why, -ECANCELED, "interrupted");
 	if (deadline_ms && time_monotonic_ms() >= deadline_ms)
 		return err_set(ret_why, -ETIME, "the time for all requests together is over");
-	return 0;
-}
-
-static int step(struct http_client *self, int64_t deadline_ms, struct err *err)
-{
-	int running = 0;
-	int64_t wait_ms = POLL_MS;
-	CURLMcode code = curl_multi_perform(self->multi, &running);
-
-	if (!code) {
-		reap(self);
-		fill_slots(self);
-		if (!self->n_busy)
-			return 0;
-		if (deadline_ms)
-			wait_ms = MIN(wait_ms, MAX(0, deadline_ms - time_monotonic_ms()));
-		code = curl_multi_poll(self->multi, NULL, 0, (int)wait_ms, NULL);
-	}
-	return code ? err_set(err, -EIO, "%s", curl_multi_strerror(code)) : 0;
-}
-
-int http_client_run(struct http_client *self, int64_t deadline_ms, struct err *err)
-{
-	struct err why = ERR_INIT;
-	int r = 0;
-
-	while (self->n_busy || self->queue_head) {
-		if (end_reason(self, deadline_ms, &why)) {
-			run_cancel(self, &why);
-			err_set(err, 1, "%s", why.msg);
-			return 1;
-		}
-		fill_slots(self);
-		r = self->n_busy ? step(self, deadline_ms, err) : 0;
-		if (r) {
-			run_cancel(self, err);
-			return r;
-		}
-	}
 	return 0;
 }
 
@@ -259,40 +177,56 @@ static CURLMcode wait_for(struct http_client *self, struct pollfd *fds, size_t n
 			.events = (short)((fds[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
 					  (fds[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0)),
 		};
-	code = curl_multi_poll(self->multi, waits, (unsigned int)n_fds, (int)CLAMP_WAIT(wait_ms), NULL);
+	code = curl_multi_poll(self->multi, waits, (unsigned int)n_fds, (int)MIN(MAX(wait_ms, 0), MAX_WAIT_MS), NULL);
 	for (size_t i = 0; i < n_fds; i++)
 		fds[i].revents = (short)((waits[i].revents & CURL_WAIT_POLLIN ? POLLIN : 0) |
 					 (waits[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
 	return code;
 }
 
-int http_client_poll(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms, struct err *err)
+/* One round, at most until the deadline. */
+static int step(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms, int64_t deadline_ms,
+		struct err *err)
 {
 	struct err why = ERR_INIT;
 	CURLMcode code;
-	int running = 0;
+	int running = 0, r = end_reason(self, deadline_ms, &why) ? 1 : 0;
 
+	if (!r) {
+		/* Waiting comes first, so that the caller sees the effects of callbacks before the next wait. A handle
+		 * that was just added ends the wait at once. */
+		end_marked(self);
+		if (fill_slots(self) || self->has_marked_jobs)
+			wait_ms = 0;
+		code = wait_for(self, fds, n_fds, wait_ms);
+		if (!code)
+			code = curl_multi_perform(self->multi, &running);
+		if (!code) {
+			reap(self);
+			fill_slots(self);
+			return 0;
+		}
+		r = err_set(&why, -EIO, "%s", curl_multi_strerror(code));
+	}
+	run_cancel(self, &why);
+	return err_set(err, r, "%s", why.msg);
+}
+
+int http_client_run(struct http_client *self, int64_t deadline_ms, struct err *err)
+{
+	int r = 0;
+
+	while ((self->n_busy || self->queue_head) && !r)
+		r = step(self, NULL, 0, deadline_ms ? deadline_ms - time_monotonic_ms() : MAX_WAIT_MS, deadline_ms,
+			 err);
+	return r;
+}
+
+int http_client_poll(struct http_client *self, struct pollfd *fds, size_t n_fds, int64_t wait_ms, struct err *err)
+{
 	if (n_fds > HTTP_POLL_MAX_FDS)
 		return err_set(err, -EINVAL, "more than %d files to wait for", HTTP_POLL_MAX_FDS);
-	if (end_reason(self, 0, &why)) {
-		run_cancel(self, &why);
-		err_set(err, 1, "%s", why.msg);
-		return 1;
-	}
-	/* Waiting comes first: what callbacks bring about is then the caller's before it waits again. A handle that was
-	 * just added ends the waiting at once. */
-	fill_slots(self);
-	code = wait_for(self, fds, n_fds, self->has_cancelled_jobs ? 0 : wait_ms);
-	if (!code)
-		code = curl_multi_perform(self->multi, &running);
-	if (!code) {
-		reap(self);
-		fill_slots(self);
-		return 0;
-	}
-	err_set(&why, -EIO, "%s", curl_multi_strerror(code));
-	run_cancel(self, &why);
-	return err_set(err, -EIO, "%s", why.msg);
+	return step(self, fds, n_fds, wait_ms, 0, err);
 }
 
 void http_client_cancel(struct http_client *self, const void *context)
@@ -301,7 +235,7 @@ void http_client_cancel(struct http_client *self, const void *context)
 		job->is_cancelled |= job->request.context == context;
 	for (size_t i = 0; i < self->n_slots; i++)
 		if (self->slots[i].job && self->slots[i].job->request.context == context)
-			self->slots[i].job->is_cancelled = self->has_cancelled_jobs = true;
+			self->slots[i].job->is_cancelled = self->has_marked_jobs = true;
 }
 
 void http_client_interrupt(struct http_client *self)

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request in one curl handle: options in, callbacks while it runs, outcome in words when it has ended. */
+/* One request in one curl handle: sets its options, runs its callbacks, and explains how it ended. */
 #include "base/io.h"
 #include "base/limits.h"
 #include "base/timefmt.h"
 #include "http_client/http_internal.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/socket.h>
 
-/* A connection is not kept longer than this, so that a moved server is found again. */
+/* Connections are closed after this time, so that a server that has moved is found. */
 #define CONNECTION_LIFETIME_S 300L
-/* A peer that is gone is found in a silent watch too. */
-#define KEEPALIVE_S 30L
+/* The kernel probes a silent connection after KEEPALIVE_S, and closes a connection whose data is not acknowledged
+ * within USER_TIMEOUT_MS. A host that is gone is noticed within a minute; with the kernel's default of nine probes it
+ * would take five. */
+#define KEEPALIVE_S	15L
+#define USER_TIMEOUT_MS (45 * TIME_SECOND_MS)
 
 static long clamp_long(int64_t value)
 {
@@ -22,7 +28,7 @@ void transfer_where(const struct slot *slot, char *buf, size_t size)
 {
 	const char *path = slot->job->path;
 
-	snprintf(buf, size, "%s%.*s", slot->client->base_url, (int)strcspn(path, "?#"), path);
+	snprintf(buf, size, "%s%.*s", slot->client->config.base_url, (int)strcspn(path, "?#"), path);
 }
 
 static const char *content_type(struct slot *slot)
@@ -46,7 +52,7 @@ static bool is_success(long status)
 	return status >= 200 && status < 300;
 }
 
-static int tell_head(struct slot *slot, long status)
+static int report_head(struct slot *slot, long status)
 {
 	const struct http_request *request = &slot->job->request;
 
@@ -66,14 +72,15 @@ static void keep_error_body(struct slot *slot, const char *bytes, size_t n)
 	slot->error_body[slot->error_body_bytes] = '\0';
 }
 
-/* The line behind the last header: a body may be minutes away. */
+/* Called for the empty line after the last header; the body may follow minutes later. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 {
 	struct slot *slot = context;
 	size_t n = size * count;
 
+	lane_heard(slot);
 	if (n > 0 && (bytes[0] == '\r' || bytes[0] == '\n') && is_success(status_of(slot)))
-		slot->aborted = tell_head(slot, status_of(slot));
+		slot->aborted = report_head(slot, status_of(slot));
 	return slot->aborted ? CURL_WRITEFUNC_ERROR : n;
 }
 
@@ -81,15 +88,16 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct slot *slot = context;
 	const struct http_request *request = &slot->job->request;
-	size_t n = size * count; /* size is 1, by curl's contract */
+	size_t n = size * count; /* curl's documentation says that size is always 1 */
 	long status = status_of(slot);
 
+	lane_heard(slot);
 	if (!is_success(status)) {
-		/* An error's body is read to 4 KiB; the rest is not worth the wire. */
+		/* Only the beginning of an error's body is needed. */
 		keep_error_body(slot, bytes, n);
 		return slot->error_body_bytes < HTTP_ERROR_BODY_BYTES ? n : CURL_WRITEFUNC_ERROR;
 	}
-	slot->aborted = tell_head(slot, status);
+	slot->aborted = report_head(slot, status);
 	if (!slot->aborted && request->body_piece && n > 0)
 		slot->aborted = request->body_piece(request->context, bytes, n);
 	if (slot->aborted)
@@ -98,7 +106,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
 	return n;
 }
 
-/* A secret is one line; control characters inside would become headers of their own. */
+/* A secret is one line; control characters in it could inject headers. */
 static int read_secret(const char *path, struct strbuf *buf, struct err *err)
 {
 	int r = io_read_file(path, buf, err);
@@ -109,23 +117,15 @@ static int read_secret(const char *path, struct strbuf *buf, struct err *err)
 		buf->text[--buf->len] = '\0';
 	if (buf->len == 0)
 		return err_set(err, -EINVAL, "%s is empty", path);
-	for (size_t i = 0; i < buf->len; i++)
-		if ((unsigned char)buf->text[i] < ' ' || buf->text[i] == 0x7f)
-			return err_set(err, -EINVAL, "%s holds a control character", path);
+	if (str_has_control((struct str){buf->text, buf->len}))
+		return err_set(err, -EINVAL, "%s holds a control character", path);
 	return 0;
-}
-
-static void wipe(struct strbuf *buf)
-{
-	if (buf->text)
-		explicit_bzero(buf->text, buf->capacity);
-	strbuf_release(buf);
 }
 
 static int set_credentials(struct slot *slot, struct err *err)
 {
-	struct http_client *client = slot->client;
-	CLEANUP(wipe) struct strbuf secret = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES);
+	const struct http_client_config *client = &slot->client->config;
+	CLEANUP(strbuf_wipe) struct strbuf secret = STRBUF_INIT(LIMIT_CREDENTIAL_BYTES);
 	const char *file = client->bearer_token_file ? client->bearer_token_file : client->basic_password_file;
 	CURL *easy = slot->easy;
 	CURLcode code;
@@ -150,56 +150,34 @@ static int set_credentials(struct slot *slot, struct err *err)
 	return code ? err_set(err, -ENOMEM, "%s", curl_easy_strerror(code)) : 0;
 }
 
-static int set_headers(struct slot *slot, struct err *err)
-{
-	const struct curl_slist *lists[] = {slot->client->header_lines, slot->job->header_lines};
-
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		for (const struct curl_slist *line = lists[i]; line; line = line->next) {
-			struct curl_slist *longer = curl_slist_append(slot->headers, line->data);
-
-			if (!longer)
-				return err_set(err, -ENOMEM, "out of memory");
-			slot->headers = longer;
-		}
-	curl_easy_setopt(slot->easy, CURLOPT_HTTPHEADER, slot->headers);
-	return 0;
-}
-
-static CURLcode set_tls(struct http_client *client, CURL *easy)
+static CURLcode set_tls(const struct http_client_config *client, CURL *easy)
 {
 	const struct {
-		CURLoption blob_option, file_option;
-		const char *pem, *file;
+		CURLoption option;
+		const char *file;
 	} parts[] = {
-		{CURLOPT_CAINFO_BLOB, CURLOPT_CAINFO, client->ca_pem, client->ca_file},
-		{CURLOPT_SSLCERT_BLOB, CURLOPT_SSLCERT, client->cert_pem, client->cert_file},
-		{CURLOPT_SSLKEY_BLOB, CURLOPT_SSLKEY, client->key_pem, client->key_file},
+		{CURLOPT_CAINFO, client->ca_file},
+		{CURLOPT_SSLCERT, client->cert_file},
+		{CURLOPT_SSLKEY, client->key_file},
 	};
 	CURLcode code = CURLE_OK;
 
 	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	/* curl caches a CA file by its name for a day; a rotated CA must be seen. */
+	/* curl caches a CA file by its name for a day, which would hide a rotated CA */
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, client->insecure_skip_verify ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, client->insecure_skip_verify ? 0L : 2L);
-	if (client->ca_pem || client->ca_file)
+	if (client->ca_file)
 		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !code; i++)
-		if (parts[i].pem) {
-			/* copied by curl: the certificate may change while the transfer runs */
-			struct curl_blob blob = {(void *)(uintptr_t)parts[i].pem, strlen(parts[i].pem), CURL_BLOB_COPY};
-
-			code = curl_easy_setopt(easy, parts[i].blob_option, &blob);
-		} else if (parts[i].file) {
-			code = curl_easy_setopt(easy, parts[i].file_option, parts[i].file);
-		}
+		if (parts[i].file)
+			code = curl_easy_setopt(easy, parts[i].option, parts[i].file);
 	return code;
 }
 
 static void set_timeouts(const struct slot *slot)
 {
-	const struct http_client *client = slot->client;
+	const struct http_client_config *client = &slot->client->config;
 	const struct http_request *request = &slot->job->request;
 	int64_t timeout_ms = request->timeout_ms ? request->timeout_ms : client->timeout_ms;
 	int64_t stall_ms = request->stall_timeout_ms ? request->stall_timeout_ms : client->stall_timeout_ms;
@@ -209,6 +187,8 @@ static void set_timeouts(const struct slot *slot)
 	curl_easy_setopt(slot->easy, CURLOPT_TIMEOUT_MS, clamp_long(timeout_ms));
 	curl_easy_setopt(slot->easy, CURLOPT_CONNECTTIMEOUT_MS,
 			 clamp_long(MIN(client->connect_timeout_ms, timeout_ms)));
+	if (stall_ms == HTTP_NO_STALL)
+		return;
 	curl_easy_setopt(slot->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	curl_easy_setopt(slot->easy, CURLOPT_LOW_SPEED_TIME, MAX(1L, clamp_long(stall_ms / 1000)));
 }
@@ -228,12 +208,23 @@ static CURLcode set_method(const struct slot *slot)
 	return job->method ? curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, job->method) : CURLE_OK;
 }
 
+/* A failure is ignored: a Unix socket does not need the option. */
+static int on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+	unsigned int timeout_ms = USER_TIMEOUT_MS;
+
+	(void)context, (void)purpose;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
+	return CURL_SOCKOPT_OK;
+}
+
 static CURLcode set_connection(struct slot *slot)
 {
-	struct http_client *client = slot->client;
+	const struct http_client_config *client = &slot->client->config;
 	CURL *easy = slot->easy;
 	CURLcode code;
 
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, slot->job->header_lines);
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 1L);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
@@ -243,8 +234,7 @@ static CURLcode set_connection(struct slot *slot)
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_S);
-	if (client->connect_to)
-		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, client->connect_to);
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, slot->curl_error);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, slot);
@@ -255,7 +245,9 @@ static CURLcode set_connection(struct slot *slot)
 		curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (!code)
-		code = curl_easy_setopt(easy, CURLOPT_PROXY, client->proxy ? client->proxy : "");
+		code = curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	if (!code && client->unix_socket)
+		code = curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket);
 	if (!code)
 		code = curl_easy_setopt(easy, CURLOPT_USERAGENT, client->user_agent);
 	return code;
@@ -263,10 +255,10 @@ static CURLcode set_connection(struct slot *slot)
 
 static CURLcode set_url(struct slot *slot)
 {
-	/* Longer than any query that a server takes; a form body carries the long ones. */
+	/* Longer than any query that a server accepts; long queries are sent in a form body. */
 	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(64 * KIB);
 
-	strbuf_adds(&url, slot->client->request_url);
+	strbuf_adds(&url, slot->client->config.unix_socket ? "http://localhost" : slot->client->config.base_url);
 	strbuf_adds(&url, slot->job->path);
 	return url.status ? CURLE_OUT_OF_MEMORY : curl_easy_setopt(slot->easy, CURLOPT_URL, strbuf_text(&url));
 }
@@ -282,120 +274,83 @@ int transfer_prepare(struct slot *slot, struct err *err)
 		slot->easy = curl_easy_init();
 	if (!slot->easy)
 		return err_set(err, -ENOMEM, "out of memory");
-	slot->curl_error[0] = slot->error_body[0] = '\0';
-	slot->error_body_bytes = 0;
-	slot->received_bytes = 0;
-	slot->is_head_seen = false;
-	slot->aborted = 0;
-	slot->started_ms = time_monotonic_ms();
+	*slot = (struct slot){.client = slot->client, .easy = slot->easy, .job = slot->job};
 	code = set_url(slot);
 	if (!code)
 		code = set_connection(slot);
 	if (!code)
 		code = set_method(slot);
 	if (!code)
-		code = set_tls(slot->client, slot->easy);
+		code = set_tls(&slot->client->config, slot->easy);
 	if (code)
 		return err_set(err, code == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EINVAL, "%s", curl_easy_strerror(code));
 	set_timeouts(slot);
-	r = set_headers(slot, err);
+	r = lane_attach(slot, err);
 	return r ? r : set_credentials(slot, err);
 }
 
 void transfer_finish(struct slot *slot)
 {
-	curl_slist_free_all(slot->headers);
-	slot->headers = NULL;
-	/* Forgets the secrets and the pointers into the job. */
+	lane_detach(slot);
+	/* Removes secrets and pointers into the job from the handle. */
 	if (slot->easy)
 		curl_easy_reset(slot->easy);
 	job_free(TAKE_PTR(slot->job));
 }
 
-/* Which outcome a curl error is, and the errno that goes with it. */
-static enum http_outcome classify(CURLcode code, int *ret_errno)
+struct failure {
+	CURLcode code;
+	enum http_outcome outcome;
+	int number; /* errno */
+	const char *words;
+};
+
+/* What curl's errors mean; others come from options that are not set, or mean that the connection broke. */
+static const struct failure failures[] = {
+	{CURLE_COULDNT_RESOLVE_HOST, HTTP_CANNOT_CONNECT, -ECONNREFUSED, "cannot connect"},
+	{CURLE_COULDNT_CONNECT, HTTP_CANNOT_CONNECT, -ECONNREFUSED, "cannot connect"},
+	{CURLE_OPERATION_TIMEDOUT, HTTP_TIMED_OUT, -ETIMEDOUT, "timed out"},
+	{CURLE_SSL_CONNECT_ERROR, HTTP_TLS_FAILED, -EPROTO, "TLS failed"},
+	{CURLE_PEER_FAILED_VERIFICATION, HTTP_TLS_FAILED, -EPROTO, "TLS failed"},
+	{CURLE_SSL_CERTPROBLEM, HTTP_TLS_FAILED, -EPROTO, "TLS failed"},
+	{CURLE_SSL_CACERT_BADFILE, HTTP_TLS_FAILED, -EPROTO, "TLS failed"},
+	{CURLE_SSL_CLIENTCERT, HTTP_TLS_FAILED, -EPROTO, "TLS failed"},
+	{CURLE_OUT_OF_MEMORY, HTTP_FAILED_LOCALLY, -ENOMEM, "failed"},
+};
+
+static struct failure failure_of(CURLcode code)
 {
-	switch (code) {
-	case CURLE_COULDNT_RESOLVE_HOST:
-	case CURLE_COULDNT_RESOLVE_PROXY:
-	case CURLE_COULDNT_CONNECT:
-		*ret_errno = -ECONNREFUSED;
-		return HTTP_CANNOT_CONNECT;
-	case CURLE_OPERATION_TIMEDOUT:
-		*ret_errno = -ETIMEDOUT;
-		return HTTP_TIMED_OUT;
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_ISSUER_ERROR:
-	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-	case CURLE_SSL_CLIENTCERT:
-	case CURLE_USE_SSL_FAILED:
-		*ret_errno = -EPROTO;
-		return HTTP_TLS_FAILED;
-	case CURLE_OUT_OF_MEMORY:
-		*ret_errno = -ENOMEM;
-		return HTTP_FAILED_LOCALLY;
-	default:
-		*ret_errno = -EIO;
-		return HTTP_BROKEN;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
+		if (failures[i].code == code)
+			return failures[i];
+	return (struct failure){code, HTTP_BROKEN, -EIO, "connection broke"};
 }
 
-static const char *outcome_words(enum http_outcome outcome)
-{
-	switch (outcome) {
-	case HTTP_CANNOT_CONNECT:
-		return "cannot connect";
-	case HTTP_TIMED_OUT:
-		return "timed out";
-	case HTTP_TLS_FAILED:
-		return "TLS failed";
-	case HTTP_FAILED_LOCALLY:
-		return "failed";
-	default:
-		return "connection broke";
-	}
-}
-
-/* First line of an error's body, printable, for the message. */
-static void first_line(const char *body, char *buf, size_t size)
-{
-	size_t n = MIN(strcspn(body, "\r\n"), size - 1);
-
-	for (size_t i = 0; i < n; i++)
-		buf[i] = (unsigned char)body[i] < ' ' || body[i] == 0x7f ? ' ' : body[i];
-	buf[n] = '\0';
-}
-
+/* The message has the first line of the error's body. */
 static void status_words(const struct slot *slot, struct http_result *ret)
 {
+	const char *body = slot->error_body;
 	char line[200];
 
-	first_line(slot->error_body, line, sizeof(line));
+	str_to_line((struct str){body, strcspn(body, "\r\n")}, line, sizeof(line));
 	err_set(&ret->err, -EIO, "HTTP status %ld%s%s", ret->status, line[0] ? ": " : "", line);
 }
 
 void transfer_result(struct slot *slot, CURLcode code, struct http_result *ret)
 {
+	const struct failure failure = failure_of(code);
 	curl_off_t retry_after_s = 0;
-	int number;
 
 	*ret = (struct http_result){
 		.status = status_of(slot),
 		.content_type = content_type(slot),
 		.error_body = slot->error_body,
 		.error_body_bytes = slot->error_body_bytes,
-		.received_bytes = slot->received_bytes,
-		.duration_ms = time_monotonic_ms() - slot->started_ms,
 	};
 	curl_easy_getinfo(slot->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	ret->retry_after_s = retry_after_s;
 	if (code == CURLE_OK && is_success(ret->status) && !slot->aborted)
-		slot->aborted = tell_head(slot, ret->status);
+		slot->aborted = report_head(slot, ret->status);
 	if (slot->aborted) {
 		ret->outcome = HTTP_ABORTED;
 		err_set(&ret->err, slot->aborted, "stopped by its reader after %lld bytes",
@@ -404,8 +359,8 @@ void transfer_result(struct slot *slot, CURLcode code, struct http_result *ret)
 		ret->outcome = HTTP_STATUS;
 		status_words(slot, ret);
 	} else if (code != CURLE_OK) {
-		ret->outcome = classify(code, &number);
-		err_set(&ret->err, number, "%s: %s", outcome_words(ret->outcome),
+		ret->outcome = failure.outcome;
+		err_set(&ret->err, failure.number, "%s: %s", failure.words,
 			slot->curl_error[0] ? slot->curl_error : curl_easy_strerror(code));
 	}
 	if (ret->outcome != HTTP_DONE)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start, drain and stop. poll() on purpose: with libmicrohttpd's epoll modes (which its "auto" chooses) seven bytes of
- * a ClientHello pin a core until the timeout. */
+/* Start, drain and stop. libmicrohttpd runs with poll(), because with its epoll modes (which "auto" chooses) seven
+ * bytes of a ClientHello keep a core busy until the timeout. */
 #include "http_server/server_internal.h"
-#include "base/io.h"
+#include "base/log.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
@@ -15,13 +15,8 @@
 
 #define TLS_PRIORITIES	 "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define DRAIN_POLL_NS	 (2 * 1000 * 1000)
-#define CONNECTION_BYTES (32 * 1024) /* request head and what is being sent */
-
-void server_observe(const struct http_server *self, const struct http_server_event *event)
-{
-	if (self->config.observe)
-		self->config.observe(self->config.context, event);
-}
+#define PANIC_FLUSH_MS	 1000
+#define CONNECTION_BYTES (32 * 1024) /* memory for the head of a request and for sending */
 
 static void on_log(void *context, const char *format, va_list args) ATTR_PRINTF(2, 0);
 
@@ -35,16 +30,16 @@ static void on_log(void *context, const char *format, va_list args)
 					.type = HTTP_EVENT_LIBRARY, .path = "other", .reason = text, .peer = ""});
 }
 
-/* libmicrohttpd found its own state broken: say where, then end, as going on could answer one client with another's. */
+/* libmicrohttpd found its state corrupted. The process ends, because otherwise a client might get the answer for
+ * another. */
 static void on_panic(void *context, const char *file, unsigned int line, const char *reason)
 {
-	char text[256];
-	int n = snprintf(text, sizeof(text), "level=error msg=\"libmicrohttpd gave up\" where=%s:%u error=\"%s\"\n",
-			 file, line, reason ? reason : "");
+	char where[128];
 
 	(void)context;
-	if (n > 0 && io_write_all(STDERR_FILENO, text, MIN((size_t)n, sizeof(text) - 1)) == 0)
-		fsync(STDERR_FILENO);
+	snprintf(where, sizeof(where), "%s:%u", file, line);
+	log_event(LOG_ERROR, "libmicrohttpd gave up", "where", where, "error", reason ? reason : "", NULL);
+	log_flush(PANIC_FLUSH_MS);
 	abort();
 }
 
@@ -55,14 +50,14 @@ static void connection_begins(struct http_server *self, struct MHD_Connection *m
 	struct connection *connection = connection_new(self, fd);
 
 	*socket_context = connection;
-	/* without a connection of ours, or without credentials, the peer sees an end instead of a handshake */
+	/* without our struct or credentials the peer sees the connection end instead of a handshake */
 	if (!connection || (!self->config.is_plain && tls_attach(connection, mhd)))
 		shutdown(fd, SHUT_RDWR);
 }
 
 static void connection_ends(struct http_server *self, struct connection *connection)
 {
-	if (atomic_load(&connection->state) == CONNECTION_HANDSHAKE && !atomic_load(&connection->is_end_told)) {
+	if (connection->is_handshaking && !connection->is_refused && !connection_is_closing(connection)) {
 		bool wants_client = connection->credentials && credentials_want_client(connection->credentials);
 
 		server_observe(self, &(struct http_server_event){
@@ -72,6 +67,7 @@ static void connection_ends(struct http_server *self, struct connection *connect
 								    : "no handshake",
 					     .peer = connection->peer});
 	}
+	tls_detach(connection);
 	connection_free(connection);
 }
 
@@ -88,15 +84,28 @@ static void on_connection(void *context, struct MHD_Connection *mhd, void **sock
 	}
 }
 
+static enum MHD_Result on_accept(void *context, const struct sockaddr *address, socklen_t length)
+{
+	(void)address, (void)length;
+	return connections_make_room(context) ? MHD_YES : MHD_NO;
+}
+
+/* libmicrohttpd's own limit, which is so high that it is never reached: at its limit libmicrohttpd stops accepting, and
+ * it divides the limit among the threads. */
+static unsigned int daemon_limit(const struct http_server_config *config)
+{
+	return config->threads * (2 * config->connections + config->threads);
+}
+
 static int start_daemon(struct http_server *self, struct err *err)
 {
 	const struct http_server_config *config = &self->config;
-	unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	unsigned int flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
 	struct MHD_OptionItem options[] = {
-		/* first, so that it hears everything */
+		/* first, so that it receives all messages */
 		{MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)on_log, self},
 		{MHD_OPTION_LISTEN_SOCKET, self->listen_fd, NULL},
-		{MHD_OPTION_CONNECTION_LIMIT, (intptr_t)config->connections, NULL},
+		{MHD_OPTION_CONNECTION_LIMIT, (intptr_t)daemon_limit(config), NULL},
 		{MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)MAX(1, config->idle_timeout_ms / 1000), NULL},
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_BYTES, NULL},
 		{MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -118,11 +127,11 @@ static int start_daemon(struct http_server *self, struct err *err)
 		options[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)tls_no_certificate};
 	}
 	MHD_set_panic_func(on_panic, NULL);
-	self->daemon = MHD_start_daemon(flags, 0, NULL, NULL, request_handle, self, MHD_OPTION_ARRAY, options,
+	self->daemon = MHD_start_daemon(flags, 0, on_accept, self, request_handle, self, MHD_OPTION_ARRAY, options,
 					MHD_OPTION_END);
 	if (!self->daemon)
 		return err_set(err, -EIO, "the HTTP server does not start");
-	self->listen_fd = -1; /* the daemon's now */
+	self->listen_fd = -1; /* libmicrohttpd owns it now */
 	return 0;
 }
 
@@ -135,6 +144,9 @@ static struct http_server *server_new(const struct http_server_config *config)
 		return NULL;
 	self->config = *config;
 	self->listen_fd = -1;
+	for (size_t i = 0; i < CONNECTION_GROUPS; i++)
+		for (size_t state = 0; state < CONNECTION_STATE_COUNT_; state++)
+			TAILQ_INIT(&self->groups[i].lists[state].connections);
 	pthread_mutex_init(&self->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -151,7 +163,7 @@ int http_server_start(const struct http_server_config *config, struct http_serve
 	if (!self)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = server_listen(config->listen, &self->listen_fd, &self->port, err);
-	self->config.listen = NULL; /* not ours to keep */
+	self->config.listen = NULL; /* the string may not live long enough */
 	if (!r)
 		r = watchdog_start(self, err);
 	if (!r)
@@ -180,10 +192,12 @@ bool http_server_has_credentials(struct http_server *self)
 
 size_t http_server_connections(struct http_server *self)
 {
-	size_t n;
+	size_t n = 0;
 
 	pthread_mutex_lock(&self->mutex);
-	n = self->n_connections;
+	for (size_t i = 0; i < CONNECTION_GROUPS; i++)
+		for (size_t state = 0; state < CONNECTION_STATE_COUNT_; state++)
+			n += self->groups[i].lists[state].n;
 	pthread_mutex_unlock(&self->mutex);
 	return n;
 }
@@ -198,15 +212,16 @@ void http_server_drain_start(struct http_server *self)
 	atomic_store(&self->is_draining, true);
 }
 
-int http_server_drain_finish(struct http_server *self, int64_t deadline_ms)
+int http_server_drain_finish(struct http_server *self, int64_t timeout_ms)
 {
 	const struct timespec pause = {.tv_nsec = DRAIN_POLL_NS};
-	int64_t until_ms = time_monotonic_ms() + deadline_ms;
+	int64_t until_ms = time_monotonic_ms() + timeout_ms;
 
 	http_server_drain_start(self);
 	if (self->listen_fd < 0)
 		self->listen_fd = MHD_quiesce_daemon(self->daemon);
-	/* It must stay open until the daemon has stopped, but new clients should be refused, not left waiting. */
+	/* The socket must stay open until the daemon has stopped, but new clients should be refused instead of
+	 * waiting. */
 	if (self->listen_fd >= 0)
 		shutdown(self->listen_fd, SHUT_RDWR);
 	while (atomic_load(&self->in_flight) > 0) {
@@ -221,9 +236,7 @@ void http_server_free(struct http_server *self)
 {
 	if (!self)
 		return;
-	if (self->daemon)
-		hold_end(self);
-	watchdog_stop(self); /* it may be waking some: none must be held when the daemon stops */
+	watchdog_stop(self);
 	if (self->daemon)
 		MHD_stop_daemon(self->daemon);
 	if (self->listen_fd >= 0)

@@ -1,53 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request: libmicrohttpd calls request_handle once with the head, then with pieces of the body, then once more for
- * the answer. An answer cannot be queued in the middle of a body, and queueing one before a body makes the client see
- * a reset instead of it; so a refused body is discarded (up to DISCARD_FACTOR times what was allowed) and then
- * answered. libmicrohttpd 0.9.75 accepts Content-Length beside Transfer-Encoding, two Content-Lengths, and hangs on
- * transfer codings other than chunked: refused here. */
+/* One request. libmicrohttpd calls request_handle once with the head, then with pieces of the body, then once for the
+ * answer. An answer cannot be queued in the middle of a body, and an answer before the body makes the client see a
+ * reset. So a refused body is discarded (up to DISCARD_FACTOR times its limit) and then answered. libmicrohttpd 0.9.75
+ * accepts Content-Length together with Transfer-Encoding, and two Content-Lengths, and hangs on transfer codings other
+ * than chunked: such requests are refused here. */
 #include "base/limits.h"
 #include "http_server/server_internal.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
 
 #define DISCARD_FACTOR	   8
 #define DISCARD_MIN_BYTES  (1 * MIB)
 #define BODY_FIRST_BYTES   (16 * KIB)
-#define BODY_KEPT_BYTES	   (64 * KIB) /* a connection keeps buffers up to this for its next request */
 #define METHOD_NOT_ALLOWED 405
+/* The kernel counts in ticks of up to 10 ms, so shorter waits are ignored. */
+#define WAIT_SEEN_MS 10
 
-static void give_back_bytes(struct connection *connection)
+static int64_t monotonic_ns(void)
 {
-	atomic_fetch_sub(&connection->server->bodies_bytes, connection->body.n);
-	connection->body.n = 0;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-void body_release(struct connection *connection)
+/* How long ago the socket received its last byte: while the thread was busy, the request waited in the socket. */
+static int64_t waited_ns(int fd)
 {
-	give_back_bytes(connection);
-	free(connection->body.bytes);
-	connection->body = (struct body){NULL, 0, 0};
+	struct tcp_info info = {0};
+	socklen_t length = sizeof(info);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) || info.tcpi_last_data_recv <= WAIT_SEEN_MS)
+		return 0;
+	return (int64_t)info.tcpi_last_data_recv * 1000000;
 }
 
-/* Room for `n` more bytes and a NUL. Growth stops at the promised length, so that a full body is not twice its size. */
+/* Makes room for `n` more bytes. The buffer never grows beyond Content-Length, so that a full body does not take twice
+ * its size. */
 static int body_reserve(struct connection *connection, size_t n)
 {
-	struct body *body = &connection->body;
-	size_t need = body->n + n + 1, want = MAX(2 * body->capacity, BODY_FIRST_BYTES);
+	size_t need = connection->body_bytes + n, want = MAX(2 * connection->body_capacity, BODY_FIRST_BYTES);
 	char *bytes;
 
-	if (need <= body->capacity)
+	if (need <= connection->body_capacity)
 		return 0;
 	if (connection->expected_bytes)
-		want = MIN(want, connection->expected_bytes + 1);
+		want = MIN(want, connection->expected_bytes);
 	want = MAX(want, need);
-	bytes = realloc(body->bytes, want);
+	if (!connection_charge(connection, want))
+		return -ENOBUFS;
+	bytes = realloc(connection->body, want + 1);
 	if (!bytes)
 		return -ENOMEM;
-	body->bytes = bytes;
-	body->capacity = want;
+	connection->body = bytes;
+	connection->body_capacity = want;
 	return 0;
 }
 
@@ -63,33 +76,24 @@ static size_t max_discard(const struct connection *connection)
 
 static void refuse(struct connection *connection, unsigned int status)
 {
-	connection->discarded_bytes += connection->body.n;
-	body_release(connection);
+	connection->discarded_bytes += connection->body_bytes;
+	connection_release_body(connection);
 	connection->refusal = status;
 }
 
 static void body_add(struct connection *connection, const char *bytes, size_t n)
 {
-	struct http_server *server = connection->server;
-	struct body *body = &connection->body;
-
-	if (!connection->refusal && body->n + n > max_body(connection)) {
+	if (!connection->refusal && connection->body_bytes + n > max_body(connection))
 		refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE);
-	} else if (!connection->refusal) {
-		size_t total = atomic_fetch_add(&server->bodies_bytes, n) + n;
-
-		if (total > server->config.bodies_total_bytes || body_reserve(connection, n)) {
-			atomic_fetch_sub(&server->bodies_bytes, n);
-			refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
-		}
-	}
+	else if (!connection->refusal && body_reserve(connection, n))
+		refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE);
 	if (connection->refusal) {
 		connection->discarded_bytes += n;
 		return;
 	}
-	memcpy(body->bytes + body->n, bytes, n);
-	body->n += n;
-	body->bytes[body->n] = '\0';
+	memcpy(connection->body + connection->body_bytes, bytes, n);
+	connection->body_bytes += n;
+	connection->body[connection->body_bytes] = '\0';
 }
 
 struct framing {
@@ -113,7 +117,7 @@ static enum MHD_Result see_header(void *context, enum MHD_ValueKind kind, const 
 	return MHD_YES;
 }
 
-/* The row of path and method; 404 or 405 goes to connection->refusal. */
+/* Finds the route of path and method, or sets connection->refusal to 404 or 405. */
 static void find_route(struct connection *connection, const char *path, const char *method)
 {
 	const struct http_server_route *route = connection->server->config.routes;
@@ -188,7 +192,7 @@ static enum MHD_Result add_headers(const struct connection *connection, struct M
 	return MHD_YES;
 }
 
-/* The body stays in the connection, which outlives the answer: nothing is copied. */
+/* Queues the answer. The body is not copied: it stays in the connection, which lives longer than the answer. */
 static enum MHD_Result queue(struct connection *connection, struct MHD_Connection *mhd)
 {
 	struct http_server_response *response = &connection->response;
@@ -219,15 +223,14 @@ static void begin(struct connection *connection)
 	connection->must_close = false;
 	connection->discarded_bytes = 0;
 	connection->expected_bytes = 0;
-	connection->held_since_ms = 0;
-	strbuf_clear(&connection->response.body);
+	connection->received_ns = monotonic_ns();
 	connection->response.status = MHD_HTTP_OK;
 	connection->response.content_type = "text/plain";
 	connection_set_state(connection, CONNECTION_BUSY);
 	atomic_fetch_add(&connection->server->in_flight, 1);
 }
 
-/* With the head alone: what can be refused without a look at the body? */
+/* Handles the head: refuses requests whose body need not be read. */
 static enum MHD_Result handle_head(struct connection *connection, struct MHD_Connection *mhd, const char *path,
 				   const char *method)
 {
@@ -238,7 +241,7 @@ static enum MHD_Result handle_head(struct connection *connection, struct MHD_Con
 	MHD_get_connection_values(mhd, MHD_HEADER_KIND, see_header, &framing);
 	if (framing.other_codings || framing.lengths > 1 || framing.codings > 1 ||
 	    (framing.lengths && framing.codings)) {
-		/* where the next request begins is not certain */
+		/* the start of the next request cannot be determined */
 		connection->must_close = true;
 		connection->refusal = framing.other_codings ? MHD_HTTP_NOT_IMPLEMENTED : MHD_HTTP_BAD_REQUEST;
 		return queue_refusal(connection, mhd);
@@ -255,32 +258,32 @@ static enum MHD_Result handle_piece(struct connection *connection, const char *b
 {
 	body_add(connection, bytes, *n);
 	*n = 0;
-	/* endless: cut */
+	/* the body is far too long: close the connection */
 	return connection->discarded_bytes > max_discard(connection) ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result handle_end(struct connection *connection, struct MHD_Connection *mhd, const char *path,
 				  const char *method)
 {
-	uint64_t wakes = 0;
+	struct http_server_response *response = &connection->response;
 	const struct http_server_request request = {
 		.method = method,
 		.path = path,
-		.body = connection->body.n ? connection->body.bytes : "",
-		.body_bytes = connection->body.n,
-		.may_be_held = !connection->refusal && hold_is_allowed(connection, &wakes),
-		.was_held = connection->held_since_ms > 0,
+		.body = connection->body_bytes ? connection->body : "",
+		.body_bytes = connection->body_bytes,
 	};
 
+	connection->received_ns = monotonic_ns() - waited_ns(connection->fd);
 	if (connection->refusal)
 		return queue_refusal(connection, mhd);
-	strbuf_clear(&connection->response.body);
-	connection->response.is_held = false;
-	connection->route->handle(connection->server->config.context, &request, &connection->response);
-	if (!connection->response.is_held || !request.may_be_held)
-		return queue(connection, mhd);
-	hold_begin(connection, mhd, wakes);
-	return MHD_YES;
+	connection->route->handle(connection->server->config.context, &request, response);
+	/* the client may read the answer slowly, so release the memory of the body now */
+	connection_release_body(connection);
+	if (!connection_charge(connection, response->body.capacity)) {
+		strbuf_release(&response->body);
+		fill_with_status(response, MHD_HTTP_SERVICE_UNAVAILABLE);
+	}
+	return queue(connection, mhd);
 }
 
 enum MHD_Result request_handle(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
@@ -313,18 +316,15 @@ void request_completed(void *context, struct MHD_Connection *mhd, void **request
 	if (!connection)
 		return;
 	*request_context = NULL;
-	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-		server_observe(server, &(struct http_server_event){.type = HTTP_EVENT_ANSWERED,
-								   .path = connection->route ? connection->route->path
-											     : "other",
-								   .status = connection->response.status,
-								   .peer = connection->peer});
-	give_back_bytes(connection);
-	if (connection->body.capacity > BODY_KEPT_BYTES)
-		body_release(connection);
-	if (connection->response.body.capacity > BODY_KEPT_BYTES)
-		strbuf_release(&connection->response.body);
+	connection_release_body(connection);
+	strbuf_release(&connection->response.body);
 	connection_set_state(connection, CONNECTION_IDLE);
-	atomic_fetch_add(&connection->requests, 1);
 	atomic_fetch_sub(&server->in_flight, 1);
+	if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		server_observe(server, &(struct http_server_event){
+					       .type = HTTP_EVENT_ANSWERED,
+					       .path = connection->route ? connection->route->path : "other",
+					       .status = connection->response.status,
+					       .duration_ns = monotonic_ns() - connection->received_ns,
+					       .peer = connection->peer});
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
 #include "http_server/server_internal.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* "host:port", "[v6]:port", ":port" taken apart; `text` is written into. */
+/* Splits "host:port", "[v6]:port" or ":port"; `text` is changed. */
 static int split(char *text, const char **ret_host, const char **ret_port)
 {
 	char *colon = strrchr(text, ':');
@@ -39,7 +40,7 @@ static int open_socket(const struct addrinfo *address)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (address->ai_family == AF_INET6) /* [::] means IPv4 too */
+	if (address->ai_family == AF_INET6) /* let [::] accept IPv4, too */
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (!bind(fd, address->ai_addr, address->ai_addrlen) && !listen(fd, SOMAXCONN))
 		return fd;
@@ -48,8 +49,8 @@ static int open_socket(const struct addrinfo *address)
 	return r;
 }
 
-/* Without a host that is all addresses: [::] takes IPv4 along, but getaddrinfo names it last, after 0.0.0.0, which no
- * IPv6 peer reaches. A node without IPv6 has only the latter. */
+/* Opens the first address that works. Without a host all addresses are wanted: [::] includes IPv4, but getaddrinfo
+ * returns it after 0.0.0.0, which no IPv6 peer reaches. A node without IPv6 has only the latter. */
 static int open_first(const struct addrinfo *addresses, bool is_any)
 {
 	int fd = -EADDRNOTAVAIL;
@@ -96,7 +97,16 @@ int server_listen(const char *listen, int *ret_fd, unsigned int *ret_port, struc
 	return 0;
 }
 
-void server_peer_text(int fd, char *buf, size_t size)
+static uint64_t hash_of_address(const struct sockaddr_storage *address)
+{
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+
+	return address->ss_family == AF_INET6 ? hash_seeded(&v6->sin6_addr, sizeof(v6->sin6_addr))
+					      : hash_seeded(&v4->sin_addr, sizeof(v4->sin_addr));
+}
+
+uint64_t server_peer(int fd, char *buf, size_t size)
 {
 	struct sockaddr_storage address = {0};
 	socklen_t length = sizeof(address);
@@ -108,4 +118,5 @@ void server_peer_text(int fd, char *buf, size_t size)
 		snprintf(buf, size, "unknown");
 	else
 		snprintf(buf, size, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	return hash_of_address(&address);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that calls GnuTLS. Credentials are immutable and refcounted: the server holds one reference to the
- * current ones, each connection one to those that it began with. libmicrohttpd's own way (a certificate callback)
- * cannot rotate client CAs and only asks for a client certificate where one must be shown. */
+/* The only file that calls GnuTLS. Credentials are immutable and have a reference count: the server holds one reference
+ * to the current ones, and each connection one to those that it started with. libmicrohttpd's own method (a certificate
+ * callback) cannot rotate client CAs, and requests a client certificate without requiring it. */
 #include "http_server/server_internal.h"
 
 #include <errno.h>
@@ -30,6 +30,11 @@ struct credentials *credentials_unref(struct credentials *self)
 	return NULL;
 }
 
+void tls_detach(struct connection *connection)
+{
+	connection->credentials = credentials_unref(connection->credentials);
+}
+
 bool credentials_want_client(const struct credentials *self)
 {
 	return self->wants_client;
@@ -42,7 +47,7 @@ int tls_no_certificate(void)
 
 static void refuse(struct connection *connection, const char *reason)
 {
-	atomic_store(&connection->is_end_told, true);
+	connection->is_refused = true;
 	server_observe(connection->server, &(struct http_server_event){.type = HTTP_EVENT_CLIENT_REFUSED,
 								       .path = "other",
 								       .reason = reason,
@@ -68,7 +73,7 @@ static bool has_alternative_name(gnutls_x509_crt_t cert, const char *name)
 		if (type == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
 			return false;
 		if (type != GNUTLS_SAN_DNSNAME && type != GNUTLS_SAN_URI && type != GNUTLS_SAN_RFC822NAME)
-			continue; /* another kind, or too long to be the one */
+			continue; /* another kind of name, or longer than the wanted one */
 		if (size == strlen(name) && memcmp(text, name, size) == 0)
 			return true;
 	}
@@ -100,7 +105,8 @@ static void status_text(unsigned int status, char *buf, size_t size)
 	gnutls_free(text.data);
 }
 
-/* 0 accepts the client; anything else ends the handshake (the peer only sees the connection end). */
+/* Verifies the client's certificate. @return 0; any other value ends the handshake, and the peer only sees the
+ * connection end. */
 static int verify_client(gnutls_session_t session)
 {
 	struct connection *connection = gnutls_session_get_ptr(session);
@@ -123,13 +129,15 @@ static int verify_client(gnutls_session_t session)
 	return GNUTLS_E_CERTIFICATE_ERROR;
 }
 
-/* The client's last message of the handshake: from here on the connection is idle. */
+/* Called for the client's last message of the handshake. */
 static int on_finished(gnutls_session_t session, unsigned int type, unsigned int when, unsigned int is_incoming,
 		       const gnutls_datum_t *message)
 {
+	struct connection *connection = gnutls_session_get_ptr(session);
+
 	(void)type, (void)when, (void)message;
 	if (is_incoming)
-		connection_set_state(gnutls_session_get_ptr(session), CONNECTION_IDLE);
+		connection->is_handshaking = false;
 	return 0;
 }
 
@@ -146,7 +154,7 @@ int tls_attach(struct connection *connection, struct MHD_Connection *mhd)
 	pthread_mutex_unlock(&server->mutex);
 	if (!session || !connection->credentials)
 		return -EIO;
-	/* libmicrohttpd keeps its own pointer there for pre-shared keys only, which we do not use */
+	/* libmicrohttpd uses this pointer for pre-shared keys only, which this server does not use */
 	gnutls_session_set_ptr(session, connection);
 	gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST, on_finished);
 	if (gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, connection->credentials->gnutls))
@@ -191,7 +199,7 @@ static int credentials_new(const char *cert_pem, const char *key_pem, const char
 		self->gnutls = NULL;
 		r = err_set(err, -ENOMEM, "%s", gnutls_strerror(r));
 	} else {
-		/* also finds a key that does not belong to the certificate */
+		/* also detects a key that does not belong to the certificate */
 		r = gnutls_certificate_set_x509_key_mem(self->gnutls, &cert, &key, GNUTLS_X509_FMT_PEM);
 		r = r < 0 ? err_set(err, -EINVAL, "certificate and key: %s", gnutls_strerror(r)) : 0;
 	}

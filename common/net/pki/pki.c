@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pki/pki_internal.h"
 
-#include "base/strbuf.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/bio.h>
@@ -11,16 +9,15 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SERIAL_BYTES 16
+#define SERIAL_BITS 127 /* 16 bytes; the first bit is the sign */
 
-/* What OpenSSL complained about first; its queue is emptied. */
-static int fail(struct err *err, int code, const char *what)
+/* Sets the first error of OpenSSL's queue, and empties the queue. */
+int pki_fail(struct err *err, int code, const char *what)
 {
 	char text[200] = "";
 	unsigned long first = ERR_get_error();
@@ -29,6 +26,18 @@ static int fail(struct err *err, int code, const char *what)
 		ERR_error_string_n(first, text, sizeof(text));
 	ERR_clear_error();
 	return err_set(err, code, "%s%s%s", what, text[0] ? ": " : "", text);
+}
+
+int pki_pair_copy(const char *cert_pem, const char *key_pem, struct pki_pair *ret, struct err *err)
+{
+	struct pki_pair copy = {strdup(cert_pem), strdup(key_pem)};
+
+	if (!copy.cert_pem || !copy.key_pem) {
+		pki_pair_release(&copy);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	*ret = copy;
+	return 0;
 }
 
 void pki_pair_release(struct pki_pair *self)
@@ -42,20 +51,13 @@ void pki_pair_release(struct pki_pair *self)
 
 static char *bio_text(BIO *bio)
 {
-	char *bytes = NULL, *text;
+	char *bytes = NULL;
 	long n = BIO_get_mem_data(bio, &bytes);
 
-	if (n <= 0)
-		return NULL;
-	text = malloc((size_t)n + 1);
-	if (!text)
-		return NULL;
-	memcpy(text, bytes, (size_t)n);
-	text[n] = '\0';
-	return text;
+	return n > 0 ? strndup(bytes, (size_t)n) : NULL;
 }
 
-static char *cert_to_pem(X509 *cert)
+char *pki_cert_to_pem(X509 *cert)
 {
 	CLEANUP(pki_bio_freep) BIO *bio = BIO_new(BIO_s_mem());
 
@@ -69,42 +71,48 @@ static char *key_to_pem(EVP_PKEY *key)
 	return bio && PEM_write_bio_PKCS8PrivateKey(bio, key, NULL, NULL, 0, NULL, NULL) ? bio_text(bio) : NULL;
 }
 
-/* No prompt for a passphrase, ever. */
+/* Never ask for a passphrase. */
 static int no_passphrase(char *buf, int size, int is_writing, void *context)
 {
 	(void)buf, (void)size, (void)is_writing, (void)context;
 	return -1;
 }
 
-static int read_cert(const char *pem, X509 **ret, struct err *err)
+int pki_parse_cert(const char *pem, X509 **ret, struct err *err)
 {
 	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
 
 	*ret = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, NULL) : NULL;
-	return *ret ? 0 : fail(err, -EINVAL, "no certificate in PEM");
+	return *ret ? 0 : pki_fail(err, -EINVAL, "no certificate in PEM");
 }
 
-static int read_key(const char *pem, EVP_PKEY **ret, struct err *err)
+int pki_parse_key(const char *pem, EVP_PKEY **ret, struct err *err)
 {
 	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
 
 	*ret = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
-	return *ret ? 0 : fail(err, -EINVAL, "no private key in PEM");
+	return *ret ? 0 : pki_fail(err, -EINVAL, "no private key in PEM");
 }
 
+/* A random serial number, positive and of full length. */
 static bool set_serial(X509 *cert)
 {
-	unsigned char bytes[SERIAL_BYTES];
-	BIGNUM *number;
-	bool is_set;
+	BIGNUM *number = BN_new();
+	bool is_set = number && BN_rand(number, SERIAL_BITS, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) &&
+		      BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
 
-	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
-		return false;
-	bytes[0] = (unsigned char)((bytes[0] & 0x7f) | 0x40); /* positive and of full length */
-	number = BN_bin2bn(bytes, sizeof(bytes), NULL);
-	is_set = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
 	BN_free(number);
 	return is_set;
+}
+
+int pki_time_to_ms(const ASN1_TIME *time, int64_t *ret_ms)
+{
+	struct tm tm;
+
+	if (!ASN1_TIME_to_tm(time, &tm))
+		return -EINVAL;
+	*ret_ms = (int64_t)timegm(&tm) * 1000;
+	return 0;
 }
 
 static bool set_times(X509 *cert, int64_t from_ms, int64_t until_ms)
@@ -127,35 +135,67 @@ static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 	return is_added;
 }
 
-static bool is_ip(const char *name)
+bool pki_is_ip(const char *name)
 {
 	unsigned char address[16];
 
 	return inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
 }
 
-/* OpenSSL's little language takes the value apart at commas: names with other characters are refused. */
-static bool is_safe_name(const char *name)
+bool pki_has_name(X509 *cert, const char *name)
+{
+	/* the common name is not checked, because current clients ignore it */
+	int r = pki_is_ip(name) ? X509_check_ip_asc(cert, name, 0)
+				: X509_check_host(cert, name, 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL);
+
+	ERR_clear_error();
+	return r == 1;
+}
+
+static bool is_valid_name(const char *name)
 {
 	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_*:");
 
-	return n > 0 && n <= 253 && name[n] == '\0' && (is_ip(name) || !strchr(name, ':'));
+	return n > 0 && n <= 253 && name[n] == '\0' && (pki_is_ip(name) || !strchr(name, ':'));
 }
 
-static int add_names(X509 *cert, const char *const *names, struct err *err)
+static bool add_name(GENERAL_NAMES *names, const char *text)
 {
-	CLEANUP(strbuf_release) struct strbuf value = STRBUF_INIT(64 * 1024);
+	int type = pki_is_ip(text) ? GEN_IPADD : GEN_DNS;
+	GENERAL_NAME *name = a2i_GENERAL_NAME(NULL, NULL, NULL, type, text, 0);
 
-	for (size_t i = 0; names && names[i]; i++) {
-		if (!is_safe_name(names[i]))
-			return err_set(err, -EINVAL, "not a DNS name or IP address: %s", names[i]);
-		strbuf_addf(&value, "%s%s:%s", i ? "," : "", is_ip(names[i]) ? "IP" : "DNS", names[i]);
+	if (name && sk_GENERAL_NAME_push(names, name))
+		return true;
+	GENERAL_NAME_free(name);
+	return false;
+}
+
+static void names_freep(GENERAL_NAMES **names)
+{
+	GENERAL_NAMES_free(*names);
+}
+
+static int add_names(X509 *cert, const struct pki_leaf *leaf, struct err *err)
+{
+	CLEANUP(pki_cert_freep) X509 *other = NULL;
+	CLEANUP(names_freep) GENERAL_NAMES *all = NULL;
+	int r = leaf->names_of ? pki_parse_cert(leaf->names_of, &other, err) : 0;
+
+	if (r)
+		return r;
+	if (other)
+		all = X509_get_ext_d2i(other, NID_subject_alt_name, NULL, NULL);
+	if (!all)
+		all = sk_GENERAL_NAME_new_null();
+	for (size_t i = 0; all && leaf->names && leaf->names[i]; i++) {
+		if (!is_valid_name(leaf->names[i]))
+			return err_set(err, -EINVAL, "not a DNS name or IP address: %s", leaf->names[i]);
+		if (!(other && pki_has_name(other, leaf->names[i])) && !add_name(all, leaf->names[i]))
+			return pki_fail(err, -ENOMEM, "the names of the certificate");
 	}
-	if (value.status)
-		return err_set(err, -EINVAL, "too many names for a certificate");
-	if (value.len == 0)
-		return 0;
-	return add_extension(cert, NULL, NID_subject_alt_name, value.text) ? 0 : fail(err, -EINVAL, "bad names");
+	if (!all || (sk_GENERAL_NAME_num(all) && X509_add1_ext_i2d(cert, NID_subject_alt_name, all, 0, 0) != 1))
+		return pki_fail(err, -ENOMEM, "the names of the certificate");
+	return 0;
 }
 
 static bool set_subject(X509 *cert, const char *common_name)
@@ -178,12 +218,12 @@ static X509 *new_cert(EVP_PKEY *key, const char *common_name, int64_t from_ms, i
 
 static int finish(X509 *cert, EVP_PKEY *key, struct pki_pair *ret, struct err *err)
 {
-	ret->cert_pem = cert_to_pem(cert);
+	ret->cert_pem = pki_cert_to_pem(cert);
 	ret->key_pem = key_to_pem(key);
 	if (ret->cert_pem && ret->key_pem)
 		return 0;
 	pki_pair_release(ret);
-	return fail(err, -ENOMEM, "cannot write PEM");
+	return pki_fail(err, -ENOMEM, "cannot write PEM");
 }
 
 int pki_make_ca(const char *common_name, int64_t now_ms, int64_t validity_ms, struct pki_pair *ret, struct err *err)
@@ -192,30 +232,20 @@ int pki_make_ca(const char *common_name, int64_t now_ms, int64_t validity_ms, st
 	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 
 	if (!key)
-		return fail(err, -EIO, "cannot make a key");
+		return pki_fail(err, -EIO, "cannot make a key");
 	cert = new_cert(key, common_name, now_ms - PKI_BACKDATE_MS, now_ms + validity_ms);
 	if (!cert || !X509_set_issuer_name(cert, X509_get_subject_name(cert)) ||
 	    !add_extension(cert, cert, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
 	    !add_extension(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign") ||
 	    !add_extension(cert, cert, NID_subject_key_identifier, "hash") || !X509_sign(cert, key, EVP_sha256()))
-		return fail(err, -EIO, "cannot make a CA certificate");
+		return pki_fail(err, -EIO, "cannot make a CA certificate");
 	return finish(cert, key, ret, err);
-}
-
-static int asn1_to_ms(const ASN1_TIME *time, int64_t *ret_ms)
-{
-	struct tm tm;
-
-	if (!ASN1_TIME_to_tm(time, &tm))
-		return -EINVAL;
-	*ret_ms = (int64_t)timegm(&tm) * 1000;
-	return 0;
 }
 
 static int fill_leaf(X509 *cert, X509 *ca, EVP_PKEY *ca_key, const struct pki_leaf *leaf, struct err *err)
 {
 	const char *usage = leaf->usage == PKI_SERVER ? "serverAuth" : "clientAuth";
-	int r = add_names(cert, leaf->names, err);
+	int r = add_names(cert, leaf, err);
 
 	if (r)
 		return r;
@@ -226,7 +256,7 @@ static int fill_leaf(X509 *cert, X509 *ca, EVP_PKEY *ca_key, const struct pki_le
 	    !add_extension(cert, ca, NID_subject_key_identifier, "hash") ||
 	    !add_extension(cert, ca, NID_authority_key_identifier, "keyid:always") ||
 	    !X509_sign(cert, ca_key, EVP_sha256()))
-		return fail(err, -EIO, "cannot make a certificate");
+		return pki_fail(err, -EIO, "cannot make a certificate");
 	return 0;
 }
 
@@ -237,20 +267,20 @@ int pki_make_leaf(const struct pki_pair *ca, const struct pki_leaf *leaf, struct
 	CLEANUP(pki_cert_freep) X509 *ca_cert = NULL;
 	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 	int64_t until_ms = leaf->now_ms + leaf->validity_ms, ca_until_ms;
-	int r = read_cert(ca->cert_pem, &ca_cert, err);
+	int r = pki_parse_cert(ca->cert_pem, &ca_cert, err);
 
 	if (!r)
-		r = read_key(ca->key_pem, &ca_key, err);
+		r = pki_parse_key(ca->key_pem, &ca_key, err);
 	if (r)
 		return r;
-	if (asn1_to_ms(X509_get0_notAfter(ca_cert), &ca_until_ms))
+	if (pki_time_to_ms(X509_get0_notAfter(ca_cert), &ca_until_ms))
 		return err_set(err, -EINVAL, "the CA's end cannot be read");
 	key = EVP_EC_gen("P-256");
 	if (!key)
-		return fail(err, -EIO, "cannot make a key");
+		return pki_fail(err, -EIO, "cannot make a key");
 	cert = new_cert(key, leaf->common_name, leaf->now_ms - PKI_BACKDATE_MS, MIN(until_ms, ca_until_ms));
 	if (!cert)
-		return fail(err, -EIO, "cannot make a certificate");
+		return pki_fail(err, -EIO, "cannot make a certificate");
 	r = fill_leaf(cert, ca_cert, ca_key, leaf, err);
 	return r ? r : finish(cert, key, ret, err);
 }
@@ -259,11 +289,11 @@ int pki_read_validity(const char *cert_pem, int64_t *ret_from_ms, int64_t *ret_u
 {
 	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 	int64_t from_ms, until_ms;
-	int r = read_cert(cert_pem, &cert, err);
+	int r = pki_parse_cert(cert_pem, &cert, err);
 
 	if (r)
 		return r;
-	if (asn1_to_ms(X509_get0_notBefore(cert), &from_ms) || asn1_to_ms(X509_get0_notAfter(cert), &until_ms))
+	if (pki_time_to_ms(X509_get0_notBefore(cert), &from_ms) || pki_time_to_ms(X509_get0_notAfter(cert), &until_ms))
 		return err_set(err, -EINVAL, "the certificate's times cannot be read");
 	*ret_from_ms = from_ms;
 	*ret_until_ms = until_ms;
@@ -274,11 +304,11 @@ int pki_check_pair(const char *cert_pem, const char *key_pem, struct err *err)
 {
 	CLEANUP(pki_cert_freep) X509 *cert = NULL;
 	CLEANUP(pki_key_freep) EVP_PKEY *key = NULL;
-	int r = read_cert(cert_pem, &cert, err);
+	int r = pki_parse_cert(cert_pem, &cert, err);
 
 	if (!r)
-		r = read_key(key_pem, &key, err);
+		r = pki_parse_key(key_pem, &key, err);
 	if (r)
 		return r;
-	return X509_check_private_key(cert, key) == 1 ? 0 : fail(err, -EINVAL, "certificate and key do not match");
+	return X509_check_private_key(cert, key) == 1 ? 0 : pki_fail(err, -EINVAL, "certificate and key do not match");
 }

@@ -1,41 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other people's certificates: bundles, who signed a leaf, and whether a bundle is enough to trust one. Times are told,
- * never judged: whose clock counts is the caller's business. */
+/* Reads certificates made by others: bundles, the issuer of a leaf, and whether a bundle suffices to trust a
+ * certificate. Validity periods are returned, never checked, because the caller knows whose clock counts. */
 #include "base/limits.h"
-#include "base/strbuf.h"
 #include "pki/pki_internal.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 _Static_assert(PKI_ID_BYTES == 32, "ids are SHA-256");
 
 static void stack_freep(STACK_OF(X509) * *stack)
 {
 	sk_X509_pop_free(*stack, X509_free);
-}
-
-static int no_passphrase(char *buf, int size, int is_writing, void *context)
-{
-	(void)buf, (void)size, (void)is_writing, (void)context;
-	return -1;
-}
-
-static int asn1_to_ms(const ASN1_TIME *time, int64_t *ret_ms)
-{
-	struct tm tm;
-
-	if (!ASN1_TIME_to_tm(time, &tm))
-		return -EINVAL;
-	*ret_ms = (int64_t)timegm(&tm) * 1000;
-	return 0;
 }
 
 void pki_bundle_release(struct pki_bundle *self)
@@ -46,7 +26,7 @@ void pki_bundle_release(struct pki_bundle *self)
 	*self = (struct pki_bundle)PKI_BUNDLE_INIT;
 }
 
-/* The next block of PEM. @return 0; 1: no more; -ENOMEM. `ret` is NULL for what is no readable certificate. */
+/* Reads the next block of PEM; `ret` is NULL unless it is a readable certificate. @return 0; 1 no more; -ENOMEM. */
 static int next_block(BIO *bio, X509 **ret)
 {
 	char *name = NULL, *header = NULL;
@@ -74,23 +54,6 @@ static int next_block(BIO *bio, X509 **ret)
 	return 0;
 }
 
-static char *to_pem(X509 *cert)
-{
-	CLEANUP(pki_bio_freep) BIO *bio = BIO_new(BIO_s_mem());
-	char *bytes = NULL, *text;
-	long n;
-
-	if (!bio || !PEM_write_bio_X509(bio, cert))
-		return NULL;
-	n = BIO_get_mem_data(bio, &bytes);
-	text = n > 0 ? malloc((size_t)n + 1) : NULL;
-	if (!text)
-		return NULL;
-	memcpy(text, bytes, (size_t)n);
-	text[n] = '\0';
-	return text;
-}
-
 static int add_cert(struct pki_bundle *self, X509 *cert, struct err *err)
 {
 	struct pki_cert *more = realloc(self->certs, (self->n + 1) * sizeof(*more)), *one;
@@ -102,13 +65,13 @@ static int add_cert(struct pki_bundle *self, X509 *cert, struct err *err)
 	self->certs = more;
 	one = &more[self->n];
 	*one = (struct pki_cert){.is_ca = X509_check_ca(cert) != 0};
-	if (asn1_to_ms(X509_get0_notBefore(cert), &one->from_ms) ||
-	    asn1_to_ms(X509_get0_notAfter(cert), &one->until_ms) ||
+	if (pki_time_to_ms(X509_get0_notBefore(cert), &one->from_ms) ||
+	    pki_time_to_ms(X509_get0_notAfter(cert), &one->until_ms) ||
 	    !X509_digest(cert, EVP_sha256(), one->id, &id_bytes))
 		return err_set(err, -EINVAL, "a certificate cannot be read");
 	if (X509_NAME_get_text_by_NID(subject, NID_commonName, one->common_name, sizeof(one->common_name)) < 0)
 		one->common_name[0] = '\0';
-	one->pem = to_pem(cert);
+	one->pem = pki_cert_to_pem(cert);
 	if (!one->pem)
 		return err_set(err, -ENOMEM, "out of memory");
 	self->n++;
@@ -134,12 +97,14 @@ size_t pki_bundle_find(const struct pki_bundle *self, const unsigned char id[PKI
 	return i;
 }
 
-static int read_bundle(const char *pem, size_t n, size_t max_certs, struct pki_bundle *ret, struct err *err)
+int pki_read_bundle(const char *pem, size_t n, size_t max_certs, struct pki_bundle *ret, struct err *err)
 {
 	CLEANUP(pki_bundle_release) struct pki_bundle bundle = PKI_BUNDLE_INIT;
 	CLEANUP(pki_bio_freep) BIO *bio = NULL;
 	int r;
 
+	if (n > LIMIT_KUBE_OBJECT_BYTES)
+		return err_set(err, -E2BIG, "certificates of more than %zu bytes", LIMIT_KUBE_OBJECT_BYTES);
 	bio = BIO_new_mem_buf(n ? pem : "", (int)n);
 	if (!bio)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -155,7 +120,7 @@ static int read_bundle(const char *pem, size_t n, size_t max_certs, struct pki_b
 		if (!cert) {
 			bundle.has_garbage = true;
 			if (BIO_ctrl_pending(bio) == left)
-				break; /* a block that cannot be got over */
+				break; /* a block that cannot be skipped */
 			continue;
 		}
 		if (has_cert(&bundle, cert))
@@ -173,76 +138,29 @@ static int read_bundle(const char *pem, size_t n, size_t max_certs, struct pki_b
 	return 0;
 }
 
-int pki_read_bundle(const char *pem, size_t n, struct pki_bundle *ret, struct err *err)
-{
-	if (n > LIMIT_CREDENTIAL_BYTES)
-		return err_set(err, -E2BIG, "certificates of more than %zu bytes", LIMIT_CREDENTIAL_BYTES);
-	return read_bundle(pem, n, LIMIT_CA_BUNDLE_CERTS, ret, err);
-}
-
-int pki_read_long_bundle(const char *pem, size_t n, struct pki_bundle *ret, struct err *err)
-{
-	if (n > LIMIT_KUBE_OBJECT_BYTES)
-		return err_set(err, -E2BIG, "certificates of more than %zu bytes", LIMIT_KUBE_OBJECT_BYTES);
-	return read_bundle(pem, n, SIZE_MAX, ret, err);
-}
-
-static int parse_cert(const char *pem, X509 **ret, struct err *err)
-{
-	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(pem, -1);
-
-	*ret = bio ? PEM_read_bio_X509(bio, NULL, no_passphrase, NULL) : NULL;
-	ERR_clear_error();
-	return *ret ? 0 : err_set(err, -EINVAL, "no certificate in PEM");
-}
-
-static bool has_signed(X509 *ca, X509 *leaf)
-{
-	bool is_good = X509_check_issued(ca, leaf) == X509_V_OK && X509_verify(leaf, X509_get0_pubkey(ca)) == 1;
-
-	ERR_clear_error();
-	return is_good;
-}
-
-int pki_find_issuer(const char *cert_pem, const struct pki_bundle *bundle, size_t *ret_index, struct err *err)
+size_t pki_find_issuer(const char *cert_pem, const struct pki_bundle *bundle)
 {
 	CLEANUP(pki_cert_freep) X509 *leaf = NULL;
-	int r = parse_cert(cert_pem, &leaf, err);
+	size_t i = pki_parse_cert(cert_pem, &leaf, NULL) ? bundle->n : 0;
 
-	for (size_t i = 0; i < bundle->n && !r; i++) {
+	for (; i < bundle->n; i++) {
 		CLEANUP(pki_cert_freep) X509 *ca = NULL;
 
-		r = parse_cert(bundle->certs[i].pem, &ca, err);
-		if (!r && has_signed(ca, leaf)) {
-			*ret_index = i;
-			return 0;
-		}
+		if (!pki_parse_cert(bundle->certs[i].pem, &ca, NULL) && X509_check_issued(ca, leaf) == X509_V_OK &&
+		    X509_verify(leaf, X509_get0_pubkey(ca)) == 1)
+			break;
 	}
-	return r ? r : err_set(err, PKI_NOT_TRUSTED, "the certificate was signed by none of these CAs");
+	ERR_clear_error();
+	return i;
 }
 
-int pki_find_key(const char *key_pem, const struct pki_bundle *bundle, size_t *ret_index, struct err *err)
+size_t pki_find_key(const char *key_pem, const struct pki_bundle *bundle)
 {
-	CLEANUP(pki_bio_freep) BIO *bio = BIO_new_mem_buf(key_pem, -1);
-	CLEANUP(pki_key_freep) EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
+	size_t i = 0;
 
-	ERR_clear_error();
-	if (!key)
-		return err_set(err, -EINVAL, "no private key in PEM");
-	for (size_t i = 0; i < bundle->n; i++) {
-		CLEANUP(pki_cert_freep) X509 *ca = NULL;
-		int r = parse_cert(bundle->certs[i].pem, &ca, err);
-		bool is_its = !r && X509_check_private_key(ca, key) == 1;
-
-		ERR_clear_error();
-		if (r)
-			return r;
-		if (is_its) {
-			*ret_index = i;
-			return 0;
-		}
-	}
-	return err_set(err, PKI_NOT_TRUSTED, "the key belongs to none of these CAs");
+	while (i < bundle->n && pki_check_pair(bundle->certs[i].pem, key_pem, NULL))
+		i++;
+	return i;
 }
 
 static int parse_chain(const char *pem, STACK_OF(X509) * chain, struct err *err)
@@ -272,7 +190,7 @@ static int verify_with(X509_STORE *store, X509_STORE_CTX *context, const char *c
 	for (size_t i = 0; i < bundle->n && !r; i++) {
 		CLEANUP(pki_cert_freep) X509 *ca = NULL;
 
-		r = parse_cert(bundle->certs[i].pem, &ca, err);
+		r = pki_parse_cert(bundle->certs[i].pem, &ca, err);
 		if (!r && !X509_STORE_add_cert(store, ca))
 			r = err_set(err, -ENOMEM, "out of memory");
 	}
@@ -280,13 +198,13 @@ static int verify_with(X509_STORE *store, X509_STORE_CTX *context, const char *c
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r)
 		return r;
-	/* as Go does: each certificate of the bundle is an anchor, whoever signed it */
+	/* as in Go, each certificate of the bundle is an anchor, whoever signed it */
 	X509_STORE_CTX_set_flags(context, X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME);
 	X509_STORE_CTX_set_purpose(context, X509_PURPOSE_SSL_SERVER);
 	if (X509_verify_cert(context) != 1)
 		r = err_set(err, PKI_NOT_TRUSTED, "%s",
 			    X509_verify_cert_error_string(X509_STORE_CTX_get_error(context)));
-	X509_STORE_CTX_cleanup(context); /* it refers to `chain` */
+	X509_STORE_CTX_cleanup(context); /* the context refers to `chain` */
 	return r;
 }
 
@@ -306,50 +224,9 @@ int pki_verify(const char *chain_pem, const struct pki_bundle *bundle, struct er
 int pki_check_name(const char *cert_pem, const char *name, struct err *err)
 {
 	CLEANUP(pki_cert_freep) X509 *cert = NULL;
-	unsigned char address[16];
-	bool is_ip = inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
-	int r = parse_cert(cert_pem, &cert, err);
+	int r = pki_parse_cert(cert_pem, &cert, err);
 
-	if (r)
-		return r;
-	/* the common name does not count: clients of today do not look at it */
-	r = is_ip ? X509_check_ip_asc(cert, name, 0)
-		  : X509_check_host(cert, name, 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, NULL);
-	ERR_clear_error();
-	return r == 1 ? 0 : err_set(err, PKI_NOT_TRUSTED, "the certificate is not for %s", name);
-}
-
-/* One of the names as text. False: of a kind that we do not know. */
-static bool name_text(const GENERAL_NAME *name, struct strbuf *buf)
-{
-	char text[INET6_ADDRSTRLEN];
-	int n;
-
-	if (name->type == GEN_DNS)
-		return !strbuf_add(buf, (const char *)ASN1_STRING_get0_data(name->d.dNSName),
-				   (size_t)ASN1_STRING_length(name->d.dNSName));
-	if (name->type != GEN_IPADD)
-		return false;
-	n = ASN1_STRING_length(name->d.iPAddress);
-	if ((n != 4 && n != 16) ||
-	    !inet_ntop(n == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(name->d.iPAddress), text, sizeof(text)))
-		return false;
-	return !strbuf_adds(buf, text);
-}
-
-int pki_read_names(const char *cert_pem, struct strbuf *ret, struct err *err)
-{
-	CLEANUP(pki_cert_freep) X509 *cert = NULL;
-	GENERAL_NAMES *names;
-	int r = parse_cert(cert_pem, &cert, err);
-
-	if (r)
-		return r;
-	names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
-	for (int i = 0; i < sk_GENERAL_NAME_num(names); i++)
-		if (name_text(sk_GENERAL_NAME_value(names, i), ret))
-			strbuf_addc(ret, '\n');
-	GENERAL_NAMES_free(names);
-	ERR_clear_error();
-	return ret->status ? err_set(err, ret->status, "the names of a certificate are too long") : 0;
+	if (!r && !pki_has_name(cert, name))
+		r = err_set(err, PKI_NOT_TRUSTED, "the certificate is not for %s", name);
+	return r;
 }

@@ -48,7 +48,11 @@ class Prometheus:
                 ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tsdb}",
                  "--storage.tsdb.retention.time=90d", f"--web.listen-address=127.0.0.1:{self.port}", *flags],
                 stdout=log, stderr=log)
-        harness.wait_until(self.is_ready, "Prometheus to be ready")
+        try:
+            harness.wait_until(self.is_ready, "Prometheus to be ready")
+        except AssertionError:
+            self.stop()
+            raise
 
     def is_ready(self):
         if self.process.poll() is not None:
@@ -145,8 +149,8 @@ def add_replica(text):
     return "".join(out)
 
 
-def many_pods(count, start):
-    """`count` Jobs of one pod each, a second apart, samples every ten minutes of an hour: 100 MiB + number KiB."""
+def many_pods(count, start, apart_seconds=1):
+    """`count` Jobs of one pod each, one after another, samples every ten minutes of an hour: 100 MiB + number KiB."""
     first, families = start, {}
 
     def add(name, labels, samples):
@@ -155,7 +159,8 @@ def many_pods(count, start):
         rows.extend(f"{name}{{{text}}} {value} {t}\n" for t, value in samples)
 
     for i in range(count):
-        start, end = first + i, first + i + 3600
+        start = first + int(i * apart_seconds)
+        end = start + 3600
         uid = f"{i:08x}-0000-4000-8000-000000000000"
         pod = {"namespace": f"team-{i % 20}", "pod": f"train-job{i % 100}-{i:06d}-abcde", "uid": uid}
         box = {**pod, "container": "main"}

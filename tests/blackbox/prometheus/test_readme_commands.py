@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md is true: its commands for the reader's own Prometheus run as written, and its transcript is what the
-programs print of the recorded runs."""
+"""README.md is true: its commands for the reader's own Prometheus run as written."""
 import os
 import re
 import shlex
@@ -51,18 +50,12 @@ class Readme(unittest.TestCase):
             file.write(text.replace("http://127.0.0.1:9090", prometheus.url))
         os.symlink(os.path.join(harness.TOP, "demo"), os.path.join(name, "demo"))
 
-    def test_commands_run_as_written_and_print_the_transcript(self):
-        printed = ""
+    def test_commands_run_as_written(self):
         self.assertGreaterEqual(len(commands()), 4)
         for program, arguments in commands():
             with self.subTest(command=" ".join([program, *arguments])):
                 done = harness.run(program, *arguments, cwd=self.folder.name)
                 self.assertEqual(done.returncode, STATUS.get(arguments[0], 0), done.stderr)
-                printed += done.stdout
-        rows = [line for line in "".join(blocks("text")).splitlines() if line.startswith("ml-team    ")]
-        self.assertEqual(len(rows), 8)
-        for row in rows:
-            self.assertIn(row, printed.splitlines())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# With ccache installed a file is compiled once for all clones of this machine: their folder does not count.
+find_program(MEMTAMER_CCACHE ccache)
+mark_as_advanced(MEMTAMER_CCACHE)
+if(MEMTAMER_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      "${MEMTAMER_CCACHE}")
+endif()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people write into the spec of a MemoryProfile, where no recommender runs and no Prometheus answers: review, serve
+and explain apply it from the object itself."""
+import json
+
+from harness import Case, job_pod, patched, profile, run, store, wait_until, write_atomic
+
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train-7", "namespace": "ml"},
+       "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [
+           {"name": "pytorch", "image": "train:1", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}}
+CONFIG = "apiVersion: config.memtamer.io/v1alpha1\nstore: { kind: file, path: profiles.json }\n"
+
+
+class Spec(Case):
+    def setUp(self):
+        super().setUp()
+        self.write("job.json", json.dumps(JOB))
+
+    def learned(self, **spec):
+        """A profile that learned 512Mi and 712Mi, with this spec."""
+        one = profile("train-0123456789", "Job/train", request="512Mi", limit="712Mi", peak="612Mi", median="512Mi")
+        one["spec"] = spec
+        return one
+
+    def put(self, *profiles):
+        write_atomic(self.path("profiles.json"), json.dumps(store(*profiles)))
+
+    def review(self, config="mode: raise"):
+        """What `review` says of the Job."""
+        self.write("review.yaml", f"{CONFIG}{config}\n")
+        told = run("memtamer-webhook", "review", "--config", "review.yaml", "--fail-on", "deny", "job.json",
+                   cwd=self.folder)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return told.stdout
+
+    def explain(self, *options):
+        done = run("memtamer-recommender", "explain", "--store", self.path("profiles.json"), *options, "Job/train",
+                   cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def admitted(self, webhook, memory=None):
+        """(request, limit) that a pod of the workload gets, and what the decision says of both."""
+        pod = job_pod("train-7", resources=memory)
+        response = webhook.admit(pod)
+        made = patched(pod, response)
+        resources = made["spec"]["containers"][0]["resources"]
+        decision = json.loads(made["metadata"]["annotations"]["memtamer.io/decision"])
+        return (resources.get("requests", {}).get("memory"), resources["limits"].get("memory"),
+                {one["f"]: one["rule"] for one in decision["set"] if one["r"] == "memory"})
+
+    def test_a_pin_counts_before_anything_is_computed_again(self):
+        self.put(self.learned(pinLimit="2Gi"))
+        told = self.review()
+        self.assertIn("will be 2Gi (pinned by spec.pinLimit)", told)
+        self.assertNotIn("712Mi", told)
+        webhook = self.webhook("mode: raise", store(self.learned()))
+        self.assertEqual(self.admitted(webhook)[:2], ("512Mi", "712Mi"))
+        self.put(self.learned(pinLimit="2Gi"))
+        wait_until(lambda: self.admitted(webhook) == ("512Mi", "2Gi", {"request": "median", "limit": "pin"}),
+                   "the pin to be applied by the webhook")
+        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 whole runs is 612Mi",
+                      self.explain())
+        report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
+        self.assertEqual(report["workloads"][0]["recommendedLimitBytes"], 2 << 30)
+
+    def test_a_ceiling_bounds_what_is_stored(self):
+        self.put(self.learned())
+        self.assertIn("will be 650Mi", self.review("mode: raise\nsizing: { ceiling: 650Mi }"))
+        self.assertIn("not set: the ceiling is below observed use", self.review("mode: raise\nsizing: { ceiling: 600Mi }"))
+        self.put(self.learned(ceiling="680Mi"))
+        self.assertIn("will be 680Mi", self.review("mode: raise\nsizing: { ceiling: 650Mi }"))
+        self.assertIn("limit       680Mi     by spec.ceiling; learned 712Mi", self.explain())
+
+    def test_an_existing_limit_follows_its_pin_as_far_as_the_mode_allows(self):
+        webhook = self.webhook("mode: raise", store(self.learned(pinRequest="1Gi", pinLimit="2Gi")))
+        small, large = ({"requests": {"memory": size}, "limits": {"nvidia.com/gpu": "1", "memory": size}}
+                        for size in ("700Mi", "4Gi"))
+        self.assertEqual(self.admitted(webhook, small)[:2], ("1Gi", "2Gi"))
+        self.assertEqual(self.admitted(webhook, large)[:2], ("4Gi", "4Gi"))
+        webhook.configure("mode: enforce")
+        wait_until(lambda: self.admitted(webhook, large)[:2] == ("1Gi", "2Gi"), "the pin to lower in mode enforce")
+
+    def test_an_invalid_spec_changes_nothing_until_it_is_corrected(self):
+        for spec, why in (({"pinLimit": "400m"}, 'spec.pinLimit: less than 1Mi: "400m"'),
+                          ({"pinLimit": "1Gi", "pinRequest": "2Gi"}, "spec.pinRequest: above spec.pinLimit"),
+                          ({"floor": "2Gi", "ceiling": "1Gi"}, "spec.floor: above spec.ceiling")):
+            self.put(self.learned(**spec))
+            told = self.review()
+            self.assertIn("mode fill would set 712Mi", told)
+            explained = self.explain()
+            self.assertIn(f"spec        not applied, and the mode is at most observe until it is corrected: {why}", explained)
+            self.assertIn("limit       712Mi", explained)
+        webhook = self.webhook("mode: raise", store(self.learned(pinLimit="400m")))
+        webhook.wait_log(r'spec of a profile is not applied.*less than 1Mi')
+        self.assertEqual(self.admitted(webhook), (None, None, {}))
+        self.put(self.learned(pinLimit="400Mi"))
+        wait_until(lambda: self.admitted(webhook)[1] == "400Mi", "the corrected pin to count")
+
+    def test_what_a_person_wrote_survives_the_writer_of_the_file(self):
+        spec = {"pinLimit": "400m", "note of a newer release": [1, {"a": None}]}
+        self.put(self.learned(**spec), profile("other-0123456789", "Job/other"))
+        done = run("memtamer-recommender", "undo", "--store", self.path("profiles.json"), "Job/other")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        refused = run("memtamer-recommender", "undo", "--store", self.path("profiles.json"), "Job/train")
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("is invalid and has to be corrected first: spec.pinLimit: less than 1Mi", refused.stderr)
+        with open(self.path("profiles.json"), encoding="utf-8") as file:
+            specs = {item["metadata"]["name"]: item["spec"] for item in json.load(file)["items"]}
+        self.assertEqual(specs, {"train-0123456789": spec, "other-0123456789": {"modeCap": "observe"}})
+
+    @staticmethod
+    def named(name, created=None, **spec):
+        """A profile as people write it: with a name of their own and without a status."""
+        meta = {"namespace": "ml", "name": name, **({"creationTimestamp": created} if created else {})}
+        return {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryProfile", "metadata": meta,
+                "spec": {"workloadRef": {"kind": "Job", "name": "train-20261101"}, **spec}}
+
+    def test_a_workload_is_pinned_before_its_first_run(self):
+        self.put(self.named("gitops", pinRequest="1Gi", pinLimit="2Gi"))
+        told = self.review()
+        self.assertIn("will be 2Gi (pinned by spec.pinLimit)", told)
+        self.assertIn("will be 1Gi (pinned by spec.pinRequest)", told)
+        webhook = self.webhook("mode: raise", store(self.named("gitops", pinRequest="1Gi", pinLimit="2Gi")))
+        self.assertEqual(self.admitted(webhook), ("1Gi", "2Gi", {"request": "pin", "limit": "pin"}))
+        self.put(self.named("gitops", modeCap="observe", pinLimit="2Gi"))
+        wait_until(lambda: self.admitted(webhook) == (None, None, {}), "the cap to count")
+        self.assertIn("Job/train", self.explain())
+        self.assertIn("limit       2Gi       pinned by spec.pinLimit", self.explain())
+
+    def test_what_was_learned_stays_where_a_person_names_the_workload(self):
+        self.put(self.learned(), self.named("gitops", pinLimit="2Gi"))
+        webhook = self.webhook("mode: raise")
+        self.assertEqual(self.admitted(webhook)[:2], ("512Mi", "2Gi"))
+        explained = self.explain()
+        self.assertIn("spec        of profile gitops, whose workloadRef names this workload", explained)
+        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi", explained)
+        self.put(self.learned())
+        wait_until(lambda: self.admitted(webhook)[:2] == ("512Mi", "712Mi"), "what was learned to count again")
+
+    def test_undo_of_a_workload_that_a_person_has_named(self):
+        self.put(self.learned(), self.named("gitops", pinLimit="2Gi"))
+        webhook = self.webhook("mode: raise")
+        done = run("memtamer-recommender", "undo", "--store", self.path("profiles.json"), "Job/train")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: self.admitted(webhook) == (None, None, {}), "the undo to count")
+        done = run("memtamer-recommender", "undo", "--release", "--store", self.path("profiles.json"), "Job/train")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: self.admitted(webhook)[:2] == ("512Mi", "2Gi"), "the release to count")
+
+    def status(self):
+        done = run("memtamer-recommender", "status", "-o", "json", "--store", self.path("profiles.json"), cwd=self.folder)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["ignoredSpecs"], len(told["ignored"]))
+        shown = run("memtamer-recommender", "status", "--store", self.path("profiles.json"), cwd=self.folder).stdout
+        for one in told["ignored"]:
+            self.assertIn(one["why"], shown)
+        return {one["name"]: one["why"] for one in told["ignored"]}
+
+    def test_status_says_what_does_not_count(self):
+        self.put(self.learned(pinLimit="2Gi"), self.named("a", "2026-11-02T00:00:00Z", pinLimit="8Gi"),
+                 self.named("b", "2026-11-01T00:00:00Z", pinLimit="2Gi"))
+        self.assertEqual(self.status(), {"train-0123456789": "that of b counts, which names Job/train, too",
+                                         "a": "that of b counts, which names Job/train, too"})
+        self.assertIn("spec        of profile b, whose workloadRef names this workload; this spec is not applied",
+                      self.explain())
+        nameless = self.named("c", pinLimit="2Gi")
+        del nameless["spec"]["workloadRef"]
+        self.put(nameless, self.learned(pinLimit="400m"))
+        self.assertEqual(self.status(), {"c": "it names no workload: spec.workloadRef would",
+                                         "train-0123456789": 'spec.pinLimit: less than 1Mi: "400m"'})
+        self.put(self.learned(pinLimit="2Gi"), self.named("a", modeCap="fill"))
+        self.assertEqual(list(self.status()), ["train-0123456789"])
+        self.put(self.learned(modeCap="fill"), self.named("a", pinLimit="2Gi"))
+        self.assertEqual(self.status(), {}, "of caps the lower one counts")
+
+    def test_of_two_that_name_a_workload_the_older_one_counts(self):
+        self.put(self.named("a", "2026-11-02T00:00:00Z", pinLimit="8Gi"),
+                 self.named("b", "2026-11-01T00:00:00Z", pinLimit="2Gi"))
+        self.assertIn("will be 2Gi", self.review())
+        self.put(self.named("a", pinLimit="8Gi"), self.named("b", pinLimit="2Gi"))
+        self.assertIn("will be 8Gi", self.review())

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* cost: the bound for the work of every review, in steps of base/steps.h (about a nanosecond each). The fixed part
+ * covers what the caps of base/limits.h allow: the number of containers, times the rounds and quotas of a namespace. */
+#include "base/steps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define COST_FIXED_STEPS UINT64_C(2000000)
+#define COST_BYTE_STEPS	 UINT64_C(32)
+
+static inline uint64_t cost_most(size_t bytes)
+{
+	return COST_FIXED_STEPS + COST_BYTE_STEPS * bytes;
+}
+
+static inline bool cost_is_linear(uint64_t steps, size_t bytes)
+{
+	return steps <= cost_most(bytes);
+}
+
+static inline void cost_begin(void)
+{
+#ifdef MEMTAMER_STEPS
+	steps_counted = 0;
+#endif
+}
+
+/* Steps since cost_begin(); 0 where steps are not counted. */
+static inline uint64_t cost_steps(void)
+{
+#ifdef MEMTAMER_STEPS
+	return steps_counted;
+#else
+	return 0;
+#endif
+}

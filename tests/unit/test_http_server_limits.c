@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients cannot take from each other: places, memory, time. */
+#include "base/limits.h"
+#include "base/timefmt.h"
+#include "http_peer.h"
+#include "support/test.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LONG_MS	     (10 * TIME_MINUTE_MS)
+#define CONNECTIONS  8
+#define BODY_BYTES   (256 * KIB)
+#define TOTAL_BYTES  (100 * KIB)
+#define ANSWER_BYTES (3 * MIB) /* more than the sockets take */
+#define PING	     "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
+
+struct world {
+	struct http_server *server;
+	atomic_bool is_gate_open;
+	atomic_uint answered, closed, evicted;
+	_Atomic int64_t longest_ns;
+};
+
+static void handle_ping(void *context, const struct http_server_request *request, struct http_server_response *response)
+{
+	(void)context, (void)request;
+	strbuf_adds(&response->body, "pong");
+}
+
+static void handle_count(void *context, const struct http_server_request *request,
+			 struct http_server_response *response)
+{
+	(void)context;
+	strbuf_addf(&response->body, "%zu", request->body_bytes);
+}
+
+static void handle_large(void *context, const struct http_server_request *request,
+			 struct http_server_response *response)
+{
+	(void)context, (void)request;
+	while (response->body.len < ANSWER_BYTES)
+		strbuf_adds(&response->body, "0123456789012345678901234567890123456789012345678901234567890123");
+}
+
+/* A real handler never blocks; this one keeps its thread from others. */
+static void handle_gate(void *context, const struct http_server_request *request, struct http_server_response *response)
+{
+	struct world *world = context;
+
+	(void)request;
+	while (!atomic_load(&world->is_gate_open))
+		poll(NULL, 0, 1);
+	strbuf_adds(&response->body, "through");
+}
+
+static const struct http_server_route routes[] = {
+	{"GET", "/ping", 0, handle_ping},
+	{"POST", "/count", BODY_BYTES, handle_count},
+	{"GET", "/large", 0, handle_large},
+	{"GET", "/gate", 0, handle_gate},
+	{NULL, NULL, 0, NULL},
+};
+
+static void observe(void *context, const struct http_server_event *event)
+{
+	struct world *world = context;
+
+	if (event->type == HTTP_EVENT_ANSWERED) {
+		if (event->duration_ns > atomic_load(&world->longest_ns))
+			atomic_store(&world->longest_ns, event->duration_ns);
+		atomic_fetch_add(&world->answered, 1);
+	} else if (event->type == HTTP_EVENT_WATCHDOG_CLOSED) {
+		atomic_fetch_add(&world->closed, 1);
+	} else if (event->type == HTTP_EVENT_EVICTED) {
+		atomic_fetch_add(&world->evicted, 1);
+	}
+}
+
+/* One thread: two that accept at the same moment may go beyond the limit by one. */
+static const struct http_server_config patient = {
+	.threads = 1, .idle_timeout_ms = LONG_MS, .request_timeout_ms = LONG_MS, .buffers_total_bytes = TOTAL_BYTES};
+
+static void start(struct world *world, struct http_server_config config)
+{
+	struct err err = ERR_INIT;
+
+	config.listen = "127.0.0.1:0";
+	config.is_plain = true;
+	config.connections = CONNECTIONS;
+	config.routes = routes;
+	config.context = world;
+	config.observe = observe;
+	*world = (struct world){.server = NULL};
+	assert_int_equal(http_server_start(&config, &world->server, &err), 0);
+}
+
+/* A connection that has been answered, and that the server counts as idle. */
+static int dial_and_ask(struct world *world)
+{
+	unsigned int before = atomic_load(&world->answered);
+	int fd = peer_dial(world->server);
+
+	assert_int_equal(peer_ask(fd, PING), 200);
+	while (atomic_load(&world->answered) == before)
+		poll(NULL, 0, 1);
+	return fd;
+}
+
+static void wait_evicted(struct world *world, unsigned int n)
+{
+	while (atomic_load(&world->evicted) < n)
+		poll(NULL, 0, 1);
+}
+
+/* Has the server ended this connection? Waits for its end, or for an answer. */
+static bool is_closed(int fd)
+{
+	return peer_ask(fd, PING) != 200;
+}
+
+/* A request whose body never comes. */
+static int dial_half_a_request(struct world *world)
+{
+	size_t before = http_server_in_flight(world->server);
+	unsigned int evicted = atomic_load(&world->evicted);
+	int fd = peer_dial(world->server);
+
+	peer_send_text(fd, "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+	while (http_server_in_flight(world->server) == before && atomic_load(&world->evicted) == evicted)
+		poll(NULL, 0, 1);
+	return fd;
+}
+
+static void test_new_clients_find_a_place_among_silent_ones(void **state)
+{
+	int silent[3 * CONNECTIONS];
+	struct world world;
+	int served;
+
+	(void)state;
+	start(&world, patient);
+	served = dial_and_ask(&world);
+	for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+		silent[i] = peer_dial(world.server);
+	wait_evicted(&world, ARRAY_LEN(silent) + 1 - CONNECTIONS);
+	close(dial_and_ask(&world));
+	/* of those that never asked the oldest have gone; one that has been served before is kept */
+	assert_true(is_closed(silent[0]));
+	assert_false(is_closed(silent[ARRAY_LEN(silent) - 1]));
+	assert_false(is_closed(served));
+	for (size_t i = 0; i < ARRAY_LEN(silent); i++)
+		close(silent[i]);
+	close(served);
+	http_server_free(world.server);
+}
+
+static void test_new_clients_find_a_place_among_half_sent_requests(void **state)
+{
+	int halves[3 * CONNECTIONS];
+	struct world world;
+	int served;
+
+	(void)state;
+	start(&world, patient);
+	served = dial_and_ask(&world);
+	for (size_t i = 0; i < ARRAY_LEN(halves); i++)
+		halves[i] = dial_half_a_request(&world);
+	close(dial_and_ask(&world));
+	assert_true(is_closed(halves[0]));
+	assert_false(is_closed(served));
+	for (size_t i = 0; i < ARRAY_LEN(halves); i++)
+		close(halves[i]);
+	close(served);
+	http_server_free(world.server);
+}
+
+static void test_the_longest_idle_client_gives_way(void **state)
+{
+	int idle[CONNECTIONS];
+	struct world world;
+
+	(void)state;
+	start(&world, patient);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		idle[i] = dial_and_ask(&world);
+	assert_int_equal(peer_ask(idle[0], PING), 200); /* the first is in use again */
+	close(dial_and_ask(&world));
+	wait_evicted(&world, 1);
+	assert_true(is_closed(idle[1]));
+	assert_false(is_closed(idle[0]));
+	assert_int_equal(atomic_load(&world.evicted), 1);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		close(idle[i]);
+	http_server_free(world.server);
+}
+
+static void test_a_flood_of_one_client_pushes_out_only_its_own(void **state)
+{
+	int flood[4 * CONNECTIONS], served, silent;
+	struct world world;
+
+	(void)state;
+	start(&world, patient);
+	served = dial_and_ask(&world);
+	silent = peer_dial(world.server); /* as in the middle of its handshake */
+	for (size_t i = 0; i < ARRAY_LEN(flood); i++) {
+		flood[i] = peer_dial_elsewhere(world.server);
+		if (i % 2) /* some of them as clients that have been served */
+			assert_int_equal(peer_ask(flood[i], PING), 200);
+	}
+	wait_evicted(&world, ARRAY_LEN(flood) + 2 - CONNECTIONS);
+	assert_false(is_closed(silent));
+	assert_false(is_closed(served));
+	for (size_t i = 0; i < ARRAY_LEN(flood); i++)
+		close(flood[i]);
+	close(silent);
+	close(served);
+	http_server_free(world.server);
+}
+
+/* A body of so many bytes; `missing` of them are not sent. */
+static void send_body(int fd, size_t bytes, size_t missing)
+{
+	char *body = malloc(bytes);
+	char head[128];
+
+	memset(body, 'x', bytes);
+	snprintf(head, sizeof(head), "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", bytes);
+	peer_send_text(fd, head);
+	assert_true(peer_send(fd, body, bytes - missing));
+	free(body);
+}
+
+static int ask_with_body(struct world *world, size_t bytes)
+{
+	int fd = peer_dial(world->server), status;
+
+	send_body(fd, bytes, 1);
+	status = peer_ask(fd, "x");
+	close(fd);
+	return status;
+}
+
+/* A client that takes 96 of the 100 KiB that all have together, beyond their own 64. */
+static int hold_memory(struct world *world)
+{
+	int fd = peer_dial(world->server);
+
+	send_body(fd, 160 * KIB, 1);
+	return fd;
+}
+
+static void test_half_sent_bodies_take_no_memory_from_small_ones(void **state)
+{
+	struct world world;
+	int fd;
+
+	(void)state;
+	start(&world, patient);
+	fd = hold_memory(&world);
+	for (int turn = 1; ask_with_body(&world, 100 * KIB) != 503; turn++) { /* until those bytes have arrived */
+		if (turn % 100 == 0) { /* they came while another's were there, and were refused themselves */
+			close(fd);
+			fd = hold_memory(&world);
+		}
+	}
+	assert_int_equal(ask_with_body(&world, HTTP_CONNECTION_BYTES), 200);
+	assert_int_equal(peer_ask(fd, "x"), 200);
+	/* given back with the answer */
+	assert_int_equal(ask_with_body(&world, 160 * KIB), 200);
+	close(fd);
+	http_server_free(world.server);
+}
+
+static void test_answers_share_the_memory(void **state)
+{
+	struct world world;
+	int fd;
+
+	(void)state;
+	start(&world, patient);
+	fd = peer_dial(world.server);
+	assert_int_equal(peer_ask(fd, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"), 503);
+	assert_int_equal(peer_ask(fd, PING), 200);
+	close(fd);
+	http_server_free(world.server);
+}
+
+static void test_an_answer_that_is_not_read_is_cut(void **state)
+{
+	struct http_server_config config = patient;
+	struct world world;
+	char byte;
+	int fd;
+
+	(void)state;
+	config.request_timeout_ms = 500;
+	config.buffers_total_bytes = 2 * ANSWER_BYTES;
+	start(&world, config);
+	fd = peer_dial_narrow(world.server);
+	peer_send_text(fd, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (atomic_load(&world.closed) == 0)
+		poll(NULL, 0, 1);
+	while (recv(fd, &byte, 1, 0) > 0)
+		;
+	assert_int_equal(atomic_load(&world.answered), 0);
+	close(fd);
+	http_server_free(world.server);
+}
+
+static void test_a_connection_without_a_request_has_a_deadline(void **state)
+{
+	struct http_server_config config = patient;
+	struct world world;
+	int served, silent;
+	char byte;
+
+	(void)state;
+	config.request_timeout_ms = 500;
+	start(&world, config);
+	served = dial_and_ask(&world);
+	silent = peer_dial(world.server);
+	assert_true(recv(silent, &byte, 1, 0) <= 0); /* blocks until the server ends it */
+	while (atomic_load(&world.closed) == 0)
+		poll(NULL, 0, 1);
+	assert_int_equal(peer_ask(served, PING), 200);
+	close(silent);
+	close(served);
+	http_server_free(world.server);
+}
+
+static void test_a_later_head_that_drips_in_has_a_deadline(void **state)
+{
+	struct http_server_config config = patient;
+	struct world world;
+	int fd;
+
+	(void)state;
+	config.request_timeout_ms = 200;
+	config.idle_timeout_ms = 1000;
+	start(&world, config);
+	fd = dial_and_ask(&world);
+	peer_send_text(fd, "GET /ping HTTP/1.1\r\nX: ");
+	while (peer_send(fd, "a", 1))
+		poll(NULL, 0, 5);
+	while (atomic_load(&world.closed) == 0)
+		poll(NULL, 0, 1);
+	close(fd);
+	http_server_free(world.server);
+}
+
+static void *ask_main(void *context)
+{
+	const struct world *world = context;
+	int fd = peer_dial(world->server);
+
+	assert_int_equal(peer_ask(fd, PING), 200);
+	close(fd);
+	return NULL;
+}
+
+static void test_the_duration_includes_waiting_for_a_thread(void **state)
+{
+	struct world world;
+	pthread_t asking;
+	int64_t until_ms;
+	int gate;
+
+	(void)state;
+	start(&world, patient);
+	gate = peer_dial(world.server);
+	peer_send_text(gate, "GET /gate HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (http_server_in_flight(world.server) == 0)
+		poll(NULL, 0, 1);
+	assert_int_equal(pthread_create(&asking, NULL, ask_main, &world), 0);
+	/* the one that asks waits for about as long; the gate itself takes longer, so it is not looked at */
+	until_ms = time_monotonic_ms() + 300;
+	while (time_monotonic_ms() < until_ms)
+		poll(NULL, 0, 1);
+	close(gate); /* its answer cannot be sent, so it does not count */
+	atomic_store(&world.is_gate_open, true);
+	pthread_join(asking, NULL);
+	while (atomic_load(&world.answered) == 0)
+		poll(NULL, 0, 1);
+	assert_true(atomic_load(&world.longest_ns) >= 50 * 1000000);
+	http_server_free(world.server);
+}
+
+static void test_a_drain_ends_whatever_clients_do(void **state)
+{
+	struct http_server_config config = patient;
+	struct world world;
+	int fds[4];
+
+	(void)state;
+	config.request_timeout_ms = 500;
+	config.buffers_total_bytes = 2 * ANSWER_BYTES;
+	start(&world, config);
+	fds[0] = dial_and_ask(&world);
+	fds[1] = peer_dial(world.server);
+	fds[2] = dial_half_a_request(&world);
+	fds[3] = peer_dial_narrow(world.server);
+	peer_send_text(fds[3], "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+	while (http_server_in_flight(world.server) < 2 && atomic_load(&world.closed) == 0)
+		poll(NULL, 0, 1);
+	http_server_drain_start(world.server);
+	assert_int_equal(http_server_drain_finish(world.server, LONG_MS), 0); /* the watchdog ends them */
+	http_server_free(world.server);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		close(fds[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new_clients_find_a_place_among_silent_ones),
+		cmocka_unit_test(test_new_clients_find_a_place_among_half_sent_requests),
+		cmocka_unit_test(test_the_longest_idle_client_gives_way),
+		cmocka_unit_test(test_a_flood_of_one_client_pushes_out_only_its_own),
+		cmocka_unit_test(test_half_sent_bodies_take_no_memory_from_small_ones),
+		cmocka_unit_test(test_answers_share_the_memory),
+		cmocka_unit_test(test_an_answer_that_is_not_read_is_cut),
+		cmocka_unit_test(test_a_connection_without_a_request_has_a_deadline),
+		cmocka_unit_test(test_a_later_head_that_drips_in_has_a_deadline),
+		cmocka_unit_test(test_the_duration_includes_waiting_for_a_thread),
+		cmocka_unit_test(test_a_drain_ends_whatever_clients_do),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

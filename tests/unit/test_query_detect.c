@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the reader finds out about a source before it asks for samples. */
+#include "support/test.h"
+
+#include "evidence/query.h"
+#include "fake_api.h"
+
+#include <signal.h>
+#include <string.h>
+
+#define DATA(values) "{\"status\":\"success\",\"data\":[" values "]}"
+#define KSM	     "\"kube_pod_owner\""
+#define CADVISOR     "\"container_memory_working_set_bytes\""
+#define PLACES	     "\"namespace\",\"pod\",\"container\""
+
+static const struct row {
+	const char *name, *metrics, *labels, *extra_matchers;
+	const char *label, *values; /* of which values are asked for, by which match; NULL: none are */
+	const char *match;
+	int code;
+	const char *words[4];
+} rows[] = {
+	{"one cluster that nobody names", KSM, PLACES, NULL, NULL, NULL, NULL, 0, {NULL}},
+	{"one named cluster", KSM, PLACES ",\"cluster\"", NULL, "cluster", "\"eu\"", "kube_pod_owner&", 0, {NULL}},
+	{"two clusters",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 NULL,
+	 "cluster",
+	 "\"eu\",\"us\"",
+	 "kube_pod_owner&",
+	 EVIDENCE_MIXED,
+	 {"2 clusters (label cluster: eu, us)", "prometheus: {extraMatchers: 'cluster=\"eu\"'}"}},
+	{"many clusters by another label",
+	 KSM,
+	 PLACES ",\"k8s_cluster\"",
+	 "",
+	 "k8s_cluster",
+	 "\"a\",\"b\",\"c\",\"d\"",
+	 "kube_pod_owner&",
+	 EVIDENCE_MIXED,
+	 {"4 clusters (label k8s_cluster: a, b, c, ...)", "'k8s_cluster=\"a\"'"}},
+	{"by cAdvisor's series where there is no other",
+	 CADVISOR,
+	 PLACES ",\"cluster_name\"",
+	 NULL,
+	 "cluster_name",
+	 "\"a\",\"b\"",
+	 "container_memory_working_set_bytes&",
+	 EVIDENCE_MIXED,
+	 {"label cluster_name"}},
+	{"the cluster is chosen", KSM, PLACES ",\"cluster\"", "cluster=\"eu\"", NULL, NULL, NULL, 0, {NULL}},
+	{"two of them are chosen",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 "job=\"x\", cluster=~\"eu|us\"",
+	 NULL,
+	 NULL,
+	 NULL,
+	 0,
+	 {NULL}},
+	{"the cluster is chosen by another of its labels",
+	 KSM,
+	 PLACES ",\"cluster\",\"cluster_id\"",
+	 "cluster_id=\"7\"",
+	 NULL,
+	 NULL,
+	 NULL,
+	 0,
+	 {NULL}},
+	{"another label is chosen, and that leaves one",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 "env=\"prod\"",
+	 "cluster",
+	 "\"eu\"",
+	 "kube_pod_owner%7Benv%3D%22prod%22%7D&",
+	 0,
+	 {NULL}},
+	{"another label is chosen, and that leaves two",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 "subcluster=\"eu\"",
+	 "cluster",
+	 "\"eu\",\"us\"",
+	 "kube_pod_owner%7Bsubcluster%3D%22eu%22%7D&",
+	 EVIDENCE_MIXED,
+	 {"2 clusters"}},
+};
+
+static int detect(const struct row *row, struct fake_api *api, struct err *err)
+{
+	struct prometheus_config prometheus = {
+		.url = fake_api_url(api), .extra_matchers = row->extra_matchers, .timeout_ms = 30000, .concurrency = 1};
+	const struct query_config config = {.prometheus = &prometheus};
+	struct evidence_reader *reader = NULL;
+	int r = query_reader_new(&config, &reader, err);
+
+	assert_int_equal(r, 0);
+	r = reader->detect(reader, 0, 1000, err);
+	query_reader_freep(&reader);
+	return r;
+}
+
+static void workloads_of_two_clusters_are_not_mixed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct row *row = &rows[i];
+		char metrics[256], labels[256], values[256], path[128];
+		const struct fake_step steps[] = {
+			{"GET /api/v1/label/__name__/values?", .body = metrics},
+			{"GET /api/v1/labels?", .body = labels},
+			{"GET /api/v1/label/namespace/values?", .body = DATA("\"ml\"")},
+			{row->label ? path : NULL, .body = values},
+			{.fits = NULL},
+		};
+		struct fake_api *api;
+		struct err err = ERR_INIT;
+
+		test_row(row->name);
+		snprintf(metrics, sizeof(metrics), DATA("%s"), row->metrics);
+		snprintf(labels, sizeof(labels), DATA("%s"), row->labels);
+		snprintf(values, sizeof(values), DATA("%s"), row->values ? row->values : "");
+		snprintf(path, sizeof(path), "GET /api/v1/label/%s/values?match%%5B%%5D=%s", row->label, row->match);
+		api = fake_api_start(steps);
+		assert_int_equal(detect(row, api, &err), row->code);
+		for (size_t k = 0; k < ARRAY_LEN(row->words) && row->words[k]; k++)
+			if (!strstr(err.msg, row->words[k]))
+				fail_msg("%s: no \"%s\"", err.msg, row->words[k]);
+		assert_int_equal(fake_api_unexpected(api), 0);
+		assert_int_equal(fake_api_count(api, path), row->label ? 1 : 0);
+		fake_api_free(api);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(workloads_of_two_clusters_are_not_mixed)};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
