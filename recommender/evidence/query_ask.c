@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transfers: each query has a stream parser that is fed as its answer arrives. All queries run to their end; the worst
- * result is the result of the set. A busy engine (429, 502, 503 or 504 without an explanation) is asked again, at most
- * twice. */
+/* Transfers: each query has a stream parser that is fed as its answer arrives. The worst result is the result of the
+ * set. A busy engine (429, 502 or 503 without an explanation) is asked again, at most twice. Once one query is too
+ * heavy, the set has to be split, so the others are cancelled. */
 #include "evidence/query_internal.h"
 
 #include "base/timefmt.h"
@@ -14,8 +14,18 @@
 
 enum { ASK_TRIES = 3, RETRY_WAIT_MAX_S = 5 };
 
+struct task;
+
+/* All queries of one call of query_ask. */
+struct task_set {
+	struct task *tasks;
+	size_t n;
+	const struct task *refused; /* the first that was too heavy */
+};
+
 struct task {
 	struct query_reader *reader;
+	struct task_set *set;
 	const struct query *query;
 	struct metric_sink sink;
 	struct prom_stream stream;
@@ -50,7 +60,20 @@ static int on_body(void *context, const char *bytes, size_t n)
 	return prom_stream_feed(&task->stream, bytes, n, &task->err);
 }
 
-/* 422: the engine gave up during the query; 503: the query took too long. The body says so. */
+/* Whether the body of an error says that the query took too long or that its data is more than a component passes on:
+ * "query timed out", "context deadline exceeded", "received message larger than max". */
+static bool says_too_heavy(const char *body)
+{
+	static const char *const words[] = {"timed out", "deadline exceeded", "larger than max", "too large"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(body, words[i]))
+			return true;
+	return false;
+}
+
+/* 422: the engine gave up during the query; 413: the answer is too long; 504: a gateway did not wait for the end of the
+ * query. 500 and 503 say in the body if the query was the reason. */
 int query_condition(const struct http_result *result)
 {
 	switch (result->outcome) {
@@ -64,9 +87,9 @@ int query_condition(const struct http_result *result)
 	case HTTP_FAILED_LOCALLY:
 		return result->err.code;
 	case HTTP_STATUS:
-		if (result->status == 422 || result->status == 413)
+		if (result->status == 422 || result->status == 413 || result->status == 504)
 			return EVIDENCE_TOO_HEAVY;
-		if (result->status == 503 && strstr(result->error_body, "timed out"))
+		if ((result->status == 500 || result->status == 503) && says_too_heavy(result->error_body))
 			return EVIDENCE_TOO_HEAVY;
 		return EVIDENCE_UNREACHABLE;
 	default:
@@ -79,7 +102,7 @@ static bool is_worth_a_retry(const struct http_result *result)
 	if (result->outcome == HTTP_BROKEN)
 		return true;
 	return result->outcome == HTTP_STATUS &&
-	       (result->status == 429 || result->status == 502 || result->status == 503 || result->status == 504);
+	       (result->status == 429 || result->status == 502 || result->status == 503);
 }
 
 /* Counts and sums are added while samples arrive, so a retry after half an answer would add them twice. */
@@ -103,12 +126,36 @@ static void explain_refusal(struct task *task, const struct http_result *result)
 	prom_stream_release(&stream);
 }
 
+static void cancel_others(struct task *refused)
+{
+	struct task_set *set = refused->set;
+
+	set->refused = refused;
+	for (size_t i = 0; i < set->n; i++)
+		if (!set->tasks[i].is_done)
+			http_client_cancel(refused->reader->client, &set->tasks[i]);
+}
+
+/* Remembers the first refusal. @return whether this query was cancelled because of it. */
+static bool note_refusal(struct task *task, const struct http_result *result)
+{
+	if (task->set->refused)
+		return result->outcome == HTTP_CANCELLED;
+	if (task->status == EVIDENCE_TOO_HEAVY)
+		cancel_others(task);
+	return false;
+}
+
 static void on_done(void *context, const struct http_result *result)
 {
 	struct task *task = context;
 
 	task->is_done = true;
 	task->status = query_condition(result);
+	if (note_refusal(task, result)) {
+		task->status = 0; /* the set has the status of the refused one */
+		return;
+	}
 	if (task->status == 0) {
 		task->status = prom_stream_finish(&task->stream, &task->err);
 		if (!task->status && task->stream.status == PROM_STATUS_ERROR)
@@ -241,7 +288,7 @@ static int try_all(struct query_reader *self, struct task *tasks, size_t n, cons
 			r = task_submit(&tasks[i], namespaces, n_namespaces, err);
 	r = r ? r : run(self, err);
 	*ret_again = 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && !tasks[i].set->refused; i++) {
 		*ret_again += tasks[i].wants_retry;
 		wait_s = MAX(wait_s, tasks[i].retry_after_s);
 	}
@@ -254,6 +301,7 @@ int query_ask(struct query_reader *self, const struct query *queries, size_t n, 
 	      size_t n_namespaces, struct query_result *ret, struct err *err)
 {
 	struct task *tasks = calloc(n ? n : 1, sizeof(*tasks));
+	struct task_set set = {.tasks = tasks, .n = n};
 	size_t again = 1;
 	int r = 0;
 
@@ -261,7 +309,7 @@ int query_ask(struct query_reader *self, const struct query *queries, size_t n, 
 	if (!tasks)
 		return ret->status = err_set(err, -ENOMEM, "no memory left for %zu queries", n);
 	for (size_t i = 0; i < n; i++) {
-		tasks[i] = (struct task){.reader = self, .query = &queries[i], .sink = queries[i].sink};
+		tasks[i] = (struct task){.reader = self, .set = &set, .query = &queries[i], .sink = queries[i].sink};
 		tasks[i].sink.labels = &self->labels[queries[i].row->family];
 		tasks[i].sink.argument = queries[i].row->argument;
 		tasks[i].sink.hour_ms = queries[i].range_ms;

@@ -48,7 +48,8 @@ struct query_result {
 /** Appends the expression of a query with the placeholders filled in. @return 0; -errno. */
 int query_expression(const struct query_reader *self, const struct query *query, const char *const *namespaces,
 		     size_t n_namespaces, struct strbuf *ret, struct err *err) ATTR_NODISCARD;
-/** Sends all queries and waits for all answers. @return ret->status; `err` is a copy of ret->err if it is not 0. */
+/** Sends all queries and waits for all answers, or until one query is too heavy, which cancels the others. @return
+ * ret->status; `err` is a copy of ret->err if it is not 0. */
 int query_ask(struct query_reader *self, const struct query *queries, size_t n, const char *const *namespaces,
 	      size_t n_namespaces, struct query_result *ret, struct err *err) ATTR_NODISCARD;
 /** The status for a transfer's result: 0, an enum evidence_condition or -errno. */

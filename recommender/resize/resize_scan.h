@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* resize_scan: finds containers that need a resize and requests it.
- * - After a cycle: containers that were OOM-killed at the limit that they still have, and that restart in their pod.
- *   Each kill is requested once.
+ * - After a cycle: containers that were OOM-killed at the limit that they still have, and that restart in their pod: by
+ *   the pod's restart policy, or because they did restart. Each kill is requested once.
  * - At intervals: containers whose use approaches their limit, by resize_forecast. A step is requested once; the next
  *   one only when the use is above the limit before the step, or after minutes if the step had no effect.
  *

@@ -39,10 +39,9 @@ def enter_cluster(services):
     """Bring a cluster up if none is, and go on in its network: the same process, so what it owns stays its own. What is
     built for optional services comes from other networks, so it is built before."""
     subprocess.run([os.path.join(TOP, "tests/cluster/build"), *services], check=True, stdout=subprocess.DEVNULL)
-    folder = os.environ.setdefault("MEMTAMER_CLUSTER", os.path.join(TOP, "build/cluster-e2e"))
-    if not os.path.exists(os.path.join(folder, "ready")):
-        subprocess.run([os.path.join(TOP, "tests/cluster/up"), "--owner", str(os.getpid())], check=True,
-                       env={"MEMTAMER_CLUSTER_AUDIT": os.path.join(HERE, "audit.yaml"), **os.environ})
+    os.environ.setdefault("MEMTAMER_CLUSTER", os.path.join(TOP, "build/cluster-e2e"))
+    subprocess.run([os.path.join(TOP, "tests/cluster/up"), "--owner", str(os.getpid())], check=True,
+                   env={"MEMTAMER_CLUSTER_AUDIT": os.path.join(HERE, "audit.yaml"), **os.environ})
     os.environ[INSIDE] = "1"
     command = os.path.join(TOP, "tests/cluster/exec")
     os.execv(command, [command, sys.executable, "-B", os.path.abspath(__file__), *sys.argv[1:]])

@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CUTS	      64
+#define VARIANTS      20000 /* of a whole corpus: where it is large, its files vary among themselves */
+#define CUTS	      64    /* at most, of one file */
 #define CHANGES	      128
 #define CORPUS_BYTES  (1 * MIB)
 #define CHANGED_BYTES (16 * KIB) /* larger inputs are not varied: time */
@@ -45,20 +46,20 @@ static void run_exact(const uint8_t *data, size_t size)
 	free(exact);
 }
 
-static void run_cuts(const uint8_t *data, size_t size)
+static void run_cuts(const uint8_t *data, size_t size, size_t cuts)
 {
-	size_t step = size / CUTS + 1;
+	size_t step = size / cuts + 1;
 
 	for (size_t n = 0; n < size; n += step)
 		run_exact(data, n);
 }
 
-static void run_changes(uint8_t *data, size_t size)
+static void run_changes(uint8_t *data, size_t size, size_t changes)
 {
 	static const uint8_t telling[] = "\0\"\\{}[]:,-+.eEnum0987 \n\t\xff\xc0\x80";
 	uint64_t state = size;
 
-	for (int i = 0; size && i < CHANGES; i++) {
+	for (size_t i = 0; size && i < changes; i++) {
 		size_t at = next_random(&state) % size;
 		uint64_t pick = next_random(&state);
 		uint8_t before = data[at];
@@ -74,7 +75,8 @@ static void run_changes(uint8_t *data, size_t size)
 	}
 }
 
-static int run_file(const char *path)
+/* `n` files are in its corpus. */
+static int run_file(const char *path, size_t n)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(CORPUS_BYTES);
 	struct err err = ERR_INIT;
@@ -91,8 +93,8 @@ static int run_file(const char *path)
 	data = (uint8_t *)text.text;
 	run_exact(data, text.len);
 	if (text.len <= CHANGED_BYTES) {
-		run_cuts(data, text.len);
-		run_changes(data, text.len);
+		run_cuts(data, text.len, MAX(MIN((size_t)CUTS, VARIANTS / 3 / n), (size_t)1));
+		run_changes(data, text.len, MAX(MIN((size_t)CHANGES, VARIANTS * 2 / 3 / n), (size_t)1));
 	}
 	return 0;
 }
@@ -104,14 +106,14 @@ static int run_path(const char *path, size_t *count)
 
 	if (n < 0) {
 		(*count)++;
-		return run_file(path);
+		return run_file(path, 1);
 	}
 	for (int i = 0; i < n; i++) {
 		char file[4096];
 
 		if (entries[i]->d_name[0] != '.') {
 			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
-			status |= run_file(file);
+			status |= run_file(file, (size_t)n);
 			(*count)++;
 		}
 		free(entries[i]);

@@ -27,6 +27,22 @@ close_over()
 	printf '%s\n' "${order[@]}"
 }
 
+# take_folder: two runs at a time in one folder are refused, since both would write to build/; file descriptor 9 is the
+# lock. One that was killed itself may have left its stages behind: they are ended.
+take_folder()
+{
+	local pid
+	exec 9>build/lock
+	if ! flock -n 9; then
+		echo "tests/run: another run is under way in $PWD" >&2
+		return 1
+	fi
+	for pid in $(cd /proc && env -u MEMTAMER_RUN grep -lsxz "MEMTAMER_RUN=$OLDPWD" [0-9]*/environ); do
+		kill -KILL "${pid%/*}" 2>/dev/null
+	done
+	return 0
+}
+
 # left_running: processes that inherited the environment of this stage, whatever their parents are now.
 left_running()
 {
@@ -63,10 +79,11 @@ start_stage()
 	rm -f "$logs/$stage".{log,result,end}
 	set -m # a process group of its own, so that all of it can be stopped
 	(
+		exec 9>&-
 		status=0
 		begin=${EPOCHREALTIME/[.,]/}
 		result=$PWD/$logs/$stage.result
-		export TMPDIR=$scratch/$stage MEMTAMER_STAGE=$$/$stage
+		export TMPDIR=$scratch/$stage MEMTAMER_STAGE=$$/$stage MEMTAMER_RUN=$PWD
 		mkdir "$TMPDIR"
 		"stage_${stage//-/_}" >"$logs/$stage.log" 2>&1 </dev/null || status=$?
 		if ! leave_nothing >>"$logs/$stage.log" 2>&1; then

@@ -86,6 +86,17 @@ expect "a file left beside the temporary folder is a failure" "1 passed, 1 faile
 rm "$folder/tmp/file"
 expect "a process left running is a failure" "0 passed, 1 failed;exit 1;" "$(CI='' run_made_up lingers)"
 expect "it is ended" "" "$(cat "/proc/$(cat "$folder/pid")/cmdline" 2>/dev/null)"
+take_made_up() # does a new run take the folder?
+{
+	(cd "$folder" && . "$OLDPWD/tests/lib/schedule.sh" && take_folder 2>/dev/null && echo taken)
+}
+MEMTAMER_RUN=$folder sleep 1000 &
+left=$!
+expect "two runs in one folder are refused" "" "$(exec 8>"$folder/build/lock" && flock 8 && take_made_up)"
+expect "what the other one runs goes on" 0 "$(kill -0 "$left" && echo $?)"
+expect "a run that was killed leaves the folder free" taken "$(take_made_up)"
+wait "$left" 2>/dev/null
+expect "what it left running is ended" 137 $?
 
 [ "$failures" = 0 ] && echo ok
 exit "$((failures > 0))"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader finds out about a source before it asks for samples. */
+/* What the reader finds out about a source before it asks for samples, and what it does when the source refuses. */
 #include "support/test.h"
 
 #include "evidence/query.h"
@@ -134,9 +134,55 @@ static void workloads_of_two_clusters_are_not_mixed(void **state)
 	}
 }
 
+/* The first refusal says that the set has to be split: whatever else is asked of the engine is thrown away. */
+static void a_refusal_ends_the_set(void **state)
+{
+	static const struct {
+		const char *name;
+		int status;
+		const char *body;
+	} refusals[] = {
+		{"the engine gave up", 422, "too many samples"},
+		{"a gateway gave up", 504, "<html>504 Gateway Time-out</html>"},
+		{"a component passes on less", 500, "grpc: received message larger than max (5000000 vs. 4194304)"},
+	};
+	const char *const namespaces[] = {"ml"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+		const struct fake_step steps[] = {
+			{"GET /api/v1/label/__name__/values?",
+			 .body = DATA(KSM ",\"kube_job_owner\",\"kube_pod_container_resource_limits\"," CADVISOR)},
+			{"GET /api/v1/labels?", .body = DATA(PLACES), .times = 2},
+			{"GET /api/v1/label/namespace/values?", .body = DATA("\"ml\"")},
+			{"POST /api/v1/query", refusals[i].status, .body = refusals[i].body, .times = 100},
+			{.fits = NULL},
+		};
+		struct fake_api *api = fake_api_start(steps);
+		struct prometheus_config prometheus = {.url = fake_api_url(api), .timeout_ms = 30000, .concurrency = 1};
+		const struct query_config config = {.prometheus = &prometheus};
+		struct evidence_reader *reader = NULL;
+		struct evidence_batch batch;
+		struct err err = ERR_INIT;
+
+		test_row(refusals[i].name);
+		evidence_batch_init(&batch, &(struct evidence_window){.start_ms = 0, .end_ms = 3600 * 1000});
+		assert_int_equal(query_reader_new(&config, &reader, &err), 0);
+		assert_int_equal(reader->detect(reader, 0, 3600 * 1000, &err), 0);
+		assert_int_equal(reader->read(reader, namespaces, 1, &batch, &err), EVIDENCE_TOO_HEAVY);
+		assert_int_equal(fake_api_count(api, "POST /api/v1/query"), 1);
+		evidence_batch_release(&batch);
+		query_reader_freep(&reader);
+		fake_api_free(api);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(workloads_of_two_clusters_are_not_mixed)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workloads_of_two_clusters_are_not_mixed),
+		cmocka_unit_test(a_refusal_ends_the_set),
+	};
 
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,7 @@ static void who_is_not_asked_for(void **state)
 		{"restarts always", POD_HEAD("train-x", "u1", "Always", "64Mi") KILLED_ONCE, RESIZE_ON_OOM, 1},
 		{"is about to restart", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") KILLED, RESIZE_ON_OOM, 1},
 		{"never restarts", POD_HEAD("train-x", "u1", "Never", "64Mi") KILLED, RESIZE_ON_OOM, 0},
+		{"has a rule to restart", POD_HEAD("train-x", "u1", "Never", "64Mi") KILLED_ONCE, RESIZE_ON_OOM, 1},
 		{"is off", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") KILLED_ONCE, RESIZE_OFF, 0},
 		{"was not killed", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") RUNS, RESIZE_ON_OOM, 0},
 	};

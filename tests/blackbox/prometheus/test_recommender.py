@@ -277,6 +277,24 @@ class ToldOtherwise(OnPrometheus):
             for figure in ("peak", "limit", "runs", "wholeRuns"):
                 self.assertEqual(found[figure], status["recommendation"][figure], (key, figure))
 
+    def test_refusals_of_gateways_and_stores_are_split(self):
+        """Other engines than Prometheus refuse by other statuses; what they refuse is asked for in parts all the same."""
+        too_large = b'{"status":"error","error":"grpc: received message larger than max (5000000 vs. 4194304)"}'
+        for status, words in ((504, b"<html>504 Gateway Time-out</html>"), (500, too_large)):
+            with self.subTest(status):
+                refused = []
+
+                def spoil(_number, path, known, body, refused=refused, answer=(status, words)):
+                    if "/query" not in path or len(body) < 2500:
+                        return known, body
+                    refused.append(path)
+                    return answer
+                place = self.place_at(self.proxy(spoil).url)
+                done = place.run()
+                self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+                self.assertTrue(refused)
+                self.assertEqual(place.profiles().keys(), self.place.profiles().keys())
+
     def test_ten_thousand_pods(self):
         start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
         place = self.learned_from("many", real_prometheus.many_pods(10000, start))
