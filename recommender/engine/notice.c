@@ -110,8 +110,8 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 	snprintf(ret->subject, sizeof(ret->subject), "%s-%d", run->uid, (int)harm);
 	ret->is_warning = true;
 	snprintf(ret->text, sizeof(ret->text),
-		 "%s: %s; its own values stand from now on, and nothing is lowered for ten runs", harm_names[harm],
-		 figures && *figures ? figures : words[harm]);
+		 "%s: %s; the workload keeps its own values from now on, and nothing is lowered for ten runs",
+		 harm_names[harm], figures && *figures ? figures : words[harm]);
 }
 
 void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,

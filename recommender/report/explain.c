@@ -274,7 +274,8 @@ static const struct cli_option explain_options[] = {
 const struct cli_command explain_command = {
 	.name = "explain",
 	.operands = "KIND/NAME",
-	.help = "explain each number of a workload's profile: runs and rule",
+	.help = "Explain each number of a workload's profile: runs and rule",
+	.example = "-n ml-team Job/resnet-train",
 	.options = explain_options,
 	.run = explain_run,
 };

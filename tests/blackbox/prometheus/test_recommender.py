@@ -216,7 +216,7 @@ class Learned(OnPrometheus):
         done = place.run()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"in 1 of 1 days")
-        self.assertIn("0 profiles changed", done.stdout)
+        self.assertIn("0 profile changes written; 8 profiles known", done.stdout)
         self.assertEqual(place.content(), before)
 
     def test_explain_and_report_know_it(self):
