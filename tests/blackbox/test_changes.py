@@ -124,11 +124,14 @@ class Changes(Case):
         before = self.specs()
         text = self.call("undo", "-n", "ml", "Job/a").stdout
         self.assertNotIn("before", text)
-        for words in ("spec.modeCap is observe now", "keep what they have", f"To revert it: memtamer-recommender undo --release -n ml Job/a --store {self.store}"):
+        for words in ("spec.modeCap is observe now", "keep what they have",
+                      f"To revert it: memtamer-recommender undo --release -n ml Job/a --store {self.store}"):
             self.assertIn(words, text)
         self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
         self.assertEqual(self.capped(), ["a-0123456789"])
-        self.assertIn("at most observe", self.call("explain", "-n", "ml", "Job/a").stdout)
+        self.assertIn("capped at observe", self.call("explain", "-n", "ml", "Job/a").stdout)
+        self.assertIn("next run: keeps its own values: capped at observe\n",
+                      self.call("explain", "-n", "ml", "Job/a").stdout)
         self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
         self.assertIn("removed", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
         self.assertEqual(self.specs(), before)
