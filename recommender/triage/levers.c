@@ -66,7 +66,7 @@ const struct lever levers[] = {
 	 "num_workers=W/2 prefetch_factor=2", "each worker copies the pages of Python objects that it touches"},
 	{KIND_CONTAINER_LIMIT, "loader-workers", FRAMEWORK_NONE, "Keep the data set in arrays, not in lists of objects",
 	 "numpy.memmap or pyarrow tables", "reading an object changes its reference count, and so copies its page"},
-	{KIND_CONTAINER_LIMIT, "child-killed", FRAMEWORK_NONE, "Prove the kill first",
+	{KIND_UNKNOWN, "child-killed", FRAMEWORK_NONE, "Prove the kill first",
 	 "container_oom_events_total, or the kernel log of the node", "SIGKILL alone does not say who sent it"},
 	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Raise the limit once, to at most twice the old one",
 	 "resources: limits: memory: {double}", "a kill proves only that more than the limit was needed"},

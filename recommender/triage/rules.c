@@ -97,11 +97,11 @@ const struct rule triage_rules[] = {
 	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a Java heap",
 	 "The host refused an allocation, and nobody was killed: strict overcommit, ulimit -v, a heap's own limit, or "
 	 "a request beyond all memory."},
-	{"worker-killed", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, NULL,
+	{"worker-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, NULL,
 	 "a DataLoader worker got SIGKILL, and nothing else says why",
 	 "Nobody but the OOM killer usually kills a DataLoader worker; the kernel log or container_oom_events_total "
 	 "proves it."},
-	{"child-killed", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
+	{"child-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
 	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
 	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},
 	{"gpu-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_recovered,

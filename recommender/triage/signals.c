@@ -42,8 +42,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			"killed due to the node running low on memory|killed due to memory pressure|"
 			"killed by ray's memory monitor|memory on the node (ip",
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
-	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", NULL, "systemd-oomd killed a cgroup, not the kernel"},
-	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", NULL, "earlyoom killed a process, not the kernel"},
+	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
+	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory", "low on resource: memory|evicted due to memory",
 				   read_evicted_memory,
 				   "the kubelet evicted the pod because its node ran out of memory"},
@@ -157,7 +157,7 @@ static bool is_advice(const char *lower, const char *at)
 	return text_has(before,
 			"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 			"could cause|can cause|would cause|risk of|handling of|handle |handles |will catch|catching |"
-			"troubleshoot|how to|detect|monitor for|watch for|because of a|instead of|without |when you "
+			"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
 			"see|no more |fixes |fixed |fix ");
 }
 

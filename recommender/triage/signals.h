@@ -115,6 +115,8 @@ bool read_kernel_kill(const struct line *line, struct reading *ret);
 bool read_evicted_memory(const struct line *line, struct reading *ret);
 bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
+/* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
+bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);

@@ -46,6 +46,12 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 	return !is_mention(line, at);
 }
 
+bool read_killer(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return text_has(line->lower, "sending sig|killing |killed ");
+}
+
 /* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
 bool read_shm(const struct line *line, struct reading *ret)
 {

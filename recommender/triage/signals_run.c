@@ -99,7 +99,7 @@ static bool read_path(const struct line *line, const char *from, const char *mar
 	while (*at) {
 		size_t n;
 
-		at += strspn(at, " '\"`:=(,[<");
+		at += strspn(at, " '\"`:=(,[<)]>");
 		n = strcspn(at, " '\"`,)]>");
 		reading_copy(ret->words, MIN(sizeof(ret->words), n + 1), at, "");
 		if (n > 2 && (strchr(ret->words, '/') || text_has(ret->words, marks)) &&
