@@ -12,6 +12,7 @@ CHART = ROOT / "charts/memtamer"
 HERE = Path(__file__).resolve().parent
 NAMESPACE = "memtamer"
 REQUIRED = CHART / "ci/default-values.yaml"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times faster
 
 
 def run(*words, stdin=None, env=None):
@@ -51,7 +52,7 @@ def template(*values, namespace=NAMESPACE, release="memtamer"):
 
 def objects(*values, **more):
     """Everything rendered, as objects."""
-    return [item for item in yaml.safe_load_all(template(*values, **more)) if item]
+    return [item for item in yaml.load_all(template(*values, **more), LOADER) if item]
 
 
 def refusal(*values, namespace=NAMESPACE):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/INSTALL.md, docs/OPERATIONS.md, docs/TRUST.md, docs/QUEUES.md and docs/ML-ENGINEERS.md,
-as they are written."""
+"""The commands of docs/INSTALL.md and of the other pages for a cluster (PAGES), as they are written."""
 import os
 import re
 
@@ -8,6 +7,7 @@ from kit import TOP, wait_for
 from release import PROMETHEUS, Release, script
 
 REGISTRY = "registry.example.com/ml/"
+PAGES = ("INSTALL.md", "OPERATIONS.md", "TRUST.md", "QUEUES.md", "ML-ENGINEERS.md", "TROUBLESHOOTING.md", "FIRST-30-DAYS.md")
 
 
 def blocks(page):
@@ -55,6 +55,10 @@ def test_install_and_operations(t):
     run(well)
     run(see)
     run(killed)
+    for page in "TROUBLESHOOTING.md", "FIRST-30-DAYS.md":
+        for block in blocks(page):
+            run(block)
+    assert t.get("namespaces", "ml-team")["metadata"]["labels"]["memtamer.io/mode"] == "enforce"
     t.create_profile({"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryProfile", "spec": {"modeCap": "observe"},
                       "metadata": {"name": "memtamer-namespace", "namespace": "ml-team"}})
     run(uncap)
@@ -64,5 +68,4 @@ def test_install_and_operations(t):
     t.kubectl("label", "namespace", "default", "memtamer.io/mode-")
     run(uninstall)
     run(forget)
-    pages = "INSTALL.md", "OPERATIONS.md", "TRUST.md", "QUEUES.md", "ML-ENGINEERS.md"
-    return f"all {sum(len(blocks(page)) for page in pages)} shell blocks of {', '.join(pages)} do what the pages say"
+    return f"all {sum(len(blocks(page)) for page in PAGES)} shell blocks of {', '.join(PAGES)} do what the pages say"

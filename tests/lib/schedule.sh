@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs stages beside each other: as many as there are processors, a stage after the stages it needs; those that run
-# beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log. Each has a
+# Runs stages beside each other, a stage after those it needs: one more than there are processors, as tests also wait;
+# those that run beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log. Each has a
 # temporary folder of its own in the folder $scratch. A stage that leaves files there, or processes, has failed.
 
 logs=build/logs
@@ -204,7 +204,7 @@ run_stages()
 	local -A state=() pids=()
 	local order=() stage running=0 width begin=$SECONDS
 	mapfile -t order < <(close_over "$@")
-	width=${MEMTAMER_TEST_JOBS:-$(nproc)}
+	width=${MEMTAMER_TEST_JOBS:-$(($(nproc) + 1))}
 	for stage in "${order[@]}"; do
 		state[$stage]=waiting
 	done

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README.md is true: its commands for the reader's own Prometheus run as written."""
+"""README.md is true: its commands for the reader's own Prometheus run as written, and then those of docs/COMING-FROM.md."""
 import os
 import re
 import shlex
@@ -10,24 +10,26 @@ import unittest
 import harness
 import real_prometheus
 
-README = os.path.join(harness.TOP, "README.md")
+PAGES = "README.md", "docs/COMING-FROM.md"
 STATUS = {"review": 1}  # it finds something in demo/manifests; the other commands end with 0
 
 
-def blocks(kind):
-    with open(README, encoding="utf-8") as file:
-        return re.findall(rf"^```{kind}\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+def blocks():
+    """The shell blocks of the pages, in order."""
+    for page in PAGES:
+        with open(os.path.join(harness.TOP, page), encoding="utf-8") as file:
+            yield from re.findall(r"^```sh\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
 
 
 def config_text():
     """The configuration that the README writes with a here document."""
-    return re.search(r"cat >memtamer\.yaml <<YAML\n(.*?)^YAML$", "".join(blocks("sh")), re.MULTILINE | re.DOTALL)[1]
+    return re.search(r"cat >memtamer\.yaml <<YAML\n(.*?)^YAML$", "".join(blocks()), re.MULTILINE | re.DOTALL)[1]
 
 
 def commands():
     """Each command line of ours: (program, arguments)."""
     found = []
-    for line in "".join(blocks("sh")).splitlines():
+    for line in "".join(blocks()).splitlines():
         match = re.match(r"build/release/bin/(memtamer-\S+)(.*)", line)
         if match:
             found.append((match[1], shlex.split(match[2], comments=True)))
@@ -51,7 +53,7 @@ class Readme(unittest.TestCase):
         os.symlink(os.path.join(harness.TOP, "demo"), os.path.join(name, "demo"))
 
     def test_commands_run_as_written(self):
-        self.assertGreaterEqual(len(commands()), 4)
+        self.assertGreaterEqual(len(commands()), 6)
         for program, arguments in commands():
             with self.subTest(command=" ".join([program, *arguments])):
                 done = harness.run(program, *arguments, cwd=self.folder.name)
