@@ -53,6 +53,7 @@ static size_t find_position(struct facts *self, size_t source, int rank)
 	if (self->positions.n >= LIMIT_TRIAGE_RANKS)
 		return self->positions.n - 1;
 	figures_init(&position.sample);
+	figures_init(&position.device);
 	if (vec_push(&self->positions, position)) {
 		self->status = -ENOMEM;
 		return 0;
@@ -60,50 +61,7 @@ static size_t find_position(struct facts *self, size_t source, int rank)
 	return self->position = self->positions.n - 1;
 }
 
-static void see_step(struct position *position, int64_t step)
-{
-	if (step < 0) {
-		position->n_progress++;
-		return;
-	}
-	position->n_progress += step > position->step;
-	position->step = step;
-}
-
-static void see_sample(struct position *position, const struct figures *figures)
-{
-	int64_t bytes = figures->bytes[FIGURE_ALLOCATED];
-
-	for (int i = 0; i < FIGURE_COUNT_; i++)
-		if (figures->bytes[i] != FIGURE_NONE)
-			position->sample.bytes[i] = figures->bytes[i];
-	if (bytes == FIGURE_NONE || bytes == FIGURE_ABSURD)
-		return;
-	if (!position->n_samples++)
-		position->first_bytes = bytes;
-	else
-		position->n_rises += bytes > position->last_bytes;
-	position->last_bytes = bytes;
-}
-
 /* ---- the list ---- */
-
-static void copy_text(const struct line *line, enum signal_id signal, char *buf)
-{
-	const char *at = text_find(line->lower, signals[signal].words);
-	size_t from = 0, n = line->n, room = LIMIT_TRIAGE_EVIDENCE_BYTES - 1;
-
-	if (n > room && at && (size_t)(at - line->lower) > room / 2)
-		from = (size_t)(at - line->lower) - room / 3;
-	while (from && from < n && ((unsigned char)line->text[from] & 0xc0) == 0x80)
-		from++;
-	n = MIN(n - from, room);
-	/* No half character at the end. */
-	while (n && from + n < line->n && ((unsigned char)line->text[from + n] & 0xc0) == 0x80)
-		n--;
-	memcpy(buf, line->text + from, n);
-	buf[n] = '\0';
-}
 
 /* Where the step of a rank is not known, the file's other lines say how far the run came. */
 static void set_position(struct facts *self, struct fact *fact)
@@ -130,7 +88,8 @@ static size_t find_fact(const struct facts *self, const struct fact *fact, bool 
 		const struct fact *other = &self->items.items[i];
 
 		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
-		    other->reading.scope != fact->reading.scope)
+		    other->reading.scope != fact->reading.scope ||
+		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact))
 			continue;
 		if (!is_last)
 			return i;
@@ -156,7 +115,7 @@ static size_t add_fact(struct facts *self, const struct line *line, enum signal_
 	if (self->status)
 		return SIZE_MAX;
 	set_position(self, &fact);
-	copy_text(line, signal, fact.text);
+	line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
 	first = find_fact(self, &fact, false);
 	last = find_fact(self, &fact, true);
 	if (first != last) {
@@ -175,85 +134,6 @@ static size_t add_fact(struct facts *self, const struct line *line, enum signal_
 
 /* ---- the kernel's report of a kill, over many lines ---- */
 
-static void kernel_reset(struct kernel_state *self)
-{
-	figures_init(&self->figures);
-	self->scope = SCOPE_NONE;
-	self->path[0] = '\0';
-	self->tasks.n = 0;
-	self->is_table = false;
-	self->open = SIZE_MAX;
-	self->pid = -1;
-}
-
-/* "[ pid ] uid tgid total_vm rss ... oom_score_adj name": where rss and the name stand in a row. */
-static void open_table(struct kernel_state *self, const char *lower)
-{
-	const char *at = strstr(lower, " uid ");
-	int token = 0;
-
-	self->is_table = at != NULL;
-	self->name_token = self->rss_token = 0;
-	self->tasks.n = 0;
-	while (at && *at) {
-		at += strspn(at, " ");
-		if (strncmp(at, "rss", 3) == 0 && (at[3] == ' ' || !at[3]))
-			self->rss_token = token;
-		if (strncmp(at, "name", 4) == 0) {
-			self->name_token = token;
-			return;
-		}
-		at += strcspn(at, " ");
-		token++;
-	}
-	self->is_table = false;
-}
-
-/* A row: "[ 1234]  1000  1234  5678  910  ...  0 python". @return whether it is one. */
-static bool read_row(struct kernel_state *self, const char *text)
-{
-	struct task task = {.rss_bytes = 0};
-	const char *at = text;
-	int64_t value;
-
-	/* The process number is in the last brackets before the columns; the time may be in others. */
-	for (const char *bracket = strchr(text, '['); bracket; bracket = strchr(bracket + 1, '[')) {
-		const char *digits = bracket + 1 + strspn(bracket + 1, " ");
-		size_t n = text_number(digits, &value);
-
-		at = n && digits[n + strspn(digits + n, " ")] == ']' ? strchr(digits, ']') + 1 : at;
-	}
-	if (at == text)
-		return false;
-	for (int token = 0; token < self->name_token; token++) {
-		at += strspn(at, " ");
-		if (token == self->rss_token && text_number(at, &value))
-			task.rss_bytes = value > FIGURE_MAX / 4096 ? 0 : value * 4096;
-		at += strcspn(at, " ");
-	}
-	at += strspn(at, " ");
-	if (!*at)
-		return false;
-	reading_copy(task.name, sizeof(task.name), at, "");
-	if (self->tasks.n < LIMIT_TRIAGE_TASKS && vec_push(&self->tasks, task))
-		return false;
-	return true;
-}
-
-/* What all tasks of the victim's name hold. The kernel cuts names to 15 bytes. */
-static void add_tasks(const struct kernel_state *self, struct reading *reading)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < self->tasks.n; i++)
-		if (reading->name[0] && strncmp(self->tasks.items[i].name, reading->name, 15) == 0) {
-			reading->n_tasks++;
-			sum = MIN(sum + self->tasks.items[i].rss_bytes, FIGURE_ABSURD);
-		}
-	if (reading->n_tasks)
-		figures_set(&reading->figures, FIGURE_SAME_RSS, sum);
-}
-
 /* The line that names a kill: it gets what the kernel has said before. */
 static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
@@ -270,7 +150,7 @@ static void add_kill(struct facts *self, const struct line *line, enum signal_id
 	if (reading->scope == SCOPE_NONE)
 		return;
 	figures_fill(&reading->figures, &kernel->figures);
-	add_tasks(kernel, reading);
+	kernel_add_tasks(kernel, reading);
 	kernel->open = add_fact(self, line, signal, reading);
 	kernel->pid = reading->value;
 }
@@ -294,7 +174,7 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
 		break;
 	case SIGNAL_KERNEL_TABLE:
-		open_table(kernel, line->lower);
+		kernel_open_table(kernel, line->lower);
 		break;
 	case SIGNAL_KERNEL_CONSTRAINT:
 	case SIGNAL_KERNEL_KILL:
@@ -348,14 +228,14 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		see_detail(self, line, reading);
 		break;
 	case SIGNAL_STEP:
+	case SIGNAL_EPOCH:
+	case SIGNAL_RSS:
 	case SIGNAL_GPU_SAMPLE:
+	case SIGNAL_GPU_DEVICE:
 		position = find_position(self, self->sources.n - 1, line->rank);
 		if (self->status)
 			return;
-		if (signal == SIGNAL_STEP)
-			see_step(&self->positions.items[position], reading->value);
-		else
-			see_sample(&self->positions.items[position], &reading->figures);
+		position_see(&self->positions.items[position], signal, reading);
 		break;
 	default:
 		add_fact(self, line, signal, reading);
@@ -369,22 +249,35 @@ static bool is_explained(enum signal_id signal, bool has_oom)
 			   signal == SIGNAL_GPU_SAMPLE);
 }
 
-static void see_signals(struct facts *self, const struct line *line, const struct scan_set *found)
+static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
 {
 	bool has_oom = false;
 
 	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
 		struct reading reading;
 
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom))
-			continue;
-		reading_init(&reading);
-		if (signals[i].read ? !signals[i].read(line, &reading)
-				    : is_mention(line, text_find(line->lower, signals[i].words)))
+		/* Binary noise may have words that cleaning has changed: the clean line is read. */
+		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
+		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
 		see(self, line, (enum signal_id)i, &reading);
 	}
+}
+
+/* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
+static void take_smi(struct facts *self, const struct raw_line *raw)
+{
+	struct reading reading;
+	enum signal_id signal;
+	struct line line;
+
+	line_make(raw->text, raw->number, self->buffer, &line);
+	reading_init(&reading);
+	signal = smi_read(&self->smi, line.lower, &reading);
+	line.rank = RANK_NONE;
+	if (signal != SIGNAL_COUNT_)
+		add_fact(self, &line, signal, &reading);
 }
 
 static void take_line(void *context, const struct raw_line *raw)
@@ -397,6 +290,10 @@ static void take_line(void *context, const struct raw_line *raw)
 
 	if (raw->is_last || self->status)
 		return;
+	if (self->sources.items[self->sources.n - 1].input == INPUT_SMI) {
+		take_smi(self, raw);
+		return;
+	}
 	/* Colours may stand within words. */
 	if (line_has_colour(text) || self->kernel.is_table) {
 		line_make(text, raw->number, self->buffer, &line);
@@ -404,17 +301,13 @@ static void take_line(void *context, const struct raw_line *raw)
 		is_made = true;
 	}
 	if (self->kernel.is_table)
-		self->kernel.is_table = read_row(&self->kernel, line.text);
+		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
 	if (!is_made)
 		line_make(text, raw->number, self->buffer, &line);
 	if (line.rank == RANK_NONE)
 		line.rank = self->sources.items[self->sources.n - 1].rank;
-	/* Binary noise may have words that cleaning has changed: each signal looks at the clean line. */
-	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
-		if (scan_set_has(&found, i) && !text_has(line.lower, signals[i].words))
-			found.bits[i / 64] &= ~((uint64_t)1 << i % 64);
 	see_signals(self, &line, &found);
 }
 
@@ -423,6 +316,7 @@ static int open_source(struct facts *self, const char *name, enum input input)
 	struct source source = {.name = name, .input = input, .rank = rank_of_name(name)};
 
 	kernel_reset(&self->kernel);
+	smi_reset(&self->smi);
 	self->open_oom = SIZE_MAX;
 	return vec_push(&self->sources, source);
 }

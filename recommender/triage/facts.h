@@ -5,12 +5,13 @@
  * number of facts. */
 #include "base/err.h"
 #include "base/vec.h"
+#include "triage/kernel.h"
+#include "triage/position.h"
 #include "triage/scan.h"
 #include "triage/signals.h"
+#include "triage/smi.h"
 
-enum input { INPUT_LOG, INPUT_DMESG };
-
-#define STEP_NONE ((int64_t)-1)
+enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI };
 
 struct fact {
 	enum signal_id signal;
@@ -24,36 +25,6 @@ struct fact {
 	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
 	char text[LIMIT_TRIAGE_EVIDENCE_BYTES];
-};
-
-/* How far one rank of one source came. */
-struct position {
-	size_t source;
-	int rank;
-	int64_t step;
-	uint64_t n_progress; /* lines that show a further step */
-	/* GPU memory in tensors, as the program reports it: whether it only grows. */
-	uint64_t n_samples, n_rises;
-	int64_t first_bytes, last_bytes;
-	struct figures sample;
-};
-
-struct task {
-	char name[24];
-	int64_t rss_bytes;
-};
-
-/* What the kernel has said of the kill that is to come. */
-struct kernel_state {
-	struct figures figures;
-	enum scope scope;
-	char path[READING_WORDS_BYTES];
-	bool is_table;	/* the next line may be a row of the table of tasks */
-	int name_token; /* in a row: the tokens before the name */
-	int rss_token;
-	VEC(struct task) tasks;
-	size_t open; /* the fact of this kill; SIZE_MAX: none yet */
-	int64_t pid;
 };
 
 struct source {
@@ -71,6 +42,7 @@ struct facts {
 	VEC(struct position) positions;
 	size_t position; /* the last one used */
 	struct kernel_state kernel;
+	struct smi_state smi;
 	size_t open_oom; /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
 	uint64_t order;

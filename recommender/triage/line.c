@@ -47,11 +47,14 @@ size_t text_number(const char *at, int64_t *ret)
 /* The power of 1024 of a unit. @return the bytes of the unit; 0: no unit. */
 static size_t read_unit(const char *at, int *ret_power)
 {
-	static const char letters[] = "kmgtp";
+	static const char letters[] = "kmgtpe";
 	size_t n = 0;
 	const char *letter = memchr(letters, tolower((unsigned char)*at), sizeof(letters) - 1);
 
 	*ret_power = letter && *at ? (int)(letter - letters) + 1 : 0;
+	/* A bare "e" is an exponent. */
+	if (*ret_power == 6 && tolower((unsigned char)at[1]) != 'b' && at[1] != 'i')
+		return 0;
 	if (*ret_power)
 		n++;
 	if (*ret_power && at[n] == 'i')
@@ -85,14 +88,15 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 				value = value * 10 + (at[n] - '0');
 				scale *= 10;
 			}
+	/* numpy prints "926. GiB". */
+	n += at[n] == '.' && at[n + 1] == ' ' && read_unit(at + n + 2, &power) > 0;
 	unit = read_unit(at + n + strspn(at + n, " "), &power);
 	if (!unit && !(is_plain_allowed && scale == 1 && !isalnum((unsigned char)at[n])))
 		return 0;
 	if (unit)
 		n += strspn(at + n, " ") + unit;
-	/* 24 digits and 2^50 need 130 bits: a larger number is cut before it overflows. */
-	if (value > ((__int128)1 << 76))
-		value = (__int128)1 << 76;
+	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
+	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
 	value = ((value << (10 * power)) + scale / 2) / scale;
 	*ret = value > INT64_MAX ? INT64_MAX : (int64_t)value;
 	return n;
@@ -359,4 +363,21 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 											   : buffer->text[i]);
 	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
 	find_body(ret);
+}
+
+void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
+{
+	const char *at = text_find(line->lower, words);
+	size_t from = 0, n = line->n, room = size - 1;
+
+	if (n > room && at && (size_t)(at - line->lower) > room / 2)
+		from = (size_t)(at - line->lower) - room / 3;
+	while (from && from < n && ((unsigned char)line->text[from] & 0xc0) == 0x80)
+		from++;
+	n = MIN(n - from, room);
+	/* No half character at the end. */
+	while (n && from + n < line->n && ((unsigned char)line->text[from + n] & 0xc0) == 0x80)
+		n--;
+	memcpy(buf, line->text + from, n);
+	buf[n] = '\0';
 }

@@ -15,6 +15,7 @@ struct line {
 	const char *lower; /* the same length; ASCII letters in lower case */
 	size_t n;
 	size_t body;	 /* where the message begins, behind rank, time, level and the like */
+	const char *at;	 /* in `lower`: the first word of the signal that is being read; NULL: none */
 	int rank;	 /* RANK_NONE: not in this line */
 	uint64_t number; /* in its file */
 };
@@ -31,6 +32,9 @@ static inline bool line_has_colour(struct str raw)
 
 /** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
+
+/** Copies what fits of a line, around the first of the words, with whole characters. */
+void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
 
 /** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
 int rank_of_name(const char *name);

@@ -65,10 +65,17 @@ extern const size_t n_triage_rules;
 /** Decides. `facts` must outlive the verdict. */
 void rules_decide(const struct facts *facts, struct verdict *ret);
 
-/* Tests of the rows, in rules_gpu.c and rules_host.c. They set `fact` and may set cause, confidence, figures and why.
+/** Whether the program went on after a failed allocation on a GPU. */
+bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
+/** The first failed allocation on a GPU that the program did not survive; NULL: none. */
+const struct fact *rules_find_deadly(const struct facts *facts);
+
+/* Tests of the rows, in rules_gpu.c, rules_deadly.c and rules_host.c. They set `fact` and may set cause, confidence,
+ * figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret);
@@ -78,6 +85,13 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_words(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret);
+bool rule_oomkilled(const struct facts *facts, struct verdict *ret);
+bool rule_tests_passed(const struct facts *facts, struct verdict *ret);
+bool rule_library(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret);
+bool rule_exception(const struct facts *facts, struct verdict *ret);
+bool rule_shm(const struct facts *facts, struct verdict *ret);
+bool rule_evicted_storage(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_container(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_pod(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret);

@@ -55,69 +55,6 @@ bool rule_xid_application(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
-/* ---- which failed allocation ended the run ---- */
-
-/* Lines that show a further step of the rank, or of the file where the rank is not known, since the fact. */
-static uint64_t progress_since(const struct facts *facts, const struct fact *fact)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < facts->positions.n; i++) {
-		const struct position *position = &facts->positions.items[i];
-
-		if (position->source == fact->source &&
-		    (position->rank == fact->rank || position->rank == RANK_NONE || fact->rank == RANK_NONE))
-			now += position->n_progress;
-	}
-	return now - MIN(now, fact->n_progress);
-}
-
-static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal)
-{
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *other = &facts->items.items[i];
-
-		if (other->signal == signal && other->source == fact->source && other->order >= fact->order &&
-		    (signal != SIGNAL_EXCEPTION || other->reading.is_exact))
-			return true;
-	}
-	return false;
-}
-
-/* A program that goes on for two steps has caught the error; one step is enough where it says so. */
-static bool is_recovered(const struct facts *facts, const struct fact *fact)
-{
-	uint64_t n = progress_since(facts, fact);
-	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY);
-
-	if (is_after(facts, fact, SIGNAL_EXCEPTION) || is_after(facts, fact, SIGNAL_CHILD_KILLED))
-		return false;
-	return n >= 2 || (n && is_said) || (is_said && is_after(facts, fact, SIGNAL_DONE));
-}
-
-static const struct fact *find_deadly(const struct facts *facts)
-{
-	const struct fact *found = NULL;
-
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_GPU_OOM && (!found || fact->order < found->order) &&
-		    !is_recovered(facts, fact))
-			found = fact;
-	}
-	return found;
-}
-
-bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
-{
-	ret->fact = facts_first(facts, SIGNAL_GPU_OOM);
-	if (!ret->fact || find_deadly(facts))
-		return false;
-	ret->figures = ret->fact->reading.figures;
-	return true;
-}
-
 /* ---- its figures ---- */
 
 static void set_if_missing(struct figures *figures, enum figure figure, int64_t bytes)
@@ -171,10 +108,25 @@ static void add_others(struct figures *figures)
 	figures_set(figures, FIGURE_OTHERS, MAX(bytes[FIGURE_CAPACITY] - bytes[FIGURE_FREE] - held, (int64_t)0));
 }
 
+/* TensorFlow says what was free before it took all of it: the rest of the card is held by others. Its limit stands for
+ * the capacity in the message; with a limit of the program's own, it says nothing of others. */
+static void add_device(const struct facts *facts, struct verdict *ret)
+{
+	const struct figures *device = &fact_position(facts, ret->fact)->device;
+
+	if (ret->fact->reading.framework != FRAMEWORK_TENSORFLOW || figures_has(&ret->figures, FIGURE_OTHERS) ||
+	    !is_sane(device, FIGURE_CAPACITY) || facts_first(facts, SIGNAL_GPU_FRACTION))
+		return;
+	figures_set(&ret->figures, FIGURE_CAPACITY, device->bytes[FIGURE_CAPACITY]);
+	if (is_sane(device, FIGURE_FREE))
+		figures_set(&ret->figures, FIGURE_OTHERS,
+			    MAX(device->bytes[FIGURE_CAPACITY] - device->bytes[FIGURE_FREE], (int64_t)0));
+}
+
 /* The deadly allocation and its figures, with what a sample of the same rank adds. */
 static bool take_oom(const struct facts *facts, struct verdict *ret)
 {
-	const struct fact *fact = find_deadly(facts);
+	const struct fact *fact = rules_find_deadly(facts);
 	const struct figures *sample;
 
 	if (!fact)
@@ -185,7 +137,7 @@ static bool take_oom(const struct facts *facts, struct verdict *ret)
 		const struct fact *other = &facts->items.items[i];
 
 		if (other->signal == SIGNAL_GPU_OOM && other->rank == fact->rank && other->source == fact->source &&
-		    !figures_has(&ret->figures, FIGURE_TRIED) && !is_recovered(facts, other))
+		    !figures_has(&ret->figures, FIGURE_TRIED) && !rules_is_recovered(facts, other))
 			figures_fill(&ret->figures, &other->reading.figures);
 	}
 	sample = &fact_position(facts, fact)->sample;
@@ -194,6 +146,7 @@ static bool take_oom(const struct facts *facts, struct verdict *ret)
 		figures_fill(&ret->figures, sample);
 	add_unallocated(&ret->figures, fact->reading.framework);
 	add_others(&ret->figures);
+	add_device(facts, ret);
 	return true;
 }
 
@@ -207,18 +160,31 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 		ret->cause = "leak";
 	else if (ret->fact->step == 0)
 		ret->cause = "static-sizing";
-	else if (ret->fact->step > 0)
+	else if (ret->fact->step > 0 || position->epoch > 1)
 		ret->cause = "growth";
+	else if (!position->epoch && facts_first(facts, SIGNAL_STARTING))
+		ret->cause = "static-sizing";
 }
 
 /* ---- the rules, in their order ---- */
+
+bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *timeout = facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT);
+
+	if (!timeout || !take_oom(facts, ret) || ret->figures.bytes[FIGURE_TRIED] != FIGURE_ABSURD ||
+	    timeout->order > ret->fact->order)
+		return false;
+	ret->fact = timeout;
+	return true;
+}
 
 bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret)
 {
 	if (!take_oom(facts, ret))
 		return false;
-	if (ret->figures.bytes[FIGURE_TRIED] != FIGURE_ABSURD && ret->figures.bytes[FIGURE_CAPACITY] != 0 &&
-	    ret->figures.bytes[FIGURE_CAPACITY] != FIGURE_ABSURD)
+	if ((ret->figures.bytes[FIGURE_TRIED] != FIGURE_ABSURD || is_sane(&ret->figures, FIGURE_CAPACITY)) &&
+	    ret->figures.bytes[FIGURE_CAPACITY] != 0 && ret->figures.bytes[FIGURE_CAPACITY] != FIGURE_ABSURD)
 		return false;
 	snprintf(ret->why, sizeof(ret->why),
 		 "The message's figures make no sense: tried to allocate %s on a card of %s.",
@@ -235,7 +201,8 @@ bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
 
-	if (!take_oom(facts, ret) || !has_both(&ret->figures) || bytes[FIGURE_TRIED] <= bytes[FIGURE_CAPACITY])
+	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_CAPACITY) ||
+	    bytes[FIGURE_TRIED] <= bytes[FIGURE_CAPACITY])
 		return false;
 	set_cause(facts, ret);
 	if (!ret->cause)
@@ -350,6 +317,19 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 		 "have helped.",
 		 FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
 		 FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	return true;
+}
+
+bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_GPU_ZOMBIE);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	snprintf(ret->why, sizeof(ret->why),
+		 "%s of the card's %s are in use, and nvidia-smi lists no process: a process of another container, or "
+		 "one that has died and still holds the memory.",
+		 FIGURE_TEXT(ret->figures.bytes[FIGURE_OTHERS]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
 	return true;
 }
 

@@ -51,6 +51,38 @@ static const char *kill_cause(const struct verdict *verdict)
 	return NULL;
 }
 
+/* The checkpoint that was being written when the end came: behind it the run shows no further step. */
+static bool is_saving(const struct facts *facts, const struct fact *end)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_CHECKPOINT && fact->order < end->order && strcasestr(fact->text, "saving") &&
+		    fact->n_progress == fact_position(facts, fact)->n_progress)
+			return true;
+	}
+	return false;
+}
+
+/* What the program was doing, by its own log. */
+static const char *run_cause(const struct facts *facts, const struct fact *end)
+{
+	bool has_steps = false, is_growing = false;
+
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		has_steps = has_steps || facts->positions.items[i].step != STEP_NONE ||
+			    facts->positions.items[i].n_progress;
+		is_growing = is_growing || position_is_rss_growing(&facts->positions.items[i]);
+	}
+	if (is_saving(facts, end))
+		return "checkpoint";
+	if (!has_steps && facts_first(facts, SIGNAL_OFFLOAD))
+		return "offload";
+	if (!has_steps && facts_first(facts, SIGNAL_LOADING))
+		return "load-everything";
+	return has_steps && is_growing ? "leak" : NULL;
+}
+
 static void say_kill(struct verdict *ret, const char *what)
 {
 	const struct reading *reading = &ret->fact->reading;
@@ -78,6 +110,8 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 	ret->figures = ret->fact->reading.figures;
 	if (!ret->cause)
 		ret->cause = kill_cause(ret);
+	if (!ret->cause)
+		ret->cause = run_cause(facts, ret->fact);
 	say_kill(ret, what);
 	return true;
 }
@@ -113,6 +147,28 @@ bool rule_kernel_node(const struct facts *facts, struct verdict *ret)
 	return is_scope(facts, ret, SCOPE_NODE, "The node ran out of memory,");
 }
 
+/* Workers hand their batches over in shared memory. */
+bool rule_shm(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_SHM);
+	if (ret->fact && text_has(ret->fact->text, "worker|DataLoader|</torch_"))
+		ret->cause = "loader-workers";
+	return ret->fact != NULL;
+}
+
+bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *checkpoint = facts_first(facts, SIGNAL_CHECKPOINT);
+
+	ret->fact = facts_first(facts, SIGNAL_EVICTED_STORAGE);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	if (checkpoint && checkpoint->order < ret->fact->order)
+		ret->cause = "checkpoint";
+	return true;
+}
+
 bool rule_refused(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_REFUSED);
@@ -123,7 +179,47 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 		ret->cause = "heap-limit";
 	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc"))
 		ret->cause = "pinned-memory";
+	/* numpy: one array of this size is a whole data set. */
+	else if (text_has(ret->fact->text, "for an array with shape") &&
+		 ret->figures.bytes[FIGURE_TRIED] >= (int64_t)GIB)
+		ret->cause = "load-everything";
 	return true;
+}
+
+bool rule_oomkilled(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_OOM_KILLED);
+	if (!ret->fact)
+		return false;
+	/* A counter without the reason: process 1 lives, and a child of it was killed. */
+	ret->cause = "child-killed";
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_OOM_KILLED && !facts->items.items[i].reading.is_exact)
+			ret->cause = run_cause(facts, ret->fact);
+	return true;
+}
+
+bool rule_tests_passed(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_last(facts, SIGNAL_TESTS_PASSED);
+	for (size_t i = 0; ret->fact && i < facts->items.n; i++)
+		if (facts->items.items[i].signal < SIGNAL_TESTS_PASSED &&
+		    facts->items.items[i].order > ret->fact->order)
+			return false;
+	return ret->fact != NULL;
+}
+
+/* What a launcher says of a child's end is no reason for it. */
+bool rule_exception(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_EXCEPTION && !fact->reading.is_exact &&
+		    (!ret->fact || fact->order < ret->fact->order))
+			ret->fact = fact;
+	}
+	return ret->fact != NULL;
 }
 
 /* Whether an ordinary error comes before a fact; reports of launchers come behind what they report. */
@@ -139,6 +235,12 @@ static bool has_error_before(const struct facts *facts, const struct fact *fact)
 			return true;
 	}
 	return false;
+}
+
+bool rule_library(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_LIBRARY);
+	return ret->fact && !has_error_before(facts, ret->fact);
 }
 
 bool rule_child_killed(const struct facts *facts, struct verdict *ret)

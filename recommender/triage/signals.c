@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
-#include <ctype.h>
-
 /* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
  * and XLA bfc_allocator.cc, gpu_executor, BufferAssignment; Paddle's allocators; NCCL checks.h and alloc.h; the
  * kernel's mm/oom_kill.c and mm/memcontrol.c 3.10 to 6.x; the kubelet's eviction manager; torchrun; Slurm; Ray. */
@@ -29,9 +27,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_KERNEL_RAM] = {"kernel-ram", " pages ram", read_kernel_ram, "memory of the node"},
 	[SIGNAL_KERNEL_CONSTRAINT] = {"kernel-constraint", "oom-kill:constraint=", read_kernel_constraint,
 				      "where the limit was that the kernel kills for"},
-	[SIGNAL_KERNEL_KILL] = {"kernel-kill", "killed process|kill process|no killable processes", read_kernel_kill,
-				"the kernel killed a process for want of memory"},
-	[SIGNAL_OOM_KILLED] = {"oomkilled", "oomkilled|memory.oom.group set|container_oom_events_total",
+	[SIGNAL_KERNEL_KILL] = {"kernel-kill",
+				"killed process|kill process|no killable processes|"
+				"not syncing: out of memory|deadlocked on memory",
+				read_kernel_kill, "the kernel killed a process for want of memory"},
+	[SIGNAL_OOM_KILLED] = {"oomkilled", "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
 	[SIGNAL_SLURM] = {"slurm",
@@ -44,17 +44,22 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
 	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
-	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory", "low on resource: memory|evicted due to memory",
+	[SIGNAL_TALOS] = {"talos", "oom controller triggered|runtime.oomcontroller", NULL,
+			  "the OOM controller of Talos killed a cgroup, not the kernel"},
+	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
+				   "low on resource: memory|evicted due to memory|must evict pod(s) to reclaim|"
+				   "had condition: [memorypressure|had conditions: [memorypressure",
 				   read_evicted_memory,
 				   "the kubelet evicted the pod because its node ran out of memory"},
 	[SIGNAL_EVICTED_STORAGE] = {"evicted-storage",
 				    "low on resource: ephemeral-storage|local ephemeral storage|ephemeral local "
 				    "storage|usage of emptydir volume|"
-				    "low on resource: nodefs|low on resource: imagefs",
+				    "low on resource: nodefs|low on resource: imagefs|must evict pod(s) to reclaim|"
+				    "had condition: [diskpressure|had conditions: [diskpressure",
 				    read_evicted_storage, "the kubelet evicted the pod for its disk use"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
-			"</torch_|shared memory manager",
+			"</torch_|shared memory manager|posix_fallocate",
 			read_shm, "/dev/shm is full"},
 	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
 				  NULL, "a DataLoader worker got SIGKILL"},
@@ -72,14 +77,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
 			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 			    "failed to cuda host alloc|pinned memory|failed to malloc|outofmemoryerror|errno 12]|"
-			    "memory allocation of|allocatememory",
+			    "memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
 			    read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
 		 "out of memory|outofmemory|out_of_memory|oom when allocating|alloc_failed|tried to allocate|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
-		 "attempting to reserve",
+		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -87,14 +92,25 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
-			       "memory_reserved|allocated:|reserved:",
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated",
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
+	[SIGNAL_GPU_DEVICE] = {"gpu-device",
+			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
+			       read_gpu_device, "the card's memory, and what was free before the program used it"},
+	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
+			       "memory of a card is in use that no process holds"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
 				 NULL, "the process limits its own GPU memory"},
 	[SIGNAL_RETRY] = {"retry",
 			  "retry|skipping|skipped|recover|caught|reducing batch|reduced batch|smaller batch|halving|"
-			  "falling back|trying again|handled",
+			  "falling back|trying again|handled|batch size|batch-size",
 			  read_retry, "the program caught the error and went on"},
+	[SIGNAL_TESTS_PASSED] = {"tests-passed", " passed in | passed, |100% tests passed", read_tests_passed,
+				 "a test run ended without a failure: errors in it were made on purpose"},
+	[SIGNAL_KERNEL_SCRATCH] = {"kernel-scratch",
+				   "memory space vmem|memory space smem|out of resource: shared memory|"
+				   "out of resources: shared memory|uses too much shared data",
+				   NULL, "one kernel needs more on-chip memory than the chip has"},
 	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert", NULL, "a kernel of the program asserted"},
 	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
 				   "illegal memory access|illegal_address|illegal instruction was encountered|"
@@ -118,6 +134,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "sigterm|received signal 15|signal: terminated|exit code: 143|exit code 143|"
 			       "deadlineexceeded|due to time limit",
 			       NULL, "the program was asked to end"},
+	[SIGNAL_LIBRARY] = {"library",
+			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
+			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
+			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
@@ -126,58 +146,32 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			 "training complete|training finished|finished training|training done|train done|"
 			 "training has completed|training run complete|successfully completed|training ended",
 			 NULL, "the run says that it is done"},
+	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
+			    "a server has started"},
 	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
+	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
+	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,
+			"resident memory on the host, as the program reports it"},
+	[SIGNAL_STARTING] = {"starting",
+			     "loading checkpoint shards|load_tensors|loading model|loading weights|"
+			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
+			     "initializing model",
+			     NULL, "the run was still being built"},
+	[SIGNAL_LOADING] = {"loading", "into memory|into ram", read_loading, "data is read into memory as a whole"},
+	[SIGNAL_OFFLOAD] = {"offload", "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true", NULL,
+			    "optimizer states are kept in host memory"},
 	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},
 	[SIGNAL_SNAPSHOT] = {"snapshot", "snapshot|memory profile", read_snapshot, "a memory snapshot was written"},
 	[SIGNAL_TORCH_VERSION] = {"torch-version", "torch", read_torch_version, "the version of PyTorch"},
 };
 
-void reading_init(struct reading *self)
+bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)
 {
-	*self = (struct reading){.value = -1};
-	figures_init(&self->figures);
-}
+	const struct signal *row = &signals[signal];
 
-void reading_copy(char *buf, size_t size, const char *text, const char *ends)
-{
-	size_t n = MIN(strcspn(text, ends), size - 1);
-
-	memcpy(buf, text, n);
-	buf[n] = '\0';
-}
-
-/* Words before the match that make a sentence of advice out of it. */
-static bool is_advice(const char *lower, const char *at)
-{
-	char before[97];
-	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
-
-	memcpy(before, at - n, n);
-	before[n] = '\0';
-	return text_has(before,
-			"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
-			"could cause|can cause|would cause|risk of|handling of|handle |handles |will catch|catching |"
-			"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
-			"see|no more |fixes |fixed |fix ");
-}
-
-/* Lines of source code: in tracebacks, and where programs print their settings. */
-static bool is_code(const char *body, const char *lower, const char *at)
-{
-	if (strncmp(body, "#", 1) == 0 || strncmp(body, "//", 2) == 0 || strncmp(body, "* ", 2) == 0 ||
-	    strncmp(body, "> ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
-		return true;
-	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
-	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||
-	    strncmp(body, "logger.", 7) == 0 || strncmp(body, "logging.", 8) == 0 || strncmp(body, "assert ", 7) == 0)
-		return true;
-	return text_has(lower, " in str(|\" in msg|.lower()|pytest|test_") && at > lower &&
-	       (at[-1] == '"' || at[-1] == '\'');
-}
-
-bool is_mention(const struct line *line, const char *at)
-{
-	const char *body = line->lower + line->body;
-
-	return is_code(body, line->lower, at) || is_advice(line->lower, at);
+	reading_init(ret);
+	line->at = text_find(line->lower, row->words);
+	if (!line->at)
+		return false;
+	return row->read ? row->read(line, ret) : !is_mention(line, line->at);
 }

@@ -30,6 +30,7 @@ enum signal_id {
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
+	SIGNAL_TALOS,
 	SIGNAL_EVICTED_MEMORY,
 	SIGNAL_EVICTED_STORAGE,
 	SIGNAL_SHM,
@@ -42,9 +43,13 @@ enum signal_id {
 	SIGNAL_GPU_OOM,
 	SIGNAL_GPU_DETAIL,
 	SIGNAL_GPU_SAMPLE,
+	SIGNAL_GPU_DEVICE,
+	SIGNAL_GPU_ZOMBIE,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
 	/* ends that are no OOM */
+	SIGNAL_TESTS_PASSED,
+	SIGNAL_KERNEL_SCRATCH,
 	SIGNAL_DEVICE_ASSERT,
 	SIGNAL_ILLEGAL_ACCESS,
 	SIGNAL_COLLECTIVE_TIMEOUT,
@@ -52,10 +57,17 @@ enum signal_id {
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
 	SIGNAL_TERMINATED,
+	SIGNAL_LIBRARY,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
+	SIGNAL_SERVING,
 	/* how far the run came */
 	SIGNAL_STEP,
+	SIGNAL_EPOCH,
+	SIGNAL_RSS,
+	SIGNAL_STARTING,
+	SIGNAL_LOADING,
+	SIGNAL_OFFLOAD,
 	SIGNAL_CHECKPOINT,
 	SIGNAL_SNAPSHOT,
 	SIGNAL_TORCH_VERSION,
@@ -79,7 +91,8 @@ struct reading {
 	bool is_caught;	  /* the program caught the error */
 	bool is_hip;	  /* AMD's wording */
 	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
-	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end */
+	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
+			   * of kills; a search for a batch that has found one */
 	int n_tasks;	  /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
@@ -87,12 +100,16 @@ struct reading {
 
 struct signal {
 	const char *name;
-	const char *words;					    /* in lower case, separated by '|' */
-	bool (*read)(const struct line *line, struct reading *ret); /* NULL: the words are enough */
-	const char *meaning;					    /* for people: what such a line proves */
+	const char *words; /* in lower case, separated by '|' */
+	bool (*read)(const struct line *line,
+		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
+	const char *meaning;		   /* for people: what such a line proves */
 };
 
 extern const struct signal signals[SIGNAL_COUNT_];
+
+/** Whether a line contains the signal; what it says. Sets line->at. */
+bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
@@ -106,6 +123,9 @@ bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
 bool read_gpu_detail(const struct line *line, struct reading *ret);
 bool read_gpu_sample(const struct line *line, struct reading *ret);
+bool read_gpu_device(const struct line *line, struct reading *ret);
+bool read_smi_only(const struct line *line, struct reading *ret);
+bool read_tests_passed(const struct line *line, struct reading *ret);
 bool read_kernel_limit_of(const struct line *line, struct reading *ret);
 bool read_kernel_usage(const struct line *line, struct reading *ret);
 bool read_kernel_hugepages(const struct line *line, struct reading *ret);
@@ -125,6 +145,9 @@ bool read_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
+bool read_epoch(const struct line *line, struct reading *ret);
+bool read_rss(const struct line *line, struct reading *ret);
+bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);
 bool read_snapshot(const struct line *line, struct reading *ret);

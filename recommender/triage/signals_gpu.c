@@ -8,7 +8,8 @@
 	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
-	"ran out of memory in memory space"
+	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
+	"memory for requested buffer of size"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
@@ -25,14 +26,17 @@
 #define HOST                                                                                                           \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
-	"ray.exceptions|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler"
-#define CAUGHT "caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
+	"ray.exceptions|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
+	"tried"
+/* On-chip memory of one kernel. */
+#define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
+#define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
 
 static enum framework read_framework(const char *lower)
 {
 	if (text_has(lower, "resource_exhausted|jaxlib|xla_extension|xlaruntimeerror|jaxruntimeerror"))
 		return text_has(lower, "tensorflow|oom when allocating") ? FRAMEWORK_TENSORFLOW : FRAMEWORK_JAX;
-	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)"))
+	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)|stream_executor"))
 		return FRAMEWORK_TENSORFLOW;
 	if (text_has(lower, "tried to allocate|torch|outofmemoryerror: cuda"))
 		return FRAMEWORK_TORCH;
@@ -96,7 +100,8 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 {
 	const char *at, *start;
 
-	if (text_has(line->lower, HOST) || text_has(line->lower, "that this is not a failure"))
+	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) ||
+	    text_has(line->lower, "that this is not a failure"))
 		return false;
 	at = find_words(line, ret);
 	if (!at || is_mention(line, at))
@@ -152,6 +157,16 @@ static void read_key(const char *lower, const char *words, enum figure figure, s
 		figures_set(&ret->figures, figure, bytes);
 }
 
+/* "cuda allocated 4.1 GB" */
+static void read_words(const char *lower, struct reading *ret)
+{
+	const char *at = text_find(lower, "cuda allocated |gpu allocated ");
+	int64_t bytes;
+
+	if (at && text_size(at + strcspn(at, " ") + strlen(" allocated "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_ALLOCATED, bytes);
+}
+
 /* Lines such as "allocated=38.1GiB reserved=41.0GiB gap=2.9GiB", and rows of torch.cuda.memory_summary(). */
 bool read_gpu_sample(const struct line *line, struct reading *ret)
 {
@@ -161,6 +176,7 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 	read_key(line->lower,
 		 "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
 		 FIGURE_RESERVED, ret);
+	read_words(line->lower, ret);
 	read_key(line->lower, "gap=|unallocated=", FIGURE_UNALLOCATED, ret);
 	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
 }
@@ -184,12 +200,12 @@ bool read_xid(const struct line *line, struct reading *ret)
 /* A line that says that nothing was found is no fault: "Uncorrectable ECC errors: 0", "Remapped rows: none". */
 bool read_ecc(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, signals[SIGNAL_GPU_ECC].words);
-	const char *value;
+	const char *at = line->at, *value;
 
-	if (!at)
-		at = text_find(line->lower, signals[SIGNAL_ROW_REMAP].words);
-	if (!at || is_mention(line, at))
+	if (is_mention(line, at))
+		return false;
+	/* The heading of a section. */
+	if (streq(at, "remapped rows") || streq(at, "row remapper"))
 		return false;
 	value = strpbrk(at, ":=");
 	if (value) {
@@ -200,4 +216,31 @@ bool read_ecc(const struct line *line, struct reading *ret)
 			return false;
 	}
 	return true;
+}
+
+/* What TensorFlow prints of a card before it uses it: "Total memory: 7.92GiB", "Free memory: 190.31MiB" (1.x, also in
+ * one word), "deviceMemorySize: 10.92GiB" and "Created device /job:.../device:GPU:0 with 9800 MB memory", which is what
+ * was free less a reserve (2.x). */
+bool read_gpu_device(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "total memory:|totalmemory:|devicememorysize:");
+	int64_t bytes;
+
+	if (at && text_size(strchr(at, ':') + 1 + strspn(strchr(at, ':') + 1, " "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_CAPACITY, bytes);
+	at = text_find(line->lower, "free memory:|freememory:");
+	if (at && text_size(strchr(at, ':') + 1 + strspn(strchr(at, ':') + 1, " "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_FREE, bytes);
+	at = text_has(line->lower, "device:gpu:") ? text_find(line->lower, "mb memory") : NULL;
+	if (at && text_size_before(line->lower, at + 2, &bytes))
+		figures_set(&ret->figures, FIGURE_FREE, bytes);
+	return figures_has(&ret->figures, FIGURE_CAPACITY) || figures_has(&ret->figures, FIGURE_FREE);
+}
+
+/* Only what nvidia-smi prints as a whole shows this; see smi.h. */
+bool read_smi_only(const struct line *line, struct reading *ret)
+{
+	(void)line;
+	(void)ret;
+	return false;
 }

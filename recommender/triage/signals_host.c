@@ -17,27 +17,43 @@ static void read_eviction(const struct line *line, struct reading *ret)
 		reading_copy(ret->name, sizeof(ret->name), line->text + (name - line->lower) + 10, " ");
 }
 
+/* The kubelet's journal: "must evict pod(s) to reclaim" with the resource behind it. */
+static bool is_reclaimed(const char *lower, const char *resources)
+{
+	const char *at = strstr(lower, "must evict pod(s) to reclaim");
+
+	return !at || text_has(at, resources);
+}
+
 bool read_evicted_memory(const struct line *line, struct reading *ret)
 {
 	read_eviction(line, ret);
-	return !is_mention(line, text_find(line->lower, signals[SIGNAL_EVICTED_MEMORY].words));
+	return is_reclaimed(line->lower, "reclaim memory|=\"memory|allocatablememory") && !is_mention(line, line->at);
 }
 
 bool read_evicted_storage(const struct line *line, struct reading *ret)
 {
 	read_eviction(line, ret);
-	return text_has(line->lower, "low on resource|exceed") &&
-	       !is_mention(line, text_find(line->lower, signals[SIGNAL_EVICTED_STORAGE].words));
+	return text_has(line->lower, "low on resource|exceed|had condition|must evict") &&
+	       is_reclaimed(line->lower, "ephemeral|nodefs|imagefs|inodes|containerfs") && !is_mention(line, line->at);
 }
 
 /* The reason of a container's end, or a metric above 0. */
 bool read_oom_killed(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total");
+	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill");
 
+	/* A row of memory.events. */
+	if (strstr(line->lower, "oom_kill") == at) {
+		ret->is_exact = true;
+		at += strlen("oom_kill");
+		at += strspn(at, " :=");
+		return text_number(at, &ret->value) && ret->value > 0 && !at[strspn(at, "0123456789")];
+	}
 	if (strstr(line->lower, "container_oom_events_total")) {
 		const char *last = strrchr(line->lower, ' ');
 
+		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
 	if (strncmp(at, "oomkilled\":false", 16) == 0 || strncmp(at, "oomkilled\": false", 17) == 0 ||
@@ -49,14 +65,14 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 bool read_killer(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return text_has(line->lower, "sending sig|killing |killed ");
+	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed ");
 }
 
 /* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
 bool read_shm(const struct line *line, struct reading *ret)
 {
 	const char *lower = line->lower;
-	const char *at = text_find(lower, signals[SIGNAL_SHM].words);
+	const char *at = line->at;
 
 	(void)ret;
 	if (is_mention(line, at) && !text_has(lower, "bus error"))
@@ -66,9 +82,15 @@ bool read_shm(const struct line *line, struct reading *ret)
 		       lower + line->body == at;
 	if (text_has(lower, "insufficient shared memory|out of shared memory"))
 		return true;
+	/* Another error than that the file system is full. */
+	if (text_has(lower, "too many open files|permission denied|no such file|file exists|cannot allocate memory"))
+		return false;
 	if (text_has(lower, "shared memory object|</torch_|shared memory manager"))
-		return text_has(lower, "unable|no space|cannot allocate|could not|failed|not enough");
-	return text_has(lower, "no space left|failed to extend|cannot allocate|not enough space|errno 28|disk quota");
+		return text_has(lower, "unable|no space|could not|failed|not enough");
+	/* NCCL allocates its segments of shared memory with it. */
+	if (strstr(lower, "posix_fallocate") && !text_has(lower, "nccl|/dev/shm"))
+		return false;
+	return text_has(lower, "no space left|failed to extend|not enough space|errno 28|disk quota");
 }
 
 static bool is_launcher_kill(const char *lower)
@@ -82,7 +104,7 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 
 	(void)ret;
-	if (is_launcher_kill(lower) || is_mention(line, text_find(lower, signals[SIGNAL_CHILD_KILLED].words)))
+	if (is_launcher_kill(lower) || is_mention(line, line->at))
 		return false;
 	return text_has(lower, "exitcode: -9|exitcode : -9|exitcode  : -9|exit code: -9|exit code -9|return code = -9|"
 			       "return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
@@ -92,13 +114,13 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return !is_mention(line, text_find(line->lower, signals[SIGNAL_CHILD_BUS].words));
+	return !is_mention(line, line->at);
 }
 
 bool read_exit_137(const struct line *line, struct reading *ret)
 {
 	ret->value = 137;
-	return !is_mention(line, text_find(line->lower, signals[SIGNAL_EXIT_137].words));
+	return !is_mention(line, line->at);
 }
 
 static void read_refused_size(const char *lower, struct reading *ret)
@@ -122,11 +144,13 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit";
+		"gc overhead limit|not enough memory: you tried";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
 	/* Paddle's exception for a full GPU is a bad_alloc, too. */
-	if (text_has(lower, "/dev/shm|shared memory|error on gpu|cuda out of memory|hip out of memory"))
+	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory"))
+		return false;
+	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
@@ -152,6 +176,6 @@ bool read_refused(const struct line *line, struct reading *ret)
 bool read_disk_full(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return !text_has(line->lower, "/dev/shm|shared memory|</torch_") &&
-	       !is_mention(line, text_find(line->lower, signals[SIGNAL_DISK_FULL].words));
+	return !text_has(line->lower, "/dev/shm|shared memory|</torch_|call to posix_fallocate") &&
+	       !is_mention(line, line->at);
 }

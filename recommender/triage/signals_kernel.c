@@ -125,7 +125,7 @@ static void read_victim(const struct line *line, struct reading *ret)
 		     "");
 }
 
-static void read_rss(const char *lower, const char *label, enum figure figure, struct reading *ret)
+static void read_rss_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
 {
 	const char *at = strstr(lower, label);
 	int64_t bytes;
@@ -136,16 +136,16 @@ static void read_rss(const char *lower, const char *label, enum figure figure, s
 
 bool read_kernel_kill(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, signals[SIGNAL_KERNEL_KILL].words);
+	const char *at = line->at;
 
 	if (is_mention(line, at) || text_has(line->lower, "earlyoom|systemd-oomd|oomd["))
 		return false;
 	read_victim(line, ret);
-	read_rss(line->lower, "anon-rss:", FIGURE_ANON_RSS, ret);
-	read_rss(line->lower, "shmem-rss:", FIGURE_SHMEM_RSS, ret);
+	read_rss_of(line->lower, "anon-rss:", FIGURE_ANON_RSS, ret);
+	read_rss_of(line->lower, "shmem-rss:", FIGURE_SHMEM_RSS, ret);
 	if (text_has(line->lower, "memory cgroup out of memory"))
 		ret->scope = SCOPE_CGROUP;
-	else if (text_has(line->lower, "out of memory"))
+	else if (text_has(line->lower, "out of memory|deadlocked on memory"))
 		ret->scope = SCOPE_NODE;
 	else if (text_has(line->lower, "due to memory.oom.group"))
 		ret->scope = SCOPE_CGROUP;

@@ -6,12 +6,16 @@
 /* Going on after an error: the words alone also stand in lines about networks and data. */
 bool read_retry(const struct line *line, struct reading *ret)
 {
-	(void)ret;
-	if (is_mention(line, line->lower + line->n))
-		return false;
-	return text_has(line->lower, "oom|memory|batch") &&
-	       text_has(line->lower, "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying "
-				     "again|handled");
+	const char *at;
+
+	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. */
+	ret->is_exact = text_has(line->lower, "using batch-size |finished batch size finder");
+	if (ret->is_exact)
+		return true;
+	at = text_find(line->lower,
+		       "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying again|"
+		       "handled");
+	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
 }
 
 /* An exception at the end of a traceback, or what a launcher says of a child's end. */
@@ -19,6 +23,8 @@ bool read_exception(const struct line *line, struct reading *ret)
 {
 	const char *body = line->lower + line->body, *end = body;
 
+	/* What a launcher raises for the end of its child. */
+	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
 	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
 		end++;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + line->body, "");
@@ -34,6 +40,15 @@ bool read_exception(const struct line *line, struct reading *ret)
 	ret->is_exact = text_has(body, "exitcode|exited with exit code") &&
 			!text_has(body, "exitcode: 0|exit code 0|exitcode  : 0");
 	return ret->is_exact || text_has(body, "core dumped");
+}
+
+/* The last line of a test run: "===== 41 passed in 3.21s =====", "===== 40 passed, 1 skipped in 3.21s =====". */
+bool read_tests_passed(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (text_has(line->lower, "100% tests passed"))
+		return true;
+	return text_has(line->lower, "=====") && !text_has(line->lower, " failed| error");
 }
 
 /* "step 12", "step=12", "Step: 12/500", "global_step': 12", "iteration 12/500", "[12/500]". The plural and settings
@@ -56,6 +71,38 @@ static bool read_position(const char *lower, const char *word, int64_t *ret)
 			return true;
 	}
 	return false;
+}
+
+/* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
+bool read_epoch(const struct line *line, struct reading *ret)
+{
+	return line->n <= 4096 && read_position(line->lower, "epoch", &ret->value);
+}
+
+/* "rss 75.9 GB", "rss_gib=12.1": only compared with other lines of the same form. */
+bool read_rss(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "rss_gib|rss_gb|rss_mb|rss_mib|rss_bytes|rss");
+	int64_t whole, part = 0;
+	size_t n;
+
+	at += strspn(at, "abcdefghijklmnopqrstuvwxyz_");
+	at += strspn(at, " =:\"'");
+	n = text_number(at, &whole);
+	if (!n || whole > FIGURE_MAX)
+		return false;
+	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
+		part = (at[n + 1] - '0') * 100;
+	ret->value = whole * 1000 + part;
+	return true;
+}
+
+bool read_loading(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
+
+	(void)ret;
+	return at && text_has(at, "into memory|into ram") && !is_mention(line, at);
 }
 
 /* The position of a progress bar: "120/1000 [00:10<01:13, 12.0it/s]". */
@@ -84,7 +131,8 @@ bool read_step(const struct line *line, struct reading *ret)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (read_position(line->lower, words[i], &ret->value))
 			return true;
-	if (text_has(line->lower, "it/s|s/it") && read_bar(line->lower, &ret->value))
+	if (text_has(line->lower, "it/s|s/it") && !text_has(line->lower, "loading|fetching|download|captur") &&
+	    read_bar(line->lower, &ret->value))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
 	ret->value = -1;

@@ -13,6 +13,18 @@ static int fail_memory(const struct cli_args *args)
 	return cli_fail(args, &(struct err){.msg = "no memory left"}, EXIT_DEPENDENCY);
 }
 
+static bool find_input(const char *option, enum input *ret)
+{
+	static const char *const names[] = {[INPUT_LOG] = "log", [INPUT_DMESG] = "dmesg", [INPUT_SMI] = "nvidia-smi"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(option, names[i])) {
+			*ret = (enum input)i;
+			return true;
+		}
+	return false;
+}
+
 /* Reads the files of the command line in their order, as ranks without a clock are compared by it. */
 static int read_inputs(const struct cli_args *args, struct triage *triage)
 {
@@ -21,10 +33,10 @@ static int read_inputs(const struct cli_args *args, struct triage *triage)
 
 	for (size_t i = 0; i < args->n_given; i++) {
 		const char *name = args->given[i].option->name, *path = args->given[i].value;
-		enum input input = streq(name, "dmesg") ? INPUT_DMESG : INPUT_LOG;
+		enum input input;
 		int r;
 
-		if (input != INPUT_DMESG && !streq(name, "log"))
+		if (!find_input(name, &input))
 			continue;
 		if (streq(path, "-") && is_input_read)
 			return cli_usage_error(args->command, "standard input can be read only once");
@@ -36,8 +48,9 @@ static int read_inputs(const struct cli_args *args, struct triage *triage)
 			return cli_fail(args, &err, r == -ENOMEM ? EXIT_DEPENDENCY : EXIT_USAGE);
 	}
 	if (!triage->facts.sources.n)
-		return cli_usage_error(args->command,
-				       "nothing to read; give --log FILE or --dmesg FILE (-: standard input)");
+		return cli_usage_error(
+			args->command,
+			"nothing to read; give --log FILE, --dmesg FILE or --nvidia-smi FILE (-: standard input)");
 	return EXIT_CLEAN;
 }
 
@@ -78,6 +91,8 @@ static const struct cli_option triage_options[] = {
 	 NULL},
 	{"dmesg", 0, CLI_LIST, "FILE", "kernel log of the node, as dmesg or journalctl -k print it; may be repeated",
 	 NULL},
+	{"nvidia-smi", 0, CLI_LIST, "FILE",
+	 "what nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV; may be repeated", NULL},
 	{"output", 'o', CLI_STRING, "text|json|markdown", "format", "text"},
 	{.name = NULL},
 };

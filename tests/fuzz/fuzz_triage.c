@@ -13,8 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!triage || triage_init(triage))
 		abort();
-	if (facts_read_bytes(&triage->facts, "fuzz-rank3.log", size % 2 ? INPUT_LOG : INPUT_DMESG, (const char *)data,
-			     size))
+	if (facts_read_bytes(&triage->facts, "fuzz-rank3.log", (enum input)(size % 3), (const char *)data, size))
 		abort();
 	triage_decide(triage);
 	if (!triage->verdict.rule || !triage->verdict.why[0] || triage->facts.items.n > LIMIT_TRIAGE_FACTS)

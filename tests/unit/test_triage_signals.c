@@ -13,10 +13,7 @@ static bool read_line(enum signal_id signal, const char *text, struct reading *r
 	struct line line;
 
 	line_make(str_c(text), 1, &buffer, &line);
-	reading_init(ret);
-	if (!text_has(line.lower, signals[signal].words))
-		return false;
-	return signals[signal].read ? signals[signal].read(&line, ret) : !is_mention(&line, line.lower);
+	return signal_read(signal, &line, ret);
 }
 
 static void lines_are_recognised(void **state)
