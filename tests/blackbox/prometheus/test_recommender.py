@@ -280,8 +280,9 @@ class ToldOtherwise(OnPrometheus):
     def test_refusals_of_gateways_and_stores_are_split(self):
         """Other engines than Prometheus refuse by other statuses; what they refuse is asked for in parts all the same."""
         too_large = b'{"status":"error","error":"grpc: received message larger than max (5000000 vs. 4194304)"}'
-        for status, words in ((504, b"<html>504 Gateway Time-out</html>"), (500, too_large)):
-            with self.subTest(status):
+        damaged = b'{"status":"error","errorType":"internal","error":"expanding series: checksum mismatch"}'
+        for status, words in ((504, b"<html>504 Gateway Time-out</html>"), (500, too_large), (500, damaged)):
+            with self.subTest(status=status, words=words):
                 refused = []
 
                 def spoil(_number, path, known, body, refused=refused, answer=(status, words)):
