@@ -54,6 +54,7 @@
 #define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
 #define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; a larger window is halved */
 #define LIMIT_POD_TABLE_BYTES	  (2 * GIB)   /* pods of open runs, without their containers */
+#define LIMIT_READING_GAPS	  32	      /* windows that could not be read; with more, neighbours are joined */
 #define LIMIT_CYCLE_CURVES	  256	      /* curves of runs that one cycle reads, with two queries each */
 #define LIMIT_COLLECTOR_BYTES	  (64 * MIB)  /* state of runs that have not ended */
 
