@@ -87,19 +87,18 @@ static int triage_command_run(const struct cli_args *args)
 }
 
 static const struct cli_option triage_options[] = {
-	{"log", 0, CLI_LIST, "FILE", "log of the run, or of one rank or pod of it (-: standard input); may be repeated",
-	 NULL},
-	{"dmesg", 0, CLI_LIST, "FILE", "kernel log of the node, as dmesg or journalctl -k print it; may be repeated",
-	 NULL},
+	{"log", 0, CLI_LIST, "FILE", "Log of the run, or of one rank or pod of it (-: standard input)", NULL},
+	{"dmesg", 0, CLI_LIST, "FILE", "Kernel log of the node, as dmesg or journalctl -k print it", NULL},
 	{"nvidia-smi", 0, CLI_LIST, "FILE",
-	 "what nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV; may be repeated", NULL},
-	{"output", 'o', CLI_STRING, "text|json|markdown", "format", "text"},
+	 "What nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV", NULL},
+	{"output", 'o', CLI_STRING, "text|json|markdown", "Output format", "text"},
 	{.name = NULL},
 };
 
 const struct cli_command triage_command = {
 	.name = "triage",
-	.help = "what kind of out-of-memory ended a run, by its logs, and what to do first",
+	.help = "Tell from logs what kind of out-of-memory ended a run, and what to do first",
+	.example = "--log rank0.log --log rank1.log --dmesg dmesg.txt",
 	.options = triage_options,
 	.run = triage_command_run,
 };
