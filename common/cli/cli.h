@@ -51,6 +51,7 @@ struct cli_command {
 	const char *name;
 	const char *operands; /* "KIND/NAME"; "FILE...": any number; "[NAME]": may be missing; NULL: none allowed */
 	const char *help;     /* the list of commands shows its first line */
+	const char *example;  /* the words after the command in an example; NULL: none */
 	const struct cli_option *options;	 /* ended by a row without name */
 	int (*run)(const struct cli_args *args); /* @return the exit code */
 };

@@ -61,7 +61,7 @@ static void print_option(FILE *out, const struct cli_option *option, size_t colu
 		strbuf_addf(&label, " %s", option->metavar ? option->metavar : "VALUE");
 	strbuf_adds(&text, option->help ? option->help : "");
 	if (option->type == CLI_LIST)
-		strbuf_adds(&text, "; may be given again");
+		strbuf_adds(&text, "; can be repeated");
 	if (option->fallback)
 		strbuf_addf(&text, " (default: %s)", option->fallback);
 	print_row(out, strbuf_text(&label), strbuf_text(&text), columns);
@@ -72,9 +72,9 @@ static void print_options(FILE *out, const struct cli_option *options, bool is_p
 	fputs("\nOptions:\n", out);
 	for (; options && options->name; options++)
 		print_option(out, options, columns);
-	print_row(out, "-h, --help", "show this help", columns);
+	print_row(out, "-h, --help", "Show this help", columns);
 	if (is_program)
-		print_row(out, "--version", "show the version", columns);
+		print_row(out, "--version", "Show the version", columns);
 }
 
 void cli_help_program(const struct cli_program *program, size_t columns, FILE *out)
@@ -101,4 +101,6 @@ void cli_help_command(const struct cli_program *program, const struct cli_comman
 		command->operands ? command->operands : "");
 	print_wrapped(out, command->help, 0, 0, columns);
 	print_options(out, command->options, false, columns);
+	if (command->example)
+		fprintf(out, "\nExample:\n  %s %s %s\n", program->name, command->name, command->example);
 }

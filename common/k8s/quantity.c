@@ -2,6 +2,7 @@
 #include "k8s/quantity.h"
 
 #include "base/attr.h"
+#include "base/limits.h"
 #include "base/steps.h"
 
 #include <errno.h>
@@ -254,53 +255,35 @@ static uint64_t magnitude_of(int64_t value)
 	return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* Sign, digits, at most one decimal, suffix: said in nearly every sentence, so not through printf. */
-static const char *render_binary(bool is_negative, uint64_t whole, unsigned tenth, size_t step,
-				 char buf[QUANTITY_TEXT_BYTES])
+/* Sign, digits, suffix: part of nearly every message, so not through printf. 1000 bytes are "1000", not "1k". */
+static const char *render_binary(bool is_negative, uint64_t value, char buf[QUANTITY_TEXT_BYTES])
 {
 	char digits[QUANTITY_TEXT_BYTES], *to = buf;
-	const char *from = digits_of((__int128)whole, digits);
-	size_t n = (size_t)(digits + sizeof(digits) - 1 - from);
+	const char *from;
+	size_t n, step = 0;
 
+	for (; value && value % 1024 == 0 && step + 1 < ARRAY_LEN(binary_letters); value /= 1024)
+		step++;
+	from = digits_of((__int128)value, digits);
+	n = (size_t)(digits + sizeof(digits) - 1 - from);
 	if (is_negative)
 		*to++ = '-';
 	memcpy(to, from, n);
-	to += n;
-	if (tenth) {
-		*to++ = '.';
-		*to++ = (char)('0' + tenth);
-	}
-	memcpy(to, binary_letters[step], sizeof(binary_letters[step]));
+	memcpy(to + n, binary_letters[step], sizeof(binary_letters[step]));
 	return buf;
 }
 
 const char *quantity_render_bytes(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	uint64_t value = magnitude_of(bytes);
-	size_t step = 0;
-
-	/* 1000 bytes are "1000", not "1k" */
-	for (; value && value % 1024 == 0 && step + 1 < ARRAY_LEN(binary_letters); value /= 1024)
-		step++;
-	return render_binary(bytes < 0, value, 0, step, buf);
+	return render_binary(bytes < 0, magnitude_of(bytes), buf);
 }
 
 const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
-	uint64_t value = magnitude_of(bytes), unit = 1;
-	size_t step = 0;
-	uint64_t tenths;
+	uint64_t value = magnitude_of(bytes);
+	uint64_t unit = value < KIB ? 1 : value < MIB ? KIB : MIB;
 
-	while (step + 1 < ARRAY_LEN(binary_letters) && value / unit >= 1024) {
-		unit *= 1024;
-		step++;
-	}
-	tenths = (uint64_t)(((u128)value * 10 + unit - 1) >> (10 * step));
-	if (tenths >= 10240 && step + 1 < ARRAY_LEN(binary_letters)) { /* 1023.99Mi rounds up to 1Gi */
-		tenths = 10;
-		step++;
-	}
-	return render_binary(bytes < 0, tenths / 10, (unsigned)(tenths % 10), step, buf);
+	return render_binary(bytes < 0, (value + unit - 1) / unit * unit, buf);
 }
 
 const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES])

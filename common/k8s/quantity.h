@@ -33,6 +33,9 @@ struct quantity quantity_from_bytes(int64_t bytes);
 const char *quantity_render(const struct quantity *self, char buf[QUANTITY_TEXT_BYTES]);
 /** Canonical BinarySI text of bytes: 1073741824 -> "1Gi"; below 1 KiB plain digits: 1000 -> "1000". */
 const char *quantity_render_bytes(int64_t bytes, char buf[QUANTITY_TEXT_BYTES]);
-/** For people: at most one decimal of the largest binary unit, rounded up so that it never understates:
- *  91912000000 -> "85.6Gi", 1073741824 -> "1Gi", 0 -> "0". */
+/** For people: the same text, rounded up to a whole Mi, or to a whole Ki below 1Mi, so that it never understates and
+ * the API accepts it. Values that memtamer sets are whole Mi, so they are printed exactly: 91912000000 -> "87655Mi",
+ * 1258291200 -> "1200Mi", 1073741824 -> "1Gi", 0 -> "0". */
 const char *quantity_render_human(int64_t bytes, char buf[QUANTITY_TEXT_BYTES]);
+/** The same in a buffer that lives as long as the enclosing block. */
+#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})

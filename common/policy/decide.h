@@ -24,7 +24,7 @@ struct finding {
 	enum check_action action;	       /* ACTION_PATCH if sizes follow from it, else warn or deny */
 	const struct k8s_container *container; /* NULL: the whole pod */
 	const char *pointer; /* JSON Pointer of the field in the pod, or of its nearest existing parent */
-	const char *text;    /* "no memory limit; set to 96Gi (peak 85.6Gi of 14 runs + 12%)", ASCII, no prefix */
+	const char *text;    /* "no memory limit; set to 96Gi (peak 85Gi of 14 runs + 12%)", ASCII, no prefix */
 };
 
 #define DECISION_CAP_CHARS 95

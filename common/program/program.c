@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 static const struct cli_option program_options[] = {
-	{"config", 0, CLI_STRING, "FILE", "the configuration to check or print; without it the defaults", NULL},
-	{"check-config", 0, CLI_FLAG, NULL, "check the configuration and exit", NULL},
-	{"print-config", 0, CLI_FLAG, NULL, "print every effective value with its origin and exit", NULL},
+	{"config", 0, CLI_STRING, "FILE", "Configuration to check or print; without it, the defaults", NULL},
+	{"check-config", 0, CLI_FLAG, NULL, "Check the configuration and exit", NULL},
+	{"print-config", 0, CLI_FLAG, NULL, "Print every effective value with its origin and exit", NULL},
 	{.name = NULL},
 };
 

@@ -25,10 +25,10 @@ struct store_access {
 
 /** The rows of a command's table of options, to be used with --config. */
 #define STORE_ACCESS_OPTIONS                                                                                           \
-	{"store", 's', CLI_STRING, "PATH", "read this file instead of a cluster", NULL},                               \
-		{"kubeconfig", 0, CLI_STRING, "FILE", "read the cluster of this kubeconfig", NULL},                    \
+	{"store", 's', CLI_STRING, "PATH", "Read this file instead of a cluster", NULL},                               \
+		{"kubeconfig", 0, CLI_STRING, "FILE", "Read the cluster of this kubeconfig", NULL},                    \
 	{                                                                                                              \
-		"context", 0, CLI_STRING, "NAME", "this context of the kubeconfig", NULL                               \
+		"context", 0, CLI_STRING, "NAME", "Use this context of the kubeconfig", NULL                           \
 	}
 
 /** Opens the store that `store` and `kubernetes` of the configuration name; sends no request yet. `config` is borrowed

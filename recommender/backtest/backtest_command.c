@@ -231,19 +231,20 @@ static int backtest_command_run(const struct cli_args *args)
 
 static const struct cli_option backtest_options[] = {
 	{"trace", 0, CLI_STRING, "DIR",
-	 "directory with runs.csv and series.csv or series.csv.gz, in place of the stored histories", NULL},
+	 "Directory with runs.csv and series.csv or series.csv.gz, in place of the stored histories", NULL},
 	{"rule", 0, CLI_LIST, "NAME",
-	 "compare memtamer with this rule: krr, vpa-p90, vpa-p95, peak-20 or oracle (default: all)", NULL},
+	 "Compare memtamer with this rule: krr, vpa-p90, vpa-p95, peak-20 or oracle (default: all)", NULL},
 	KNOWLEDGE_OPTIONS,
-	{"node-memory", 0, CLI_STRING, "QUANTITY", "allocatable memory of the simulated nodes", "256Gi"},
-	{"plot", 0, CLI_STRING, "FILE", "also draw OOM kills against waste, as SVG", NULL},
-	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
+	{"node-memory", 0, CLI_STRING, "QUANTITY", "Allocatable memory of the simulated nodes", "256Gi"},
+	{"plot", 0, CLI_STRING, "FILE", "Also draw OOM kills against waste, as SVG", NULL},
+	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
 	{.name = NULL},
 };
 
 const struct cli_command backtest_command = {
 	.name = "backtest",
-	.help = "compare sizing rules on past runs: OOM kills, waste, time above the request",
+	.help = "Compare sizing rules on past runs: OOM kills, waste, time above the request",
+	.example = "--plot backtest.svg",
 	.options = backtest_options,
 	.run = backtest_command_run,
 };

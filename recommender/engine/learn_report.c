@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
-
 /* ---- profiles that name a workload ---- */
 
 /* The profile that names the workload of `learned` by key `i`: 0 is the workload, then its aliases. NULL: none. */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HUMAN(bytes) quantity_render_bytes((bytes), (char[QUANTITY_TEXT_BYTES]){0})
+#define EXACT(bytes) quantity_render_bytes((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -45,9 +45,9 @@ static void add_value(const char *what, int64_t to, bool tells_from, int64_t fro
 {
 	if (!to)
 		return;
-	strbuf_addf(buf, "%s%s %s", *comma, what, HUMAN(to));
+	strbuf_addf(buf, "%s%s %s", *comma, what, EXACT(to));
 	if (from)
-		strbuf_addf(buf, " (was %s)", HUMAN(from));
+		strbuf_addf(buf, " (was %s)", EXACT(from));
 	else if (tells_from)
 		strbuf_adds(buf, " (had none)");
 	*comma = ", ";
@@ -110,8 +110,8 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 	snprintf(ret->subject, sizeof(ret->subject), "%s-%d", run->uid, (int)harm);
 	ret->is_warning = true;
 	snprintf(ret->text, sizeof(ret->text),
-		 "%s: %s; its own values stand from now on, and nothing is lowered for ten runs", harm_names[harm],
-		 figures && *figures ? figures : words[harm]);
+		 "%s: %s; the workload keeps its own values from now on, and nothing is lowered for ten runs",
+		 harm_names[harm], figures && *figures ? figures : words[harm]);
 }
 
 void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
@@ -124,7 +124,7 @@ void notice_of_queued_kill(const char *namespace_name, const char *owner, const 
 	snprintf(
 		ret->text, sizeof(ret->text),
 		"%.63s: OOM-killed at its limit of %s, which cannot be raised: %.200s counted it; submit again with %s",
-		container, HUMAN(limit_bytes), queue, HUMAN(to));
+		container, EXACT(limit_bytes), queue, EXACT(to));
 }
 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)

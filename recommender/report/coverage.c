@@ -21,7 +21,7 @@ const char *const coverage_reason_words[COVERAGE_REASON_COUNT_] = {
 	[COVERAGE_NO_END] = "no end was seen",
 	[COVERAGE_ENDED_EARLY] = "ended early (failed, evicted, deleted)",
 	[COVERAGE_NO_USAGE] = "no memory use was seen",
-	[COVERAGE_NO_PROFILE] = "its profile is not there",
+	[COVERAGE_NO_PROFILE] = "it has no MemoryProfile",
 };
 
 /* A run as one of its containers shows it. Texts are borrowed. */

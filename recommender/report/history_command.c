@@ -21,15 +21,25 @@ static int print_json(const struct changes *changes)
 	return 0;
 }
 
+/* Whether the store is a file. Its recommender does not watch pods, whose annotations say what was changed. */
+static bool is_file(const struct cli_args *args, const struct config *config)
+{
+	if (cli_get(args, "store"))
+		return true;
+	return cli_get(args, "config") && !cli_get(args, "kubeconfig") && !cli_get(args, "context") &&
+	       config->store.kind == STORE_FILE;
+}
+
+static void print_none(const struct cli_args *args, const struct config *config)
+{
+	printf("No changes recorded%s\n",
+	       is_file(args, config) ? ": a recommender whose store is a file (store.kind) does not watch pods" : "");
+}
+
 static int print_table(const struct changes *changes)
 {
-	int r;
+	int r = changes_print(changes, true, stdout, 0);
 
-	if (!changes->items.n) {
-		printf("No pod is known that memtamer changed.\n");
-		return 0;
-	}
-	r = changes_print(changes, true, stdout, 0);
 	printf("\nThe last %d changes of each workload, role and container are kept, fewer where a history grows too "
 	       "large.\n",
 	       LIMIT_HISTORY_DECISIONS);
@@ -41,12 +51,15 @@ static int history_run(const struct cli_args *args)
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
 	struct changes changes = {.items = VEC_INIT};
 	int code = question_load(args, &knowledge), r;
+	bool is_json = streq(cli_get(args, "output"), "json");
 
 	if (code)
 		return code;
 	r = changes_find(knowledge.items.items, knowledge.items.n, &changes);
-	if (!r)
-		r = (streq(cli_get(args, "output"), "json") ? print_json : print_table)(&changes);
+	if (!r && !is_json && !changes.items.n)
+		print_none(args, knowledge.config);
+	else if (!r)
+		r = (is_json ? print_json : print_table)(&changes);
 	vec_release(&changes.items);
 	if (r)
 		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
@@ -55,14 +68,15 @@ static int history_run(const struct cli_args *args)
 
 static const struct cli_option history_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
+	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
 	{.name = NULL},
 };
 
 const struct cli_command history_command = {
 	.name = "history",
 	.operands = "[KIND/NAME]",
-	.help = "list changes of pods: time, old and new values, rule",
+	.help = "List the changes that were made to pods: time, old and new values, rule",
+	.example = "-n ml-team Job/resnet-train",
 	.options = history_options,
 	.run = history_run,
 };

@@ -39,9 +39,9 @@ struct knowledge {
 
 /** Options of every reading command: --config, --store, --kubeconfig, --context, --namespace. */
 #define KNOWLEDGE_OPTIONS                                                                                              \
-	{"config", 0, CLI_STRING, "FILE", "configuration file", NULL}, STORE_ACCESS_OPTIONS,                           \
+	{"config", 0, CLI_STRING, "FILE", "Configuration file", NULL}, STORE_ACCESS_OPTIONS,                           \
 	{                                                                                                              \
-		"namespace", 'n', CLI_STRING, "NAMESPACE", "only this namespace", NULL                                 \
+		"namespace", 'n', CLI_STRING, "NAMESPACE", "Read only this namespace", NULL                            \
 	}
 
 /** Selects workloads. Without a filter, or with a file store, all are loaded. With a filter, only the histories of the

@@ -17,10 +17,10 @@ const char *const replay_reason_names[REPLAY_REASON_COUNT_] = {
 	[REPLAY_EXCLUDED] = "excluded",
 };
 const char *const replay_reason_words[REPLAY_REASON_COUNT_] = {
-	[REPLAY_TOO_FEW_RUNS] = "the runs before it were not enough",
-	[REPLAY_SIZE_UNKNOWN] = "its own values are not known",
-	[REPLAY_CAPPED] = "modeCap of its workload or namespace",
-	[REPLAY_EXCLUDED] = "the configuration leaves its namespace alone",
+	[REPLAY_TOO_FEW_RUNS] = "too few completed runs before them",
+	[REPLAY_SIZE_UNKNOWN] = "their own values are not known",
+	[REPLAY_CAPPED] = "spec.modeCap of the workload or namespace",
+	[REPLAY_EXCLUDED] = "the configuration excludes the namespace",
 };
 
 /* ---- what all runs share ---- */

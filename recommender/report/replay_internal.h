@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* replay_internal: the minimal pod of a run and the decision about it (replay_pod.c), used by replay.c. */
+/* replay_internal: the minimal pod of a run and the decision about it (replay_pod.c), used by replay.c and
+ * explain_verdict.c. */
 #include "policy/decide.h"
 #include "report/replay.h"
 
@@ -15,7 +16,7 @@ struct replay_world {
 struct replay_outcome {
 	const char *skip; /* as in the decision; NULL: none */
 	enum mode mode;
-	int64_t limit_bytes; /* the resulting limit; 0: none */
+	int64_t request_bytes, limit_bytes; /* the resulting values; 0: none */
 	bool is_filled, is_raised, is_lowered;
 };
 

@@ -128,8 +128,7 @@ static void take_size(const struct replay_world *self, const struct size_change 
 	ret->is_filled |= !size->has_from;
 	ret->is_raised |= size->has_from && size->to_bytes > size->from_bytes;
 	ret->is_lowered |= size->has_from && size->to_bytes < size->from_bytes;
-	if (size->field == SIZE_LIMIT)
-		ret->limit_bytes = size->to_bytes;
+	*(size->field == SIZE_LIMIT ? &ret->limit_bytes : &ret->request_bytes) = size->to_bytes;
 }
 
 int replay_decide(struct replay_world *self, const struct profile *profile, const struct run *run,
@@ -155,8 +154,10 @@ int replay_decide(struct replay_world *self, const struct profile *profile, cons
 	input.snapshot = snapshot;
 	r = decide(&input, &self->arena, &decision, err);
 	if (!r) {
-		*ret = (struct replay_outcome){
-			.skip = decision.skip, .mode = decision.mode, .limit_bytes = replay_own_limit(run)};
+		*ret = (struct replay_outcome){.skip = decision.skip,
+					       .mode = decision.mode,
+					       .request_bytes = replay_own_request(run),
+					       .limit_bytes = replay_own_limit(run)};
 		for (size_t i = 0; i < decision.n_sizes && !decision.skip; i++)
 			take_size(self, &decision.sizes[i], ret);
 	}

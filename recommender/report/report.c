@@ -166,14 +166,15 @@ static int report_run(const struct cli_args *args)
 
 static const struct cli_option report_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
-	{"out", 0, CLI_STRING, "FILE", "write to this file, atomically", NULL},
+	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
+	{"out", 0, CLI_STRING, "FILE", "Write atomically to FILE", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command report_command = {
 	.name = "report",
-	.help = "list workloads that waste memory or are at risk, with recommendations",
+	.help = "List workloads that waste memory or are at risk, with recommendations",
+	.example = "-n ml-team -o json",
 	.options = report_options,
 	.run = report_run,
 };

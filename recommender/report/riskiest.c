@@ -65,8 +65,9 @@ static void say_why(struct risky *self)
 			 peak, HUMAN(f->request_bytes));
 		break;
 	default:
-		snprintf(self->why, sizeof(self->why), "%sno memory limit: only the node ends its growth (peak %s)%s",
-			 kills, f->peak_bytes ? peak : "not seen", more);
+		snprintf(self->why, sizeof(self->why),
+			 "%sno memory limit: nothing but the node's memory stops it (peak %s)%s", kills,
+			 f->peak_bytes ? peak : "not seen", more);
 		break;
 	}
 }

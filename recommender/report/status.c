@@ -161,6 +161,7 @@ static void count_workloads(struct asking *self)
 		}
 	}
 	status->n_bad = self->knowledge.n_bad;
+	status->min_runs = self->knowledge.config->policy.sizing.min_runs;
 }
 
 static int compute(struct asking *self, struct err *err)
@@ -223,15 +224,16 @@ static int status_run(const struct cli_args *args)
 
 static const struct cli_option status_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "table|json", "format", "table"},
+	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
 	{"memtamer-namespace", 0, CLI_STRING, "NAMESPACE",
-	 "where memtamer is installed (default: as --config says; without it, memtamer)", NULL},
+	 "Namespace of memtamer (default: as --config says; without it, memtamer)", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command status_command = {
 	.name = "status",
-	.help = "show memtamer's health, its coverage, and what it would have done",
+	.help = "Show memtamer's health, its coverage, and what it would have done",
+	.example = "-n ml-team",
 	.options = status_options,
 	.run = status_run,
 };

@@ -44,6 +44,7 @@ struct status {
 	bool knows_limits, knows_requests;
 	struct coverage coverage;
 	struct replay replay;
+	int min_runs; /* completed runs that a workload needs before its pods are sized */
 	struct risky riskiest[RISKIEST];
 	size_t n_riskiest;
 	struct ignored ignored[STATUS_IGNORED];

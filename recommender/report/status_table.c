@@ -28,7 +28,8 @@ static void print_cycle(const struct status *self, FILE *out)
 		duration_render(age_ms - age_ms % TIME_SECOND_MS, age), cycle->why[0] ? ": " : "");
 	plain_print(cycle->why, out);
 	fputc('\n', out);
-	fprintf(out, "            %lld runs found in %lld of %lld days, %lld workloads known, %lld profiles changed; ",
+	fprintf(out,
+		"            %lld runs found in %lld of %lld days, %lld profiles known, %lld profile changes written; ",
 		(long long)cycle->runs, (long long)cycle->days_done, (long long)cycle->days_total,
 		(long long)cycle->workloads, (long long)cycle->profiles_changed);
 	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
@@ -97,8 +98,8 @@ static int print_ignored(const struct status *self, FILE *out)
 	struct table table;
 
 	if (self->n_ignored)
-		fprintf(out, "Decisions   %zu of people that do not count%s\n", self->n_ignored,
-			shown < self->n_ignored ? "; the first of them:" : "");
+		fprintf(out, "Specs       %zu MemoryProfile spec%s not applied%s\n", self->n_ignored,
+			self->n_ignored == 1 ? " is" : "s are", shown < self->n_ignored ? "; the first of them:" : "");
 	table_init(&table, "NAMESPACE,MEMORYPROFILE,WHY ITS SPEC IS NOT APPLIED");
 	for (size_t i = 0; i < shown; i++) {
 		table_add(&table, known_namespace(self->ignored[i].known));
@@ -153,31 +154,40 @@ static void print_kills(const struct replay *replay, FILE *out)
 			(long long)replay->kills_without_limit);
 }
 
+static void print_not_judged(const struct status *self, FILE *out)
+{
+	const struct replay *replay = &self->replay;
+
+	for (size_t i = 0; i < REPLAY_REASON_COUNT_; i++) {
+		if (!replay->undecided[i])
+			continue;
+		fprintf(out, "  %lld of %lld not judged: ", (long long)replay->undecided[i], (long long)replay->runs);
+		if (i == REPLAY_TOO_FEW_RUNS)
+			fprintf(out, "fewer than %d completed runs before them\n", self->min_runs);
+		else
+			fprintf(out, "%s\n", replay_reason_words[i]);
+	}
+	if (replay->smallest)
+		fprintf(out, "    (%lld of them would get the smallest request, which needs no history)\n",
+			(long long)replay->smallest);
+}
+
 static void print_replay(const struct status *self, FILE *out)
 {
 	const struct replay *replay = &self->replay;
-	int64_t undecided = 0;
 
 	fprintf(out,
 		"\nReplay      of %lld runs of 14 days (each role and container by itself), as mode enforce would have "
 		"sized "
 		"their memory\n",
 		(long long)replay->runs);
-	for (size_t i = 0; i < REPLAY_REASON_COUNT_; i++)
-		undecided += replay->undecided[i];
 	fprintf(out, "  would fill %lld, raise %lld, lower %lld; %lld as they are (a run may be in several)\n",
 		(long long)replay->fill, (long long)replay->raise, (long long)replay->lower,
 		(long long)replay->unchanged);
 	print_kills(replay, out);
 	if (replay->too_small)
-		fprintf(out, "  %lld runs would have been given LESS THAN THEY NEEDED\n", (long long)replay->too_small);
-	fprintf(out, "  could not decide %lld\n", (long long)undecided);
-	for (size_t i = 0; i < REPLAY_REASON_COUNT_; i++)
-		if (replay->undecided[i])
-			fprintf(out, "    %lld: %s\n", (long long)replay->undecided[i], replay_reason_words[i]);
-	if (replay->smallest)
-		fprintf(out, "    (%lld of them would get the smallest request, which needs no history)\n",
-			(long long)replay->smallest);
+		fprintf(out, "  %lld runs would have been given less than they needed\n", (long long)replay->too_small);
+	print_not_judged(self, out);
 	if (!self->knows_requests)
 		fprintf(out, "  Requests of runs were never seen: only limits are judged.\n");
 	fprintf(out, "  Not known: quotas, LimitRanges and labels of the time, other containers, disk. Lowering is the "

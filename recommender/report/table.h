@@ -10,8 +10,6 @@
 #include <stdio.h>
 
 #define TABLE_COLUMNS 16
-/* A size as people read it, in a buffer that lives as long as the enclosing block. */
-#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 
 struct table {
 	struct arena arena;

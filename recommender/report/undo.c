@@ -55,7 +55,7 @@ static int check(struct undoing *self)
 static const char *what_was_done(const struct undoing *self, bool has_other)
 {
 	if (self->is_release)
-		return has_other ? "spec.modeCap is as before the undo: " : "spec.modeCap " CAP " taken away";
+		return has_other ? "spec.modeCap is as before the undo: " : "spec.modeCap " CAP " removed";
 	return has_other ? "spec.modeCap is " CAP " now, and was before: " : "spec.modeCap is " CAP " now";
 }
 
@@ -96,9 +96,8 @@ static int set_one(struct undoing *self, struct store *store, const struct known
 static void explain_locked(const struct undoing *self)
 {
 	fprintf(stderr,
-		"A recommender that runs with this file has it for itself. Stop it, say `%s%s -n %s %s` again, start "
-		"it.\n",
-		"undo", self->is_release ? " --release" : "", known_namespace(self->knowledge.items.items),
+		"A running recommender has locked this file. Stop it, run `%s%s -n %s %s`, and start it again.\n",
+		self->args->command, self->is_release ? " --release" : "", known_namespace(self->knowledge.items.items),
 		PLAIN(known_workload(self->knowledge.items.items)));
 }
 
@@ -117,13 +116,23 @@ static int write_all(struct undoing *self, struct err *err)
 	return r;
 }
 
+/* The options that say where the store is, as they were given. */
+static void print_sources(const struct cli_args *args)
+{
+	static const char *const names[] = {"config", "store", "kubeconfig", "context"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (cli_has(args, names[i]))
+			printf(" --%s %s", names[i], PLAIN(cli_get(args, names[i])));
+}
+
 static void conclude(const struct undoing *self)
 {
 	const char *namespace_name = known_namespace(self->knowledge.items.items);
 	const char *workload = PLAIN(known_workload(self->knowledge.items.items));
 
 	if (self->n_left)
-		printf("\nA cap other than " CAP " was set by somebody else: change spec.modeCap by hand.\n");
+		printf("\nA cap other than " CAP " was set by a person: change spec.modeCap by hand.\n");
 	if (!self->n_set)
 		return;
 	if (self->is_release) {
@@ -132,10 +141,12 @@ static void conclude(const struct undoing *self)
 	}
 	printf("\nNew pods of %s keep the values of their manifest; memtamer continues to observe, warn and learn.\n"
 	       "Not changed: pods that exist, and objects whose templates were patched, keep what they have.\n"
-	       "To take it back: undo --release -n %s %s\n",
-	       workload, namespace_name, workload);
+	       "To revert it: %s --release -n %s %s",
+	       workload, self->args->command, namespace_name, workload);
+	print_sources(self->args);
+	printf("\n");
 	if (self->n_replaced)
-		printf("That brings the cap back that was there before.\n");
+		printf("That restores the cap that was set before.\n");
 }
 
 static int undo(struct undoing *self)
@@ -171,14 +182,15 @@ static int undo_run(const struct cli_args *args)
 
 static const struct cli_option undo_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"release", 0, CLI_FLAG, NULL, "revert an undo", NULL},
+	{"release", 0, CLI_FLAG, NULL, "Revert an undo", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command undo_command = {
 	.name = "undo",
 	.operands = "KIND/NAME",
-	.help = "keep the values of a workload's manifest from now on",
+	.help = "Keep the values of a workload's manifest from now on",
+	.example = "-n ml-team Job/resnet-train",
 	.options = undo_options,
 	.run = undo_run,
 };

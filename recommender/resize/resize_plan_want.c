@@ -33,7 +33,7 @@ static int64_t want_after_kill(struct planning *self)
 		return rec->limit_bytes; /* something else holds it back: the second decision says what */
 	if (rec && rec->proven_bytes >= killed) {
 		resize_plan_hold(self, "its profile includes the kill and recommends no more than %s",
-				 quantity_render_human(rec->limit_bytes, (char[QUANTITY_TEXT_BYTES]){0}));
+				 HUMAN(rec->limit_bytes));
 		return 0;
 	}
 	/* As for a run: all steps together at most double the limit that the pod began with. */

@@ -192,7 +192,7 @@ void cycles_quick(struct session *self)
 		atomic_store(&self->is_interrupted, true);
 		end = QUICK_INTERRUPTED;
 	} else if (r) {
-		log_err(LOG_ERROR, "quick cycle failed, it is tried again", &err);
+		log_err(LOG_ERROR, "quick cycle failed, will retry", &err);
 		end = QUICK_FAILED;
 	} else {
 		log_event(LOG_INFO, "quick cycle done", "runs", log_i64(result.n_runs), "profiles_changed",

@@ -63,7 +63,8 @@ static void configuration_done(void *context, const struct kube_result *result)
 	self->call = NULL;
 	if (result->code == KUBE_NOT_FOUND)
 		end(self, PROBE_NOT_CONFIGURED,
-		    "there is no MutatingWebhookConfiguration %s: pods are made without memtamer (its kill switch is "
+		    "there is no MutatingWebhookConfiguration %s: pods are created without memtamer (its kill switch "
+		    "is "
 		    "used, or it is not installed)",
 		    self->configuration);
 	else if (result->code)

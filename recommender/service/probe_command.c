@@ -71,16 +71,17 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{"config", 0, CLI_STRING, "FILE", "configuration file; without it the defaults", NULL},
-	{"kubeconfig", 0, CLI_STRING, "FILE", "use the cluster of this kubeconfig", NULL},
-	{"context", 0, CLI_STRING, "NAME", "this context of the kubeconfig", NULL},
-	{"namespace", 'n', CLI_STRING, "NAMESPACE", "memtamer's own namespace", NULL},
+	{"config", 0, CLI_STRING, "FILE", "Configuration file; without it, the defaults", NULL},
+	{"kubeconfig", 0, CLI_STRING, "FILE", "Use the cluster of this kubeconfig", NULL},
+	{"context", 0, CLI_STRING, "NAME", "Use this context of the kubeconfig", NULL},
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "Namespace of memtamer", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command probe_command = {
 	.name = "probe",
-	.help = "check whether the API server reaches the webhook",
+	.help = "Check whether the API server reaches the webhook",
+	.example = "--config memtamer.yaml",
 	.options = options,
 	.run = run,
 };

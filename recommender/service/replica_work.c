@@ -84,7 +84,7 @@ static void watch_failed(void *context, const struct err *why)
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
 	if (replica_is_new(self->watch_said, why))
-		log_err(LOG_WARN, "watch of nodes failed, it is tried again", why);
+		log_err(LOG_WARN, "watch of nodes failed, will retry", why);
 }
 
 static void start_watching(struct replica *self)
@@ -123,7 +123,7 @@ static void pods_failed(void *context, const struct err *why)
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
 	if (replica_is_new(self->pods_said, why))
-		log_err(LOG_WARN, "watch of pods failed, it is tried again", why);
+		log_err(LOG_WARN, "watch of pods failed, will retry", why);
 }
 
 int replica_make_pods(struct replica *self, struct err *err)
@@ -203,7 +203,7 @@ static void refusals_failed(void *context, const struct err *why)
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
 	if (replica_is_new(self->refusals_said, why))
-		log_err(LOG_WARN, "events cannot be read, it is tried again", why);
+		log_err(LOG_WARN, "events cannot be read, will retry", why);
 }
 
 struct refused {

@@ -165,14 +165,15 @@ static int run_run(const struct cli_args *args)
 }
 
 static const struct cli_option run_options[] = {
-	{"config", 0, CLI_STRING, "FILE", "configuration file", NULL},
-	{"once", 0, CLI_FLAG, NULL, "run one cycle, print a summary and exit", NULL},
+	{"config", 0, CLI_STRING, "FILE", "Configuration file", NULL},
+	{"once", 0, CLI_FLAG, NULL, "Run one cycle, print a summary and exit", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command run_command = {
 	.name = "run",
-	.help = "learn from Prometheus what runs use and write profiles",
+	.help = "Learn from Prometheus what runs use, and write profiles",
+	.example = "--once --config memtamer.yaml",
 	.options = run_options,
 	.run = run_run,
 };

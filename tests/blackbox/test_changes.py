@@ -9,6 +9,11 @@ from test_commands import CONFIG, JOB
 PROGRAMS = ("memtamer-recommender", "kubectl-memtamer")
 
 
+def called(name):
+    """How a program names itself: as kubectl calls it, if it is a plugin."""
+    return name.replace("kubectl-", "kubectl ")
+
+
 def decision(time, owner, **extra):
     return {"time": time, "owner": owner, "pod": owner.split("/")[1] + "-0-x4k2p", "pods": 8, "mode": "raise",
             "revision": 7, "limitFrom": "10Gi", "limitTo": "12Gi", "requestTo": "8Gi", "rule": "oom", **extra}
@@ -71,11 +76,11 @@ class Changes(Case):
         self.assertNotIn("other", table)
 
     def test_history_of_nothing(self):
-        self.assertIn("No pod is known", self.call("history", "Job/c").stdout)
-        self.assertIn("No pod is known", self.call("history", "-n", "nobody").stdout)
+        self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)
+        self.assertIn("No changes recorded", self.call("history", "-n", "nobody").stdout)
         self.assertEqual(json.loads(self.call("history", "Job/c", "-o", "json").stdout)["changes"], [])
         for name in PROGRAMS:
-            self.assertIn(f"{name} history: nothing is known of Job/nobody",
+            self.assertIn(f"{called(name)} history: nothing is known of Job/nobody",
                           self.call("history", "Job/nobody", code=2, name=name).stderr)
 
     def test_other_namespaces_are_not_read(self):
@@ -119,13 +124,16 @@ class Changes(Case):
         before = self.specs()
         text = self.call("undo", "-n", "ml", "Job/a").stdout
         self.assertNotIn("before", text)
-        for words in ("spec.modeCap is observe now", "keep what they have", "undo --release -n ml Job/a"):
+        for words in ("spec.modeCap is observe now", "keep what they have",
+                      f"To revert it: memtamer-recommender undo --release -n ml Job/a --store {self.store}"):
             self.assertIn(words, text)
         self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
         self.assertEqual(self.capped(), ["a-0123456789"])
-        self.assertIn("at most observe", self.call("explain", "-n", "ml", "Job/a").stdout)
+        self.assertIn("capped at observe", self.call("explain", "-n", "ml", "Job/a").stdout)
+        self.assertIn("next run: keeps its own values: capped at observe\n",
+                      self.call("explain", "-n", "ml", "Job/a").stdout)
         self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
-        self.assertIn("taken away", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
+        self.assertIn("removed", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
         self.assertEqual(self.specs(), before)
         self.assertIn("has no cap", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
 
@@ -188,7 +196,7 @@ class Changes(Case):
             self.assertEqual(self.specs()["c-0123456789"], {"modeCap": cap})
         text = self.call("undo", "Job/c").stdout  # fill is higher than what is asked for
         self.assertIn("spec.modeCap is observe now, and was before: fill", text)
-        self.assertIn("brings the cap back", text)
+        self.assertIn("restores the cap", text)
         self.assertEqual(self.specs()["c-0123456789"], {"modeCap": "observe", "modeCapBeforeUndo": "fill"})
 
     def test_a_cap_from_before_comes_back(self):

@@ -49,7 +49,8 @@ class Programs(Case):
     def test_version_and_help(self):
         for name in PROGRAMS:
             with self.subTest(name):
-                self.assertRegex(run(name, "--version").stdout, r"^[a-z]+-[a-z]+ \d+\.\d+\.\d+")
+                called = name.replace("kubectl-", "kubectl ")
+                self.assertRegex(run(name, "--version").stdout, rf"^{called} \d+\.\d+\.\d+")
                 top = run(name, "--help")
                 self.assertEqual((top.returncode, top.stderr), (0, ""))
                 commands = re.findall(r"^  ([a-z][a-z-]*)\s{2,}\S", top.stdout, re.MULTILINE)
@@ -57,7 +58,10 @@ class Programs(Case):
                 for command in commands:
                     done = run(name, command, "--help")
                     self.assertEqual((done.returncode, done.stderr), (0, ""), command)
-                    self.assertIn(command, done.stdout)
+                    self.assertIn(f"Usage: {called} {command} [OPTIONS]", done.stdout)
+                    example = re.search(rf"\n\nExample:\n  {called} {command} (.+)\n$", done.stdout)
+                    for option in re.findall(r"(?:^| )(-\S+)", example[1]):
+                        self.assertRegex(done.stdout, rf"(?m)^  (-\w, )?{option}\b")
 
     def test_usage_errors(self):
         for name in PROGRAMS:

@@ -3,6 +3,7 @@
 and explain apply it from the object itself."""
 import json
 
+import yaml
 from harness import Case, job_pod, patched, profile, run, store, wait_until, write_atomic
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train-7", "namespace": "ml"},
@@ -61,6 +62,10 @@ class Spec(Case):
                    "the pin to be applied by the webhook")
         self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 whole runs is 612Mi",
                       self.explain())
+        explained = self.explain().splitlines()
+        self.assertRegex(explained[0], "next run: request none -> 512Mi in mode fill, limit none -> 2Gi in mode fill$")
+        self.assertEqual(yaml.safe_load(explained[-1].replace("to paste", "")),
+                         {"resources": {"requests": {"memory": "512Mi"}, "limits": {"memory": "2Gi"}}})
         report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
         self.assertEqual(report["workloads"][0]["recommendedLimitBytes"], 2 << 30)
 

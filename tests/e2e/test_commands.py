@@ -80,7 +80,7 @@ def test_a_workload_gets_its_own_values_back(t):
     changes = json.loads(kubectl_memtamer(t, "history", "-o", "json", *workload, kubeconfig=reader).out)["changes"]
     assert [(c["owner"], c["limitFrom"], c["limitTo"]) for c in changes] == [("Job/train-7", 6 << 30, 12 << 30)], changes
     explained = kubectl_memtamer(t, "explain", *workload, kubeconfig=reader).out
-    assert "at most observe" in explained and "6Gi -> 12Gi" in explained, explained
+    assert "capped at observe" in explained and "6Gi -> 12Gi" in explained, explained
     there = t.get("memoryprofiles.memtamer.io/v1alpha1", "train-0123456789", namespace)
     assert there["spec"] == {"modeCap": "observe"} and there["status"]["recommendation"]["limit"] == "12Gi", there
     kubectl_memtamer(t, "undo", "--release", *workload, kubeconfig=editor)

@@ -37,10 +37,10 @@ static const struct cli_option show_options[] = {
 };
 static const struct cli_option globals[] = {{"config", 'c', CLI_STRING, "FILE", "the configuration", NULL}, {0}};
 static const struct cli_command commands[] = {
-	{"show", "[FILE...]", "Show things.\nAt length.", show_options, show_run},
-	{"must", "FILE...", "Needs a file.", NULL, show_run},
-	{"one", "FILE", "Needs one file.", show_options, show_run},
-	{"none", NULL, "Takes nothing.", NULL, show_run},
+	{"show", "[FILE...]", "Show things.\nAt length.", "-q a.yaml", show_options, show_run},
+	{"must", "FILE...", "Needs a file.", NULL, NULL, show_run},
+	{"one", "FILE", "Needs one file.", NULL, show_options, show_run},
+	{"none", NULL, "Takes nothing.", NULL, NULL, show_run},
 	{0},
 };
 static const struct cli_program program = {"prog", "A program.", commands, globals, globals_run};
@@ -173,7 +173,8 @@ static void help_is_made_of_the_tables(void **state)
 	assert_string_equal(strbuf_text(&err), "");
 	assert_non_null(strstr(strbuf_text(&first), "Usage: prog show [OPTIONS] [FILE...]\n"));
 	assert_non_null(strstr(strbuf_text(&first), "  -o, --output text|json  how to print (default: text)\n"));
-	assert_non_null(strstr(strbuf_text(&first), "set a key; may be given again\n"));
+	assert_non_null(strstr(strbuf_text(&first), "set a key; can be repeated\n"));
+	assert_non_null(strstr(strbuf_text(&first), "\n\nExample:\n  prog show -q a.yaml\n"));
 }
 
 static void help_wraps(void **state)

@@ -256,29 +256,29 @@ static int review_run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{"config", 'c', CLI_STRING, "FILE", "configuration file; without it, every key has its default", NULL},
+	{"config", 'c', CLI_STRING, "FILE", "Configuration file; without it, every key has its default", NULL},
 	STORE_ACCESS_OPTIONS,
-	{"namespace", 'n', CLI_STRING, "NAMESPACE", "namespace of objects without one, in place of the kubeconfig's",
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "Namespace of objects without one, in place of the kubeconfig's",
 	 "default"},
-	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "mode to use in place of the configuration's",
+	{"mode", 'm', CLI_STRING, "off|observe|fill|raise|enforce", "Mode to use in place of the configuration's",
 	 NULL},
 	{"output", 'o', CLI_STRING, "text|json|yaml|sarif",
-	 "yaml prints the manifests with their sizes changed in place", "text"},
-	{"verbose", 'v', CLI_FLAG, NULL, "also list what has no findings, and what was not examined and why", NULL},
+	 "Output format; yaml prints the manifests with their sizes changed in place", "text"},
+	{"verbose", 'v', CLI_FLAG, NULL, "Also list what has no findings, and what was not examined and why", NULL},
 	{"exclude", 0, CLI_LIST, "GLOB",
-	 "files and folders to skip in a folder: a pattern without a slash matches names at any depth, one with a "
+	 "Files and folders to skip in a folder: a pattern without a slash matches names at any depth, one with a "
 	 "slash paths below the folder",
 	 NULL},
 	{"strict", 0, CLI_FLAG, NULL,
-	 "exit with 2 also for files in a folder that cannot be read, templates, and paths without objects", NULL},
-	{"fail-on", 0, CLI_STRING, "warn|patch|deny", "exit with 1 when a finding is at least this", "warn"},
+	 "Exit with 2 also for files in a folder that cannot be read, templates, and paths without objects", NULL},
+	{"fail-on", 0, CLI_STRING, "warn|patch|deny", "Exit with 1 when a finding is at least this", "warn"},
 	{0},
 };
 
 const struct cli_command review_command = {
 	.name = "review",
 	.operands = "FILE|DIR|-...",
-	.help = "review manifests offline, as the webhook would\n\nReads YAML and JSON with pods and with workloads "
+	.help = "Review manifests offline, as the webhook would\n\nReads YAML and JSON with pods and with workloads "
 		"of any known kind (Job, PyTorchJob, JobSet, RayJob ...); of a folder, all *.yaml, *.yml and *.json "
 		"files below it that are not hidden. Each finding has its place and what would be set. Namespace, "
 		"LimitRange, ResourceQuota and VerticalPodAutoscaler objects count for the pods of their namespace, "
@@ -293,6 +293,7 @@ const struct cli_command review_command = {
 		"option, 3 the cluster or the output failed. With -o yaml nothing may be missing, as with --strict. "
 		"Only sizes change there; a document that shares them by "
 		"aliases or merge keys is printed as it is, with an error.",
+	.example = "-v --store none job.yaml",
 	.options = options,
 	.run = review_run,
 };

@@ -17,8 +17,9 @@
 #define FLUSH_MS    (1 * TIME_SECOND_MS)
 
 static const struct cli_option options[] = {
-	{"config", 0, CLI_STRING, "FILE", "configuration file (YAML), reloaded when it changes", NULL},
-	{"write-ca", 0, CLI_STRING, "FILE", "write the CA that memtamer made (PEM), for clients to trust", NULL},
+	{"config", 0, CLI_STRING, "FILE", "Configuration file (YAML), reloaded when it changes", NULL},
+	{"write-ca", 0, CLI_STRING, "FILE",
+	 "Write the CA certificate that memtamer made to FILE (PEM), for clients to trust", NULL},
 	{NULL, 0, CLI_FLAG, NULL, NULL, NULL},
 };
 
@@ -161,7 +162,8 @@ static int run(const struct cli_args *args)
 
 const struct cli_command serve_command = {
 	.name = "serve",
-	.help = "serve admission reviews over HTTPS",
+	.help = "Serve admission reviews over HTTPS",
+	.example = "--config memtamer.yaml --write-ca ca.pem",
 	.options = options,
 	.run = run,
 };

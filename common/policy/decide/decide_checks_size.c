@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-/* Known figures if there is no size to set: "; not set yet (1 run, peak 3.1Gi)", or the share of a node. */
+/* Known figures if there is no size to set: "; not set yet (1 run, peak 3175Mi)", or the share of a node. */
 static const char *figures(const struct deciding *self, const struct sized *item)
 {
 	const struct recommendation *rec = &item->rec;

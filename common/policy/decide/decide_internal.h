@@ -207,7 +207,6 @@ bool size_is_raised_by_kill(const struct sized *item);
 bool size_is_below_proof(const struct sized *item, int64_t limit_bytes);
 
 /** decide_text.c: texts. All functions return NULL if the arena is full. */
-#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 /** A value that is set, exactly as in the patch. */
 #define SET(bytes) quantity_render_bytes((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 /** The same for other values, rounded if they are long. */

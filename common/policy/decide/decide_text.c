@@ -12,7 +12,7 @@
 
 enum { EXACT_CHARS = 9, TEXT_VALUE_CHARS = 63 };
 
-/* quantity_render_human() rounds up to one decimal; values that are not set may be too long to print exactly. */
+/* A value that memtamer does not set may be too long to print exactly; then it is rounded up. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
 {
 	if (strlen(quantity_render_bytes(bytes, buf)) > EXACT_CHARS)

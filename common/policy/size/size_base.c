@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HUMAN(bytes) quantity_render_human((bytes), (char[QUANTITY_TEXT_BYTES]){0})
-
 enum { HIGH_CONFIDENCE_RUNS = 10, STANDING_PERMILLE = 950 };
 
 struct basing {

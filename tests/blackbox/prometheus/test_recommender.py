@@ -194,10 +194,12 @@ class Learned(OnPrometheus):
                 checked += 1
         self.assertEqual(checked, 4 + 6)
         explain = harness.run(RECOMMENDER, "explain", "--config", self.place.config, "-n", "ml-team", "Pod/graph-embed").stdout
-        self.assertIn("grows until it ends (leak)", explain)
-        shape = re.search(r"  shape +((?:\d+ ){8})% of its peak without page cache, in the eighths of graph-embed-", explain)
-        parts = [int(part) for part in shape[1].split()]
-        self.assertTrue(parts == sorted(parts) and parts[0] < 50 and parts[-1] > 90, parts)
+        self.assertIn("memory grows steadily until the run ends: possible leak", explain)
+        growth = re.search(r"  growth +([\u2581-\u2588]{8}) from (\d+) % to (\d+) % of its peak "
+                           r"\(graph-embed-\S+, without page cache\)", explain)
+        parts = list(growth[1])
+        self.assertTrue(parts == sorted(parts) and int(growth[2]) < 50 and int(growth[3]) > 90, growth[0])
+        self.assertTrue(parts[0] < "\u2585" and parts[-1] == "\u2588", growth[0])
 
     def check_curve(self, greatest, mean, peak, values):
         """Against the recorded samples of about the same time."""
@@ -216,7 +218,7 @@ class Learned(OnPrometheus):
         done = place.run()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"in 1 of 1 days")
-        self.assertIn("0 profiles changed", done.stdout)
+        self.assertIn("0 profile changes written; 8 profiles known", done.stdout)
         self.assertEqual(place.content(), before)
 
     def test_explain_and_report_know_it(self):

@@ -69,7 +69,7 @@ class Status(unittest.TestCase):
         done = harness.run(RECOMMENDER, "status", "--config", place.config)
         self.assertEqual(done.returncode, 0, done.stderr)
         for words in ("Last cycle  done", "Webhook     not tested", "Coverage    100.0 %", "would fill 5", "Riskiest",
-                      "Pod/graph-embed", "could not decide 22"):
+                      "Pod/graph-embed", "22 of 42 not judged: fewer than 3 completed runs before them"):
             self.assertIn(words, done.stdout)
 
     def check_replay(self, replay):
@@ -175,7 +175,7 @@ class Undone(unittest.TestCase):
         done = harness.run(RECOMMENDER, "undo", "--config", place.config, "Job/vit-train")
         self.assertEqual(done.returncode, 3)
         self.assertIn("another writer has the store", done.stderr)
-        self.assertIn("Stop it, say `undo -n ml-team Job/vit-train` again", done.stderr)
+        self.assertIn("Stop it, run `memtamer-recommender undo -n ml-team Job/vit-train`", done.stderr)
         running.stop()
         done = harness.run(RECOMMENDER, "undo", "--config", place.config, "Job/vit-train")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain_runs: the runs of a workload, as a table, and how the memory of the newest one grew. */
+#include "report/explain_internal.h"
+#include "report/figures.h"
+
+#include "base/plain.h"
+#include "base/timefmt.h"
+#include "model/slower.h"
+
+#include <errno.h>
+
+/* How a run ended, and the kinds of harm; the figures of harm are in the columns. */
+static void add_outcome(struct table *table, const struct history *history, const struct run *run)
+{
+	static const char *const by[] = {"", " (duration)", " (activity)"};
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+	char words[SLOWER_TEXT_BYTES];
+
+	strbuf_addf(&text, "%s%s%s", outcome_names[run->outcome],
+		    run->outcome == OUTCOME_COMPLETED && !run->is_whole ? ", not seen whole" : "",
+		    run->is_cache_bound ? ", cache-bound" : "");
+	for (int i = 0; i < HARM_COUNT_; i++)
+		if (run->harm & 1U << i)
+			strbuf_addf(&text, ", harm: %s%s", harm_names[i],
+				    i == HARM_SLOWER ? by[slower_tell(history, run, words)] : "");
+	table_add(table, strbuf_text(&text));
+}
+
+static void add_run(struct table *table, const struct history *history, const struct run *run)
+{
+	/* merged from the quantiles of several days, so not exact */
+	bool is_about = run->median_bytes && !run->is_quantile_exact;
+	char start[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES];
+
+	table_add(table, time_render(run->start_ms - run->start_ms % TIME_SECOND_MS, start));
+	table_add(table, run->name);
+	table_add(table, duration_render(run->duration_ms - run->duration_ms % TIME_SECOND_MS, duration));
+	table_addf(table, run->attempts > 1 ? "%d, %d attempts" : "%d", run->ranks, run->attempts);
+	table_add_bytes(table, run->request_bytes);
+	table_add_bytes(table, run->limit_bytes);
+	table_addf(table, "%s%s", is_about ? "~" : "", run->median_bytes ? HUMAN(run->median_bytes) : "");
+	table_add_bytes(table, run->peak_rss_bytes);
+	table_add_bytes(table, run->peak_bytes);
+	table_add(table, run->activity_permille >= 0 ? PERCENT(run->activity_permille) : "");
+	add_outcome(table, history, run);
+}
+
+int explain_runs(const struct history *history)
+{
+	struct table table;
+
+	printf("  runs%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "");
+	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS PEAK,>PEAK,>ACTIVE,OUTCOME");
+	for (size_t i = 0; i < history->runs.n; i++)
+		add_run(&table, history, &history->runs.items[i]);
+	return table_print(&table, stdout, 4);
+}
+
+enum { GROWTH_PARTS = 8 };
+
+/* The greatest mean of a part of the curve, in permille of the run's peak. */
+static int64_t part_permille(const struct run *run, int part)
+{
+	int64_t top = 0;
+
+	for (int i = part * run->n_curve / GROWTH_PARTS; i < (part + 1) * run->n_curve / GROWTH_PARTS; i++)
+		top = MAX(top, run->curve_mean[i]);
+	return (int64_t)((double)top * 1000 / (double)run->peak_bytes);
+}
+
+void explain_growth(const struct history *history)
+{
+	static const char *const bars[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					   "\u2585", "\u2586", "\u2587", "\u2588"};
+	const int64_t n_bars = (int64_t)ARRAY_LEN(bars);
+	const struct run *run = NULL;
+
+	for (size_t i = 0; i < history->runs.n; i++)
+		if (history->runs.items[i].n_curve >= GROWTH_PARTS && history->runs.items[i].peak_bytes > 0)
+			run = &history->runs.items[i];
+	if (!run)
+		return;
+	printf("  growth      ");
+	for (int part = 0; part < GROWTH_PARTS; part++)
+		printf("%s", bars[MIN(part_permille(run, part) * n_bars / 1000, n_bars - 1)]);
+	printf(" from %lld %% to %lld %% of its peak (", (long long)part_permille(run, 0) / 10,
+	       (long long)part_permille(run, GROWTH_PARTS - 1) / 10);
+	plain_print(run->name, stdout);
+	printf(", without page cache)\n");
+}
