@@ -18,3 +18,6 @@ int checks_render_docs(struct strbuf *buf);
 int pods_render_docs(struct strbuf *buf);
 /** Appends docs/LABELS.md (docs_labels.c). @return the sticky status of `buf`. */
 int labels_render_docs(struct strbuf *buf);
+/** Appends docs/TRIAGE.md (docs_triage.c), made from the rules and levers of `triage`. @return the sticky status of
+ *  `buf`. */
+int triage_render_docs(struct strbuf *buf);

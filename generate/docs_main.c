@@ -20,6 +20,7 @@ static const struct page {
 	{"docs/CHECKS.md", checks_render_docs, SCHEMA_COUNT_},
 	{"docs/LABELS.md", labels_render_docs, SCHEMA_COUNT_},
 	{"docs/OBJECTS.md", objects_render_docs, SCHEMA_COUNT_},
+	{"docs/TRIAGE.md", triage_render_docs, SCHEMA_COUNT_},
 	{"charts/memtamer/templates/crds/memoryprofiles.yaml", NULL, SCHEMA_PROFILE},
 	{"charts/memtamer/templates/crds/memoryhistories.yaml", NULL, SCHEMA_HISTORY},
 	{"charts/memtamer/templates/crds/nodeshapes.yaml", NULL, SCHEMA_SHAPE},

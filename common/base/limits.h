@@ -54,6 +54,7 @@
 #define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
 #define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; a larger window is halved */
 #define LIMIT_POD_TABLE_BYTES	  (2 * GIB)   /* pods of open runs, without their containers */
+#define LIMIT_READING_GAPS	  32	      /* windows that could not be read; with more, neighbours are joined */
 #define LIMIT_CYCLE_CURVES	  256	      /* curves of runs that one cycle reads, with two queries each */
 #define LIMIT_COLLECTOR_BYTES	  (64 * MIB)  /* state of runs that have not ended */
 
@@ -100,6 +101,16 @@
 #define LIMIT_TRACE_VALUE	((int64_t)1 << 50)  /* 1 PiB, more memory than one container can have */
 #define LIMIT_TRACE_TIME_MS	253402300799000	    /* the end of the year 9999 */
 #define LIMIT_TRACE_RUN_MS	(3650 * 86400000LL) /* ten years */
+
+/* Logs that `triage` reads. */
+#define LIMIT_TRIAGE_LINE_BYTES	    (64 * KIB) /* a longer line is read in pieces */
+#define LIMIT_TRIAGE_FACTS	    512	       /* lines that are kept: the first and the last of a signal and a rank */
+#define LIMIT_TRIAGE_RANKS	    1024       /* ranks with a position of their own; further ones share one */
+#define LIMIT_TRIAGE_SOURCES	    4096       /* files of one call */
+#define LIMIT_TRIAGE_EVIDENCE	    12	       /* lines that the answer quotes */
+#define LIMIT_TRIAGE_EVIDENCE_BYTES 512	       /* of each of them */
+#define LIMIT_TRIAGE_TASKS	    4096       /* rows of the kernel's table of tasks */
+#define LIMIT_TRIAGE_OUTPUT_BYTES   MIB
 
 #define LIMIT_STATUS_BYTES (64 * KIB) /* the status text of the last cycle */
 

@@ -140,9 +140,9 @@ static const struct config_key keys[] = {
 	 "A pod that waited for this time, because no node had enough memory or ephemeral storage for a "
 	 "request above its own, was harmed."},
 	{"harm.slowerBy", CONFIG_FRACTION, AT(harm.slower_by_permille), "25%", 10, 10000, NULL,
-	 "A completed run at a lowered size was harmed if it took longer than the slowest of at least three "
-	 "runs at its own size, or its accelerators were less active than in the least active of them, by "
-	 "more than this."},
+	 "A run whose page cache filled a lowered limit was harmed if it took longer than the slowest of ten runs "
+	 "before "
+	 "it, or its accelerators were less active than in all of these, by more than this and than they differ."},
 
 	{"namespaces.exclude", CONFIG_LIST, AT(policy.excluded_namespaces), "", 0, 0, NULL,
 	 "Namespaces that memtamer ignores, besides kube-system and its own."},

@@ -32,7 +32,7 @@ enum harm {
 	HARM_EVICTED, /* evicted for memory, above a request that we had set below its own */
 	HARM_PENDING, /* no node had room for a request that we had set above its own */
 	HARM_QUOTA,   /* a quota had no room for pods of the run at our size, but had at their own */
-	HARM_SLOWER,  /* took longer, or used its accelerators less, than runs at its own size */
+	HARM_SLOWER,  /* page cache filled a limit that we had lowered, and it was slower than the runs before it */
 	HARM_COUNT_,
 };
 /** "oom", "evicted", ... */

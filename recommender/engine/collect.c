@@ -4,12 +4,14 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "engine/collect_gaps.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HALVE_UNTIL_MS = 10 * 60 * 1000 };
+/* After so many small parts of one window failed, what fails of the rest is not split any further. */
+enum { SMALL_FAILURES = 16 };
 
 void collect_release(struct collect *self)
 {
@@ -45,33 +47,90 @@ int collect_fold(struct collect *self, struct pod_table *table, int64_t now_ms, 
 struct reading {
 	struct collect *collect;
 	bool is_partial;
+	int n_failed, n_unread; /* parts that failed; those of them that are not passed yet */
+	struct err why;		/* the error of the first unread part */
 };
 
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err);
 
+/* A part failed and is not split any further. If it is closed and Prometheus answers other queries, reading goes on
+ * without it. */
+static int pass_part(struct reading *self, const struct evidence_window *window,
+		     const struct collect_namespaces *namespaces, struct err *err)
+{
+	if (window->is_open)
+		return EVIDENCE_TOO_HEAVY;
+	if (!collect_is_answered(self->collect))
+		return EVIDENCE_UNREACHABLE;
+	self->n_failed++;
+	if (!collect_note_gap(self->collect, window, namespaces, err ? err->msg : "") && self->n_unread++ == 0 && err)
+		self->why = *err;
+	return 0;
+}
+
 static int read_halves(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		       size_t n, struct err *err)
 {
+	const struct evidence_reader *reader = self->collect->reader;
+	const char *const *all = n ? namespaces : reader->namespaces;
+	size_t n_all = n ? n : reader->n_namespaces;
 	struct evidence_window early = *window, late = *window;
 	int r;
 
-	if (n != 1) {
-		const struct evidence_reader *reader = self->collect->reader;
-		const char *const *all = n ? namespaces : reader->namespaces;
-		size_t n_all = n ? n : reader->n_namespaces;
-
-		if (n_all > 1) {
-			r = read_part(self, window, all, n_all / 2, err);
-			return r ? r : read_part(self, window, all + n_all / 2, n_all - n_all / 2, err);
-		}
+	if (self->n_failed >= SMALL_FAILURES && !window->is_open)
+		return pass_part(self, window, &(struct collect_namespaces){namespaces, n}, err);
+	if (n_all > 1) {
+		r = read_part(self, window, all, n_all / 2, err);
+		return r ? r : read_part(self, window, all + n_all / 2, n_all - n_all / 2, err);
 	}
-	if (window->end_ms - window->start_ms <= HALVE_UNTIL_MS)
-		return EVIDENCE_TOO_HEAVY;
+	if (window->end_ms - window->start_ms <= COLLECT_SPLIT_UNTIL_MS)
+		return pass_part(self, window, &(struct collect_namespaces){namespaces, n}, err);
 	early.end_ms = late.start_ms = window->start_ms + (window->end_ms - window->start_ms) / 2;
 	early.is_open = false;
 	r = read_part(self, &early, namespaces, n, err);
 	return r ? r : read_part(self, &late, namespaces, n, err);
+}
+
+/* Reads the namespaces without that of the gap, and then that of the gap. */
+static int read_apart(struct reading *self, const struct gap *gap, const struct evidence_window *window,
+		      const struct collect_namespaces *all, struct err *err)
+{
+	const char *const own[] = {gap->namespace_name};
+	VEC(const char *) others = VEC_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < all->n && !r; i++)
+		if (!streq(all->items[i], gap->namespace_name))
+			r = vec_push(&others, all->items[i]);
+	r = r ? err_set(err, -ENOMEM, "no memory left for namespaces")
+	      : read_part(self, window, (const char *const *)others.items, others.n, err);
+	vec_release(&others);
+	return r ? r : read_part(self, window, own, 1, err);
+}
+
+/* Reads what a passed gap leaves of a window. */
+static int read_around(struct reading *self, const struct gap *found, const struct evidence_window *window,
+		       const struct collect_namespaces *namespaces, struct err *err)
+{
+	const struct evidence_reader *reader = self->collect->reader;
+	const struct collect_namespaces all = namespaces->n ? *namespaces
+							    : (struct collect_namespaces){reader->namespaces,
+											  reader->n_namespaces};
+	struct evidence_window early = *window, late = *window;
+	const struct gap gap = *found; /* reading may move the list */
+	int r = 0;
+
+	if (*gap.namespace_name && all.n > 1)
+		return read_apart(self, &gap, window, &all, err);
+	early.end_ms = gap.start_ms;
+	early.is_open = false;
+	late.start_ms = gap.end_ms;
+	if (early.start_ms < early.end_ms)
+		r = read_part(self, &early, namespaces->items, namespaces->n, err);
+	if (!r && late.start_ms < late.end_ms)
+		r = read_part(self, &late, namespaces->items, namespaces->n, err);
+	return r;
 }
 
 /* Logs the first pod of which containers were left out. */
@@ -87,10 +146,14 @@ static void log_overfull(struct collect *self, const struct pod *pod)
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err)
 {
+	const struct collect_namespaces some = {namespaces, n};
 	struct collect *collect = self->collect;
+	const struct gap *gap = collect_find_gap(collect, window, &some);
 	struct evidence_batch batch;
 	int r;
 
+	if (gap)
+		return read_around(self, gap, window, &some, err);
 	evidence_batch_init(&batch, window);
 	r = evidence_join(&batch, &collect->watched, namespaces, n);
 	if (r)
@@ -109,6 +172,27 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 	if (collect->between)
 		collect->between(collect->between_context);
 	return r == EVIDENCE_TOO_HEAVY ? read_halves(self, window, namespaces, n, err) : r;
+}
+
+/* Reads all of a window. @return 0: what is missing is in passed gaps, and the pods of the table are marked;
+ * EVIDENCE_TOO_HEAVY: parts failed that are not passed yet. */
+static int read_all(struct reading *self, const struct evidence_window *window, struct err *err)
+{
+	struct collect *collect = self->collect;
+	int r = read_part(self, window, NULL, 0, err);
+
+	collect->is_partial |= self->is_partial;
+	if (r)
+		return r;
+	collect->has_changed_gaps |= gaps_settle(&collect->state.gaps, window->start_ms, window->end_ms,
+						 collect->now_ms);
+	if (self->n_unread) {
+		if (err)
+			*err = self->why;
+		return EVIDENCE_TOO_HEAVY;
+	}
+	collect_mark_gaps(collect);
+	return 0;
 }
 
 static void report_progress(struct collect *self, int64_t day_ms, int64_t begun_ms)
@@ -173,9 +257,8 @@ static int read_day(struct collect *self, int64_t start_ms, struct err *err)
 	struct evidence_window window = {.start_ms = start_ms,
 					 .end_ms = start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS};
 	struct reading reading = {.collect = self};
-	int r = read_part(&reading, &window, NULL, 0, err);
+	int r = read_all(&reading, &window, err);
 
-	self->is_partial |= reading.is_partial;
 	if (!r && reading.is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
 		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
 	if (!r)
@@ -217,8 +300,7 @@ static int read_open(struct collect *self, struct err *err)
 
 	if (window.end_ms <= window.start_ms)
 		return 0;
-	r = read_part(&reading, &window, NULL, 0, err);
-	self->is_partial |= reading.is_partial;
+	r = read_all(&reading, &window, err);
 	if (!r)
 		r = merge_watched(self, err);
 	return r ? r : collect_fold(self, &self->table, window.end_ms, false, err);
@@ -276,6 +358,10 @@ static int begin(struct collect *self, struct err *err)
 	if (!state->watermark_ms || state->watermark_ms < from_ms || is_ahead(self)) {
 		strbuf_clear(&state->table);
 		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
+		r = load_table(self);
+	}
+	if (!r) {
+		collect_retry_gaps(self);
 		r = load_table(self);
 	}
 	return r ? no_memory(err) : 0;

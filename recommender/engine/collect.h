@@ -3,7 +3,8 @@
 /* collect: reads Prometheus in windows: each closed UTC day once, in order, then the open time up to now. The results
  * are runs, as the fold found them, and the state to continue from.
  *
- * The state moves past a closed day only if all of the day could be read. What the open time adds to its pods is
+ * The state moves past a closed day only if all of the day could be read, or the rest of it failed in GAP_FAILURES
+ * cycles while Prometheus answered other queries (gaps.h). What the open time adds to its pods is
  * discarded, so the next cycle reads the open time again. One thread. */
 #include "engine/state.h"
 #include "runs/fold.h"
@@ -45,6 +46,7 @@ struct collect {
 	bool is_partial;   /* an answer was incomplete: reading stopped there, or its runs are marked */
 	char warning[160];
 	bool has_changed_state;
+	bool has_changed_gaps; /* state.gaps changed, or days are to be read again because of a gap */
 };
 
 #define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a day closes this long after its end: late samples */

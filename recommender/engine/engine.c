@@ -153,6 +153,7 @@ static void count(const struct collect *collect, struct engine_result *ret)
 	ret->n_samples = collect->done.n_samples;
 	ret->days_done = collect->done.days_done;
 	ret->days_total = collect->done.days_total;
+	ret->gaps = collect->state.gaps;
 }
 
 /* Reading ended early. Windows that were read completely are used. */
@@ -198,7 +199,7 @@ static int end_unreachable(struct engine *self, int status, struct collect *coll
 {
 	struct err ignored = ERR_INIT;
 
-	if (status == EVIDENCE_UNREACHABLE || status == EVIDENCE_MIXED)
+	if (status == EVIDENCE_UNREACHABLE || status == EVIDENCE_TOO_HEAVY || status == EVIDENCE_MIXED)
 		(void)!commit_shapes(self, collect, ret, &ignored);
 	return status;
 }
@@ -211,6 +212,7 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 
 	if (r)
 		return r;
+	ret->gaps = collect->state.gaps;
 	ret->reading = r = self->reader->detect(self->reader, collect->now_ms - collect->history_ms, collect->now_ms,
 						err);
 	if (r)
@@ -233,7 +235,7 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
 	vec_release(&wanted.runs);
-	if (!r && (collect->has_changed_state || self->has_new_caps))
+	if (!r && (collect->has_changed_state || collect->has_changed_gaps || self->has_new_caps))
 		r = engine_save_state(self, &collect->state, err);
 	return r;
 }

@@ -80,6 +80,7 @@ struct engine_result {
 	bool is_partial;	   /* something was not read, or only in part: see `why` */
 	char why[640];
 	unsigned int partial; /* bits of enum engine_partial */
+	struct gaps gaps;     /* known after reading */
 	int reading;	      /* how reading ended: 0, an enum evidence_condition, -errno */
 };
 

@@ -102,7 +102,8 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 		[HARM_EVICTED] = "evicted for memory, above a request that memtamer had lowered",
 		[HARM_PENDING] = "no node had room for a request that memtamer had raised or added",
 		[HARM_QUOTA] = "a quota refused pods while others held more than their own sizes",
-		[HARM_SLOWER] = "took longer, or used its accelerators less, than any run at its own size",
+		[HARM_SLOWER] =
+			"page cache filled a limit that memtamer had lowered, and it was slower than earlier runs",
 	};
 
 	begin(ret, NOTICE_HARM, namespace_name, owner, "MemoryHarm");

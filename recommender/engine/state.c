@@ -26,6 +26,7 @@ int collector_state_encode(const struct collector_state *self, struct strbuf *bu
 		    time_render(self->watermark_ms, watermark), time_render(self->history_from_ms, from),
 		    time_render(self->open_from_ms, open_from), POD_TABLE_FORMAT);
 	caps_encode(&self->caps, buf);
+	gaps_encode(&self->gaps, buf);
 	strbuf_adds(buf, "}\n");
 	return strbuf_add(buf, strbuf_text(&self->table), self->table.len);
 }
@@ -71,6 +72,7 @@ static int decode_head(struct json_object *root, struct collector_state *ret, in
 	r = get_time(root, "watermark", &ret->watermark_ms, err);
 	r = r ? r : get_time(root, "historyFrom", &ret->history_from_ms, err);
 	r = r ? r : caps_decode(root, &ret->caps, err);
+	r = r ? r : gaps_decode(root, &ret->gaps, err);
 	r = r ? r : json_get_int64(root, "state", "tableFormat", ret_format, err);
 	ret->open_from_ms = ret->watermark_ms;
 	if (r)

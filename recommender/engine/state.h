@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* state: the collector's state, stored beside the profiles: the time up to which closed days were read, what these days
- * say of the pods of open runs, and the namespaces that were capped for harm. It is one line of JSON, followed by the
+ * say of the pods of open runs, the namespaces that were capped for harm, and the windows that could not be read. It is
+ * one line of JSON, followed by the
  * encoded table of pods:
  *
  *   {"apiVersion": .., "kind": "CollectorState", "watermark": RFC 3339, "historyFrom": .., "openFrom": ..,
- *    "tableFormat": 2, "caps": [..]}
+ *    "tableFormat": 2, "caps": [..], "gaps": [..]}
  *
  * The table may be left out, and is ignored if its format is not known (version 0.1 wrote JSON): then the days since
- * `openFrom` have to be read again. Size: below 1 KiB, about 100 bytes for each cap, and for each pod of an open
- * run what pod_table_encode says. One thread. */
+ * `openFrom` have to be read again. A state without `gaps` has none. Size: below 16 KiB, about 100 bytes for each cap,
+ * and for each pod of an open run what pod_table_encode says. One thread. */
 #include "base/strbuf.h"
 #include "engine/caps.h"
+#include "engine/gaps.h"
 
 struct collector_state {
 	int64_t watermark_ms;	    /* all time before it has been read; 0: nothing yet */
@@ -19,6 +21,7 @@ struct collector_state {
 	int64_t open_from_ms;	    /* start of the oldest pod in the table, at most watermark_ms */
 	struct strbuf table;	    /* pod_table_encode at watermark_ms; empty: not known, or no pods */
 	struct namespace_caps caps; /* only while encoding and decoding; otherwise the engine has them */
+	struct gaps gaps;
 };
 
 #define COLLECTOR_STATE_INIT                                                                                           \

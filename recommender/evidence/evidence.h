@@ -86,7 +86,7 @@ struct evidence_finding {
 
 /* Conditions of a reader, besides 0 and -errno. */
 enum evidence_condition {
-	EVIDENCE_TOO_HEAVY = 1,	  /* the source refused because of size or time: ask for less */
+	EVIDENCE_TOO_HEAVY = 1,	  /* refused because of size or time, or this window cannot be read: ask for less */
 	EVIDENCE_UNREACHABLE = 2, /* no answer, or one that refuses access */
 	EVIDENCE_STOPPED = 3,	  /* the deadline passed, or an interrupt */
 	EVIDENCE_MIXED = 4,	  /* the source contains several clusters, and none is configured */

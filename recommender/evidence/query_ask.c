@@ -72,8 +72,14 @@ static bool says_too_heavy(const char *body)
 	return false;
 }
 
+/* Whether the body is an error of the query API: not that of a gateway, and not of a server that does not run. */
+static bool says_query_failed(const char *body)
+{
+	return strstr(body, "\"errorType\"") != NULL;
+}
+
 /* 422: the engine gave up during the query; 413: the answer is too long; 504: a gateway did not wait for the end of the
- * query. 500 and 503 say in the body if the query was the reason. */
+ * query. 500 and 503 say in the body if the query was the reason; Prometheus answers 500 if it cannot read a block. */
 int query_condition(const struct http_result *result)
 {
 	switch (result->outcome) {
@@ -88,6 +94,8 @@ int query_condition(const struct http_result *result)
 		return result->err.code;
 	case HTTP_STATUS:
 		if (result->status == 422 || result->status == 413 || result->status == 504)
+			return EVIDENCE_TOO_HEAVY;
+		if (result->status == 500 && says_query_failed(result->error_body))
 			return EVIDENCE_TOO_HEAVY;
 		if ((result->status == 500 || result->status == 503) && says_too_heavy(result->error_body))
 			return EVIDENCE_TOO_HEAVY;

@@ -27,6 +27,8 @@ static const struct {
 
 void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)
 {
+	static const struct gaps none;
+
 	json_write_time(buf, "time", self->time_ms);
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
 		const void *field = (const char *)self + members[i].offset;
@@ -38,6 +40,7 @@ void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)
 			json_write_int(buf, members[i].key, *(const int64_t *)field);
 	}
 	json_write_bool(buf, "watchesPods", self->watches_pods);
+	gaps_encode(self->gaps ? self->gaps : &none, buf);
 }
 
 void cycle_status_write_findings(const struct evidence_finding *findings, size_t n, const char *key, struct strbuf *buf)
@@ -108,6 +111,14 @@ static int take_findings(struct arena *arena, struct json_object *object, struct
 	return r;
 }
 
+static int take_gaps(struct arena *arena, struct json_object *object, struct cycle_status *ret, struct err *err)
+{
+	struct gaps *gaps = arena_array(arena, 1, sizeof(*gaps));
+
+	ret->gaps = gaps;
+	return gaps ? gaps_decode(object, gaps, err) : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int take_head(struct json_object *object, struct cycle_status *ret, struct err *err)
 {
 	const char *version = "", *when = "";
@@ -143,6 +154,8 @@ int cycle_status_decode(const char *text, size_t n, struct arena *arena, struct 
 	}
 	if (!r)
 		r = take_findings(arena, object, &result, err);
+	if (!r)
+		r = take_gaps(arena, object, &result, err);
 	if (!r)
 		*ret = result;
 	return r;

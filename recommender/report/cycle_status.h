@@ -3,11 +3,13 @@
 /* cycle_status: what the last cycle of the recommender did, stored for `status` (store_status_save). JSON
  * (apiVersion status.memtamer.io/v1alpha1): {"apiVersion", "kind": "CycleStatus", "time", "version", "mode",
  * "result", "why", "runs", "workloads", "profilesChanged", "daysDone", "daysTotal", "durationMs", "silentAfterMs",
- * "webhook", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}]}. Unknown members are
+ * "webhook", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}], "gaps": [as in the
+ * collector's state]}. Unknown members are
  * ignored. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "engine/gaps.h"
 #include "evidence/evidence.h"
 
 #include <stdint.h>
@@ -26,9 +28,10 @@ struct cycle_status {
 	bool watches_pods;			 /* pods are watched, so metrics about pods are not missed */
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
+	const struct gaps *gaps; /* windows that are passed over; NULL: none */
 };
 
-/** Appends the members from "time" to "watchesPods", but not their brackets. */
+/** Appends the members from "time" to "watchesPods", and "gaps", but not their brackets. */
 void cycle_status_write(const struct cycle_status *self, struct strbuf *buf);
 /** Appends an array such as "metrics" as the member `key`. */
 void cycle_status_write_findings(const struct evidence_finding *findings, size_t n, const char *key,

@@ -12,6 +12,22 @@ static const char *time_text(int64_t time_ms, char buf[TIME_TEXT_BYTES])
 	return time_render(time_ms - time_ms % TIME_SECOND_MS, buf);
 }
 
+static void print_gaps(const struct gaps *gaps, FILE *out)
+{
+	char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES];
+
+	for (size_t i = 0; gaps && i < gaps->n; i++) {
+		const struct gap *gap = &gaps->items[i];
+
+		fprintf(out, "            Not read: %s to %s, ", time_text(gap->start_ms, from),
+			time_text(gap->end_ms, to));
+		fprintf(out,
+			*gap->namespace_name ? "namespace %s: " : "all namespaces%s: ", PLAIN(gap->namespace_name));
+		plain_print(gap->why, out);
+		fputs("; it is asked for again later\n", out);
+	}
+}
+
 static void print_cycle(const struct status *self, FILE *out)
 {
 	const struct cycle_status *cycle = &self->cycle;
@@ -34,6 +50,7 @@ static void print_cycle(const struct status *self, FILE *out)
 		(long long)cycle->workloads, (long long)cycle->profiles_changed);
 	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
 		PLAIN(cycle->mode));
+	print_gaps(cycle->gaps, out);
 	if (status_is_silent(self))
 		fprintf(out,
 			"            The recommender has written nothing since %s: it does not run, or cannot write\n",

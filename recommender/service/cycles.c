@@ -57,6 +57,7 @@ static void count_reading(struct metrics *metrics, const struct engine_result *r
 	bool is_condition = result->reading > 0 && (size_t)result->reading < ARRAY_LEN(conditions);
 	const char *condition = is_condition ? conditions[result->reading] : "other";
 
+	metrics_set(metrics, METRIC_READING_GAPS, (double)gaps_passed(&result->gaps));
 	metrics_add(metrics, METRIC_PROM_QUERIES, 0, 0, 0, result->n_queries);
 	metrics_add(metrics, METRIC_PROM_SERIES, 0, 0, 0, result->n_series);
 	metrics_add(metrics, METRIC_PROM_SAMPLES, 0, 0, 0, (uint64_t)MAX(result->n_samples, 0));
@@ -90,6 +91,7 @@ void cycles_forget(struct session *self)
 {
 	metrics_set(self->metrics, METRIC_RUNS, NAN);
 	metrics_set(self->metrics, METRIC_WORKLOADS, NAN);
+	metrics_set(self->metrics, METRIC_READING_GAPS, NAN);
 	metrics_remove(self->metrics, METRIC_CAPPED);
 }
 
@@ -109,6 +111,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 	static const char *const results[] = {
 		[EXIT_CLEAN] = "done", [EXIT_FINDINGS] = "partial", [EXIT_DEPENDENCY] = "failed"};
 	char said[sizeof(err->where) + sizeof(err->msg)];
+	const struct gaps passed = gaps_only_passed(&result->gaps);
 	const struct cycle_status status = {
 		.time_ms = time_now_ms(),
 		.duration_ms = result->duration_ms,
@@ -126,6 +129,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.watches_pods = self->engine.pods != NULL,
 		.findings = self->reader->findings,
 		.n_findings = self->reader->n_findings,
+		.gaps = &passed,
 	};
 	struct err why = ERR_INIT;
 

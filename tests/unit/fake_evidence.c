@@ -106,6 +106,9 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 		return err_set(err, self->fail_status, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)
 		return err_set(err, EVIDENCE_TOO_HEAVY, "made up");
+	if (batch->window.start_ms < at_ms(self->bad_until_min) && batch->window.end_ms > at_ms(self->bad_from_min) &&
+	    self->bad_until_min)
+		return err_set(err, self->bad_status, "made up");
 	fake_read(self->pods, self->n_pods, batch);
 	batch->is_partial = self->is_partial;
 	return 0;

@@ -32,10 +32,12 @@ struct fake_reader {
 	/* Faults: status to return by the n-th read (1 is the next) and later ones; 0: none. */
 	int fail_from_read, fail_status;
 	int detect_status;
-	int64_t heavy_above_ms; /* longer windows are too heavy; 0: none */
+	int64_t heavy_above_ms;		     /* longer windows are too heavy; 0: none */
+	int64_t bad_from_min, bad_until_min; /* windows that overlap this time fail with bad_status; 0: none */
+	int bad_status;
 	bool is_partial;
 	int n_reads;
-	int64_t read_ms[64]; /* start of each window read, successful or not */
+	int64_t read_ms[512]; /* start of each window read, successful or not */
 };
 
 void fake_reader_init(struct fake_reader *self, const struct fake_pod *pods, size_t n);

@@ -15,6 +15,15 @@ static const struct evidence_finding findings[] = {
 	{"kube_pod_labels", false, "labels \"of\" pods", false},
 };
 
+static const struct gaps gaps = {.items = {{.start_ms = 1793600000000,
+					    .end_ms = 1793600600000,
+					    .namespace_name = "ml",
+					    .open_from_ms = 1793590000000,
+					    .tried_ms = 1793607300000,
+					    .failures = GAP_FAILURES,
+					    .why = "HTTP 422 \"execution\""}},
+				 .n = 1};
+
 static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .duration_ms = 1234,
 					 .silent_after_ms = 1800000,
@@ -30,7 +39,8 @@ static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .webhook = "reached",
 					 .watches_pods = true,
 					 .findings = findings,
-					 .n_findings = 2};
+					 .n_findings = 2,
+					 .gaps = &gaps};
 
 static void what_is_written_is_read(void **state)
 {
@@ -48,6 +58,8 @@ static void what_is_written_is_read(void **state)
 	assert_string_equal(got.why, full.why);
 	assert_true(got.watches_pods);
 	assert_int_equal(got.n_findings, 2);
+	assert_int_equal(got.gaps->n, 1);
+	assert_string_equal(got.gaps->items[0].why, gaps.items[0].why);
 	assert_true(got.findings[0].is_of_pods && !got.findings[1].is_of_pods);
 	assert_null(got.findings[0].without);
 	assert_string_equal(got.findings[1].without, "labels \"of\" pods");
@@ -74,6 +86,9 @@ static void nonsense_is_refused(void **state)
 		{HEAD ",\"runs\":\"many\"}", -EINVAL},
 		{HEAD ",\"why\":7}", -EINVAL},
 		{HEAD ",\"metrics\":{}}", -EINVAL},
+		{HEAD ",\"gaps\":[]}", 0},
+		{HEAD ",\"gaps\":7}", -EINVAL},
+		{HEAD ",\"gaps\":[{}]}", -EINVAL},
 		{HEAD ",\"metrics\":[{\"name\":7}]}", -EINVAL},
 		{HEAD, -EINVAL},
 	};

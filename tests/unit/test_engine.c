@@ -522,6 +522,164 @@ static void too_heavy_windows_are_halved(void **state)
 	assert_int_equal(halved.limit_bytes, whole.limit_bytes);
 }
 
+static struct recommendation cron_of(struct place *place)
+{
+	struct recommendation ret = {0};
+	const struct store_visitor visitor = {.context = &ret, .profile = find_cron};
+	CLEANUP(store_closep) struct store *store = NULL;
+
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	return ret;
+}
+
+/* Ten minutes of the first day fail, in the run n-1. After some cycles the rest is learned, and when they can be read,
+ * they are. */
+static void a_window_that_cannot_be_read_is_passed_over(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.bad_from_min = 150;
+	place.reader.bad_until_min = 160;
+	place.reader.bad_status = EVIDENCE_TOO_HEAVY;
+	for (int64_t i = 1; i < GAP_FAILURES; i++) {
+		assert_int_equal(cycle_at(&place, NOW_MS + i * 1000, &result), 0);
+		assert_true(result.is_partial);
+		assert_true(result.days_done < result.days_total);
+		assert_int_equal(gaps_passed(&result.gaps), 0);
+	}
+	assert_int_equal(cycle_at(&place, NOW_MS + GAP_FAILURES * 1000, &result), 0);
+	assert_false(result.is_partial);
+	assert_int_equal(result.days_done, result.days_total);
+	assert_int_equal(gaps_passed(&result.gaps), 1);
+	assert_int_equal(result.gaps.n, 1);
+	assert_string_equal(result.gaps.items[0].namespace_name, "ml");
+	assert_true(result.gaps.items[0].start_ms <= FAKE_EPOCH_MS + 150 * TIME_MINUTE_MS);
+	assert_true(result.gaps.items[0].end_ms >= FAKE_EPOCH_MS + 160 * TIME_MINUTE_MS);
+	assert_true(result.gaps.items[0].end_ms - result.gaps.items[0].start_ms < 30 * TIME_MINUTE_MS);
+	assert_int_equal(cron_of(&place).runs, 4);
+	assert_int_equal(cron_of(&place).whole_runs, 3);
+
+	/* Nothing is asked about it until a day later, when it still fails; a day later the days are read again. */
+	assert_int_equal(cycle_at(&place, NOW_MS + TIME_HOUR_MS, &result), 0);
+	assert_int_equal(place.reader.n_reads, 1);
+	assert_int_equal(cycle_at(&place, NOW_MS + TIME_DAY_MS + TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(place.reader.read_ms[0], result.gaps.items[0].start_ms);
+	assert_int_equal(gaps_passed(&result.gaps), 1);
+	place.reader.bad_until_min = 0;
+	place.config->prometheus.history_ms += 4 * FAKE_DAY_MS;
+	assert_int_equal(cycle_at(&place, NOW_MS + 2 * TIME_DAY_MS + 2 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(result.gaps.n, 0);
+	assert_int_equal(cron_of(&place).runs, 4);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	teardown(&place);
+}
+
+/* A source that refuses everything has no gaps: nothing is passed over. */
+static void a_source_that_refuses_everything_is_waited_for(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.fail_from_read = 1;
+	place.reader.fail_status = EVIDENCE_TOO_HEAVY;
+	for (int64_t i = 0; i < 2 * GAP_FAILURES; i++) {
+		assert_int_equal(cycle_at(&place, NOW_MS + i * 1000, &result), EVIDENCE_UNREACHABLE);
+		assert_int_equal(result.days_done, 0);
+		assert_int_equal(result.gaps.n, 0);
+	}
+	place.reader.fail_from_read = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS + TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	teardown(&place);
+}
+
+/* A window that fails once is read in the next cycle, and not counted any more. */
+static void a_window_that_failed_once_is_no_gap(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.bad_from_min = 150;
+	place.reader.bad_until_min = 160;
+	place.reader.bad_status = EVIDENCE_TOO_HEAVY;
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(result.gaps.n, 1);
+	place.reader.bad_until_min = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS + 1000, &result), 0);
+	assert_false(result.is_partial);
+	assert_int_equal(result.gaps.n, 0);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	teardown(&place);
+}
+
+/* Gaps of a time when the clock was ahead are forgotten, as they would never be asked for again. */
+static void gaps_of_the_future_are_forgotten(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.bad_from_min = 150;
+	place.reader.bad_until_min = 160;
+	place.reader.bad_status = EVIDENCE_TOO_HEAVY;
+	for (int64_t i = 0; i < GAP_FAILURES; i++)
+		assert_int_equal(cycle_at(&place, NOW_MS + i * 1000, &result), 0);
+	assert_int_equal(gaps_passed(&result.gaps), 1);
+	assert_int_equal(cycle_at(&place, NOW_MS - TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.gaps.n, 1);
+	assert_int_equal(gaps_passed(&result.gaps), 0);
+	teardown(&place);
+}
+
+/* The list of gaps has an end; what does not fit enlarges its neighbour. */
+static void gaps_are_joined_when_there_are_many(void **state)
+{
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+	struct gaps gaps = {.n = 0}, again;
+
+	(void)state;
+	for (int64_t i = 0; i < 3 * LIMIT_READING_GAPS; i++) {
+		struct gap gap = {
+			.start_ms = i * 20000, .end_ms = i * 20000 + 10000, .tried_ms = 1000, .why = "a \"b\""};
+		const struct gap *has;
+
+		snprintf(gap.namespace_name, sizeof(gap.namespace_name), "ns-%d", (int)(i % 3));
+		has = gaps_note(&gaps, &gap);
+		assert_true(has->start_ms <= gap.start_ms && has->end_ms >= gap.end_ms);
+		assert_true(gap_has_namespace(has, gap.namespace_name));
+		assert_true(gaps.n <= LIMIT_READING_GAPS);
+	}
+	assert_int_equal(gaps_passed(&gaps), 0);
+	/* Many namespaces at one time are one gap. */
+	gaps.n = 0;
+	for (int i = 0; i < 20; i++) {
+		struct gap gap = {.start_ms = 1000, .end_ms = 2000, .tried_ms = 1000};
+
+		snprintf(gap.namespace_name, sizeof(gap.namespace_name), "ns-%d", i);
+		(void)gaps_note(&gaps, &gap);
+	}
+	assert_int_equal(gaps.n, 1);
+	assert_string_equal(gaps.items[0].namespace_name, "");
+	assert_int_equal(gaps.items[0].failures, 1);
+	strbuf_addc(&text, '{');
+	gaps_encode(&gaps, &text);
+	strbuf_addc(&text, '}');
+	assert_int_equal(json_parse(strbuf_text(&text), text.len, 8, &root, NULL), 0);
+	assert_int_equal(gaps_decode(root, &again, NULL), 0);
+	assert_int_equal(again.n, 1);
+	assert_memory_equal(&again.items[0], &gaps.items[0], sizeof(gaps.items[0]));
+}
+
 static void a_foreign_state_is_refused_and_kept(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
@@ -635,6 +793,11 @@ int main(void)
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
 		cmocka_unit_test(too_heavy_windows_are_halved),
+		cmocka_unit_test(a_window_that_cannot_be_read_is_passed_over),
+		cmocka_unit_test(a_source_that_refuses_everything_is_waited_for),
+		cmocka_unit_test(a_window_that_failed_once_is_no_gap),
+		cmocka_unit_test(gaps_of_the_future_are_forgotten),
+		cmocka_unit_test(gaps_are_joined_when_there_are_many),
 		cmocka_unit_test(a_foreign_state_is_refused_and_kept),
 		cmocka_unit_test(nodes_alike_are_one_shape),
 		cmocka_unit_test(nodes_cut_into_slices_are_one_shape),

@@ -3,6 +3,7 @@
 #include "size_fixture.h"
 
 #include "decide_fixture.h"
+#include "model/slower.h"
 
 static struct run harmed_run(struct fixture *f, enum harm harm, int64_t own_limit)
 {
@@ -62,12 +63,10 @@ static void slower_says_by_what(void **state)
 		int32_t activity_permille;
 		const char *words;
 	} rows[] = {
-		{HOUR_MS * 3 / 2, -1, "harm: slower: took 1h30m, at most 1h in 6 runs at its own size (run"},
-		{HOUR_MS, 310,
-		 "harm: slower: accelerators 31.0% active, at least 80.0% in 6 runs at its own size (run"},
+		{HOUR_MS * 3 / 2, -1, "harm: slower: took 1h30m, at most 1h in 10 runs before it (run"},
+		{HOUR_MS, 310, "harm: slower: accelerators 31.0% active, at least 80.0% in 10 runs before it (run"},
 		/* the longest there is */
-		{HOUR_MS, 799,
-		 "harm: slower: accelerators 79.9% active, at least 80.0% in 6 runs at its own size (run"},
+		{HOUR_MS, 799, "harm: slower: accelerators 79.9% active, at least 80.0% in 10 runs before it (run"},
 		{(int64_t)1 << 53, -1, "harm: slower: took 104249991d8h59m"},
 		{HOUR_MS, -1, "slower at a lowered size (run"}, /* it was, by runs that are forgotten */
 	};
@@ -78,13 +77,13 @@ static void slower_says_by_what(void **state)
 
 		history_free(f->history);
 		f->history = history_new("ns", "w");
-		for (int k = 0; k < 6; k++) {
+		for (int k = 0; k < SLOWER_RUNS; k++) {
 			run = run_of(f, 90 * MI, 60 * MI);
-			run.request_bytes = 80 * MI;
 			run.activity_permille = 800;
 			add(f, run);
 		}
 		run = harmed_run(f, HARM_SLOWER, 128 * MI);
+		run.is_cache_bound = true;
 		run.duration_ms = rows[i].duration_ms;
 		run.activity_permille = rows[i].activity_permille;
 		memset(run.name, 'n', sizeof(run.name) - 1);

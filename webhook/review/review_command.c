@@ -283,15 +283,14 @@ const struct cli_command review_command = {
 		"files below it that are not hidden. Each finding has its place and what would be set. Namespace, "
 		"LimitRange, ResourceQuota and VerticalPodAutoscaler objects count for the pods of their namespace, "
 		"wherever they stand. Other "
-		"objects, documents that are no Kubernetes objects and Helm templates are counted.\n\n"
+		"objects, documents that are no Kubernetes objects and Helm templates in a folder are counted.\n\n"
 		"History comes from --store or --config, else from the cluster of --kubeconfig or of the kubeconfig "
 		"that kubectl would take; then its LimitRanges, ResourceQuotas, VerticalPodAutoscalers and labels of "
 		"namespaces count too. "
 		"--store none uses no history.\n\n"
-		"Exit codes: 0 no finding at or above --fail-on, 1 findings, 2 a named file that cannot be read or a "
-		"wrong "
-		"option, 3 the cluster or the output failed. With -o yaml nothing may be missing, as with --strict. "
-		"Only sizes change there; a document that shares them by "
+		"Exit codes: 0 no finding at or above --fail-on, 1 findings, 2 a named file that cannot be read or is "
+		"a template, or a wrong option, 3 the cluster or the output failed. With -o yaml nothing may be "
+		"missing, as with --strict. Only sizes change there; a document that shares them by "
 		"aliases or merge keys is printed as it is, with an error.",
 	.example = "-v --store none job.yaml",
 	.options = options,

@@ -99,13 +99,14 @@ static bool has_problem(const struct yaml_documents *documents)
 	return false;
 }
 
-/* A template, read as YAML, has many errors that do not help. */
+/* A template, read as YAML, has many errors that do not help. One that was found in a folder is counted; one that was
+ * named on the command line is an input that cannot be read. */
 static int note_template_file(struct review *self, const struct manifest *manifest, const char *file, const char *words)
 {
 	const struct review_subject subject = {.status = REVIEW_TEMPLATED, .file = file, .why = words};
 	struct err err = ERR_INIT;
 
-	if (!self->is_strict)
+	if (manifest->is_from_walk && !self->is_strict)
 		return review_note(self, &subject);
 	err_set_at(&err, -EINVAL, file, 0, 0, "%s", words);
 	return review_report(self, manifest, &err);

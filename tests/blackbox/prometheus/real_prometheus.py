@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import urllib.parse
 
 import harness
 
@@ -72,10 +73,12 @@ class Prometheus:
 
 class Proxy:
     """Passes requests on. `spoil(number, path, status, body)` may return another (status, body), or None to close the
-    connection in the middle of the body; requests are numbered from 1."""
+    connection in the middle of the body; requests are numbered from 1. `spoil_form(form, status, body)` may do the same by
+    the form that was sent."""
 
     def __init__(self, port, spoil=None):
         self.port, self.spoil, self.number, self.lock = port, spoil, 0, threading.Lock()
+        self.spoil_form = None
         proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -95,6 +98,8 @@ class Proxy:
                     proxy.number += 1
                     number = proxy.number
                 spoilt = proxy.spoil(number, self.path, status, data) if proxy.spoil else (status, data)
+                if spoilt and proxy.spoil_form:
+                    spoilt = proxy.spoil_form(dict(urllib.parse.parse_qsl(body.decode())), *spoilt)
                 self.send_response(spoilt[0] if spoilt else status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(spoilt[1] if spoilt else data)))

@@ -282,8 +282,9 @@ class ToldOtherwise(OnPrometheus):
     def test_refusals_of_gateways_and_stores_are_split(self):
         """Other engines than Prometheus refuse by other statuses; what they refuse is asked for in parts all the same."""
         too_large = b'{"status":"error","error":"grpc: received message larger than max (5000000 vs. 4194304)"}'
-        for status, words in ((504, b"<html>504 Gateway Time-out</html>"), (500, too_large)):
-            with self.subTest(status):
+        damaged = b'{"status":"error","errorType":"internal","error":"expanding series: checksum mismatch"}'
+        for status, words in ((504, b"<html>504 Gateway Time-out</html>"), (500, too_large), (500, damaged)):
+            with self.subTest(status=status, words=words):
                 refused = []
 
                 def spoil(_number, path, known, body, refused=refused, answer=(status, words)):
@@ -296,6 +297,38 @@ class ToldOtherwise(OnPrometheus):
                 self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
                 self.assertTrue(refused)
                 self.assertEqual(place.profiles().keys(), self.place.profiles().keys())
+
+    def test_a_window_that_cannot_be_read_is_passed_over(self):
+        """As when a block is damaged: a query fails if its range touches ten minutes of one day."""
+        bad = self.now - 3 * 86400
+        bad -= bad % 86400 - 43200
+        damaged = b'{"status":"error","errorType":"internal","error":"expanding series: checksum mismatch"}'
+
+        def spoil(form, known, body):
+            window = re.search(r"\[(\d+)ms\]", form.get("query", ""))
+            if not window or "kube_node" in form["query"]:
+                return known, body
+            length = int(window[1]) / 1000
+            end = float(form.get("time", form.get("end", 0)))
+            start = float(form.get("start", end)) - length
+            return (500, damaged) if start < bad + 600 and end > bad else (known, body)
+        proxy = self.proxy(None)
+        proxy.spoil_form = spoil
+        place = self.place_at(proxy.url)
+        for _ in range(2):
+            done = place.run()
+            self.assertEqual(done.returncode, 1, done.stderr + done.stdout)
+            self.assertIn("checksum mismatch", done.stderr)
+        done = place.run()
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertEqual(place.profiles().keys(), self.place.profiles().keys())
+        self.assertEqual(done.stderr.count("learning continues without it"), 1)
+        done = place.run()
+        self.assertEqual((done.returncode, "learning continues" in done.stderr), (0, False), done.stderr)
+        status = harness.run(RECOMMENDER, "status", "--config", place.config)
+        self.assertRegex(status.stdout, r"Not read: \S+Z to \S+Z, .*checksum mismatch")
+        gaps = json.loads(harness.run(RECOMMENDER, "status", "--config", place.config, "-o", "json").stdout)["lastCycle"]["gaps"]
+        self.assertTrue(gaps and all("checksum" in gap["why"] for gap in gaps), gaps)
 
     def test_ten_thousand_pods(self):
         start = int(self.now) - 86400 - int(self.now) % 86400 + 3600

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/gaps.h"
+
+#include "base/json_write.h"
+#include "base/str.h"
+#include "base/timefmt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* When this many namespaces fail at the same time, the gap is that of all namespaces. */
+enum { GAP_NAMESPACES = 8 };
+
+bool gap_is_passed(const struct gap *self)
+{
+	return self->failures >= GAP_FAILURES;
+}
+
+bool gap_has_namespace(const struct gap *self, const char *namespace_name)
+{
+	return !*self->namespace_name || streq(self->namespace_name, namespace_name);
+}
+
+size_t gaps_passed(const struct gaps *self)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->n; i++)
+		n += gap_is_passed(&self->items[i]);
+	return n;
+}
+
+struct gaps gaps_only_passed(const struct gaps *self)
+{
+	struct gaps ret = {.n = 0};
+
+	for (size_t i = 0; i < self->n; i++)
+		if (gap_is_passed(&self->items[i]))
+			ret.items[ret.n++] = self->items[i];
+	return ret;
+}
+
+void gaps_remove(struct gaps *self, size_t index)
+{
+	self->n--;
+	memmove(&self->items[index], &self->items[index + 1], (self->n - index) * sizeof(self->items[0]));
+}
+
+/* The time between two gaps; 0: they touch or overlap. */
+static int64_t distance_ms(const struct gap *a, const struct gap *b)
+{
+	return MAX(MAX(a->start_ms - b->end_ms, b->start_ms - a->end_ms), 0);
+}
+
+/* Joins an entry with a gap that failed in this cycle or with another entry. */
+static void join(struct gap *to, const struct gap *from)
+{
+	if (!streq(to->namespace_name, from->namespace_name))
+		memset(to->namespace_name, 0, sizeof(to->namespace_name));
+	to->start_ms = MIN(to->start_ms, from->start_ms);
+	to->end_ms = MAX(to->end_ms, from->end_ms);
+	to->open_from_ms = MIN(to->open_from_ms, from->open_from_ms);
+	to->failures = MAX(to->failures, from->failures);
+	to->tried_ms = MAX(to->tried_ms, from->tried_ms);
+}
+
+/* The entry to which a failed window belongs. NULL: none. */
+static struct gap *find(struct gaps *self, const struct gap *failed)
+{
+	for (size_t i = 0; i < self->n; i++)
+		if (gap_has_namespace(&self->items[i], failed->namespace_name) &&
+		    distance_ms(&self->items[i], failed) == 0)
+			return &self->items[i];
+	return NULL;
+}
+
+/* The list is full: the entry that is nearest in time. */
+static struct gap *nearest(struct gaps *self, const struct gap *failed)
+{
+	struct gap *ret = &self->items[0];
+
+	for (size_t i = 1; i < self->n; i++)
+		if (distance_ms(&self->items[i], failed) < distance_ms(ret, failed))
+			ret = &self->items[i];
+	return ret;
+}
+
+/* Joins the entries that touch items[index] and have its namespace, or all if there are many. @return where the entry
+ * is now. */
+static size_t join_neighbours(struct gaps *self, size_t index)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->n; i++)
+		n += distance_ms(&self->items[i], &self->items[index]) == 0;
+	for (size_t i = 0; i < self->n;) {
+		struct gap *to = &self->items[index], *other = &self->items[i];
+
+		if (i == index || distance_ms(to, other) > 0 ||
+		    (n < GAP_NAMESPACES && !gap_has_namespace(to, other->namespace_name))) {
+			i++;
+			continue;
+		}
+		join(to, other);
+		gaps_remove(self, i);
+		index -= i < index;
+		i = 0; /* the entry has grown */
+	}
+	return index;
+}
+
+const struct gap *gaps_note(struct gaps *self, const struct gap *failed)
+{
+	struct gap *item = find(self, failed);
+
+	if (!item && self->n < ARRAY_LEN(self->items)) {
+		item = &self->items[self->n++];
+		*item = *failed;
+		item->failures = 1;
+		return &self->items[join_neighbours(self, self->n - 1)];
+	}
+	if (!item)
+		item = nearest(self, failed);
+	item->failures = MIN(item->failures + (item->tried_ms != failed->tried_ms), GAP_FAILURES);
+	memcpy(item->why, failed->why, sizeof(item->why));
+	if (*item->namespace_name)
+		join(item, failed);
+	else
+		join(item, &(struct gap){.start_ms = failed->start_ms,
+					 .end_ms = failed->end_ms,
+					 .open_from_ms = failed->open_from_ms,
+					 .tried_ms = failed->tried_ms});
+	return &self->items[join_neighbours(self, (size_t)(item - self->items))];
+}
+
+bool gaps_settle(struct gaps *self, int64_t start_ms, int64_t end_ms, int64_t now_ms)
+{
+	size_t before = self->n;
+
+	for (size_t i = self->n; i > 0; i--) {
+		const struct gap *item = &self->items[i - 1];
+
+		if (!gap_is_passed(item) && item->tried_ms != now_ms && item->start_ms >= start_ms &&
+		    item->start_ms < end_ms)
+			gaps_remove(self, i - 1);
+	}
+	return self->n != before;
+}
+
+int gaps_encode(const struct gaps *self, struct strbuf *buf)
+{
+	json_write_open(buf, "gaps", '[');
+	for (size_t i = 0; i < self->n; i++) {
+		const struct gap *item = &self->items[i];
+
+		json_write_open(buf, NULL, '{');
+		json_write_time(buf, "start", item->start_ms);
+		json_write_time(buf, "end", item->end_ms);
+		json_write_text(buf, "namespace", item->namespace_name);
+		json_write_time(buf, "openFrom", item->open_from_ms);
+		json_write_time(buf, "tried", item->tried_ms);
+		json_write_int(buf, "failures", item->failures);
+		json_write_text(buf, "why", item->why);
+		strbuf_addc(buf, '}');
+	}
+	return strbuf_addc(buf, ']');
+}
+
+static int get_time(struct json_object *item, const char *key, int64_t *ret, struct err *err)
+{
+	const char *text = "";
+	int r = json_get_string(item, "gaps", key, &text, err);
+
+	if (r < 0)
+		return r;
+	return r || time_parse(text, strlen(text), ret) ? err_set(err, -EINVAL, "gaps.%s: no time", key) : 0;
+}
+
+static int decode_gap(struct json_object *item, struct gap *ret, struct err *err)
+{
+	const char *name = "", *why = "";
+	int r = get_time(item, "start", &ret->start_ms, err);
+
+	r = r ? r : get_time(item, "end", &ret->end_ms, err);
+	r = r ? r : get_time(item, "openFrom", &ret->open_from_ms, err);
+	r = r ? r : get_time(item, "tried", &ret->tried_ms, err);
+	r = r < 0 ? r : json_get_int64(item, "gaps", "failures", &ret->failures, err);
+	r = r < 0 ? r : json_get_string(item, "gaps", "namespace", &name, err);
+	r = r < 0 ? r : json_get_string(item, "gaps", "why", &why, err);
+	if (r < 0)
+		return r;
+	if (ret->start_ms >= ret->end_ms || strlen(name) > LIMIT_NAMESPACE_BYTES)
+		return err_set(err, -EINVAL, "gaps: no window, or no namespace");
+	memcpy(ret->namespace_name, name, strlen(name) + 1);
+	snprintf(ret->why, sizeof(ret->why), "%s", why);
+	return 0;
+}
+
+int gaps_decode(struct json_object *object, struct gaps *ret, struct err *err)
+{
+	struct json_object *array;
+	int r = json_get_array(object, "", "gaps", &array, err);
+
+	ret->n = 0;
+	for (size_t i = 0; !r && i < json_object_array_length(array) && i < ARRAY_LEN(ret->items); i++) {
+		ret->items[i] = (struct gap){.failures = 0};
+		r = decode_gap(json_object_array_get_idx(array, i), &ret->items[i], err);
+		ret->n += r == 0;
+	}
+	return MIN(r, 0);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/facts.h"
+
+#include "triage/lines.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
+ * its statistics behind a dump of all chunks. */
+#define DETAIL_LINES	  12
+#define DETAIL_LINES_DUMP 20000
+
+int facts_init(struct facts *self)
+{
+	*self = (struct facts){.open_oom = SIZE_MAX, .kernel = {.open = SIZE_MAX, .pid = -1}};
+	scanner_init(&self->scanner);
+	figures_init(&self->kernel.figures);
+	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
+		scanner_add(&self->scanner, signals[i].words, i);
+	self->buffer = malloc(sizeof(*self->buffer));
+	return self->buffer ? 0 : -ENOMEM;
+}
+
+void facts_release(struct facts *self)
+{
+	vec_release(&self->sources);
+	vec_release(&self->items);
+	vec_release(&self->positions);
+	vec_release(&self->kernel.tasks);
+	free(self->buffer);
+	self->buffer = NULL;
+}
+
+/* ---- positions of ranks ---- */
+
+static bool is_position(const struct facts *self, size_t i, size_t source, int rank)
+{
+	return i < self->positions.n && self->positions.items[i].source == source &&
+	       self->positions.items[i].rank == rank;
+}
+
+/* The index of a rank's position, which is made where it is new. Ranks beyond the limit share the last one. */
+static size_t find_position(struct facts *self, size_t source, int rank)
+{
+	struct position position = {.source = source, .rank = rank, .step = STEP_NONE};
+
+	if (is_position(self, self->position, source, rank))
+		return self->position;
+	for (size_t i = 0; i < self->positions.n; i++)
+		if (is_position(self, i, source, rank))
+			return self->position = i;
+	if (self->positions.n >= LIMIT_TRIAGE_RANKS)
+		return self->positions.n - 1;
+	figures_init(&position.sample);
+	figures_init(&position.device);
+	if (vec_push(&self->positions, position)) {
+		self->status = -ENOMEM;
+		return 0;
+	}
+	return self->position = self->positions.n - 1;
+}
+
+/* ---- the list ---- */
+
+/* Where the step of a rank is not known, the file's other lines say how far the run came. */
+static void set_position(struct facts *self, struct fact *fact)
+{
+	const struct position *items = self->positions.items;
+
+	fact->step = items[fact->position].step;
+	fact->n_progress = items[fact->position].n_progress;
+	for (size_t i = 0; i < self->positions.n; i++) {
+		if (items[i].source != fact->source || i == fact->position)
+			continue;
+		if (items[i].rank == RANK_NONE)
+			fact->n_progress += items[i].n_progress;
+		if (fact->step == STEP_NONE)
+			fact->step = items[i].step;
+	}
+}
+
+static size_t find_fact(const struct facts *self, const struct fact *fact, bool is_last)
+{
+	size_t found = SIZE_MAX;
+
+	for (size_t i = 0; i < self->items.n; i++) {
+		const struct fact *other = &self->items.items[i];
+
+		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
+		    other->reading.scope != fact->reading.scope ||
+		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact))
+			continue;
+		if (!is_last)
+			return i;
+		found = i;
+	}
+	return found;
+}
+
+/* Keeps the first and the last fact of a signal, rank, source and scope. @return its index; SIZE_MAX: no room. */
+static size_t add_fact(struct facts *self, const struct line *line, enum signal_id signal,
+		       const struct reading *reading)
+{
+	struct fact fact = {.signal = signal,
+			    .reading = *reading,
+			    .source = self->sources.n - 1,
+			    .number = line->number,
+			    .order = self->order++,
+			    .rank = line->rank,
+			    .n_lines = 1};
+	size_t first, last;
+
+	fact.position = find_position(self, fact.source, fact.rank);
+	if (self->status)
+		return SIZE_MAX;
+	set_position(self, &fact);
+	line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
+	first = find_fact(self, &fact, false);
+	last = find_fact(self, &fact, true);
+	if (first != last) {
+		fact.n_lines += self->items.items[last].n_lines;
+		self->items.items[last] = fact;
+		return last;
+	}
+	if (self->items.n >= LIMIT_TRIAGE_FACTS)
+		return SIZE_MAX;
+	if (vec_push(&self->items, fact)) {
+		self->status = -ENOMEM;
+		return SIZE_MAX;
+	}
+	return self->items.n - 1;
+}
+
+/* ---- the kernel's report of a kill, over many lines ---- */
+
+/* The line that names a kill: it gets what the kernel has said before. */
+static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+
+	if (signal == SIGNAL_KERNEL_KILL && kernel->open != SIZE_MAX && kernel->pid == reading->value) {
+		figures_fill(&self->items.items[kernel->open].reading.figures, &reading->figures);
+		return;
+	}
+	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
+		reading->scope = kernel->scope;
+		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
+	}
+	if (reading->scope == SCOPE_NONE)
+		return;
+	figures_fill(&reading->figures, &kernel->figures);
+	kernel_add_tasks(kernel, reading);
+	kernel->open = add_fact(self, line, signal, reading);
+	kernel->pid = reading->value;
+}
+
+static bool is_kernel_signal(enum signal_id signal)
+{
+	return signal >= SIGNAL_KERNEL_INVOKED && signal <= SIGNAL_KERNEL_KILL;
+}
+
+static void see_kernel(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+
+	switch (signal) {
+	case SIGNAL_KERNEL_INVOKED:
+		kernel_reset(kernel);
+		add_fact(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_LIMIT_OF:
+		kernel->scope = reading->scope;
+		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		break;
+	case SIGNAL_KERNEL_TABLE:
+		kernel_open_table(kernel, line->lower);
+		break;
+	case SIGNAL_KERNEL_CONSTRAINT:
+	case SIGNAL_KERNEL_KILL:
+		add_kill(self, line, signal, reading);
+		break;
+	default:
+		figures_fill(&kernel->figures, &reading->figures);
+	}
+}
+
+/* ---- one line ---- */
+
+/* Completes the last failed allocation of the same rank with figures of a later line. */
+static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct fact *fact;
+
+	if (self->open_oom == SIZE_MAX)
+		return;
+	fact = &self->items.items[self->open_oom];
+	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
+		return;
+	figures_fill(&fact->reading.figures, &reading->figures);
+}
+
+static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	bool is_dump = reading->framework == FRAMEWORK_TENSORFLOW || reading->framework == FRAMEWORK_JAX;
+	size_t added = add_fact(self, line, SIGNAL_GPU_OOM, reading);
+
+	/* TensorFlow's second message says less than its first one. */
+	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
+		return;
+	self->open_oom = added;
+	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
+}
+
+static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	size_t position;
+
+	if (is_kernel_signal(signal)) {
+		see_kernel(self, line, signal, reading);
+		return;
+	}
+	switch (signal) {
+	case SIGNAL_GPU_OOM:
+		see_oom(self, line, reading);
+		break;
+	case SIGNAL_GPU_DETAIL:
+		see_detail(self, line, reading);
+		break;
+	case SIGNAL_STEP:
+	case SIGNAL_EPOCH:
+	case SIGNAL_RSS:
+	case SIGNAL_GPU_SAMPLE:
+	case SIGNAL_GPU_DEVICE:
+		position = find_position(self, self->sources.n - 1, line->rank);
+		if (self->status)
+			return;
+		position_see(&self->positions.items[position], signal, reading);
+		break;
+	default:
+		add_fact(self, line, signal, reading);
+	}
+}
+
+/* Words that the search found and that another signal of the same line has explained. */
+static bool is_explained(enum signal_id signal, bool has_oom)
+{
+	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
+			   signal == SIGNAL_GPU_SAMPLE);
+}
+
+static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
+{
+	bool has_oom = false;
+
+	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
+		struct reading reading;
+
+		/* Binary noise may have words that cleaning has changed: the clean line is read. */
+		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
+		    !signal_read((enum signal_id)i, line, &reading))
+			continue;
+		has_oom = has_oom || i == SIGNAL_GPU_OOM;
+		see(self, line, (enum signal_id)i, &reading);
+	}
+}
+
+/* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
+static void take_smi(struct facts *self, const struct raw_line *raw)
+{
+	struct reading reading;
+	enum signal_id signal;
+	struct line line;
+
+	line_make(raw->text, raw->number, self->buffer, &line);
+	reading_init(&reading);
+	signal = smi_read(&self->smi, line.lower, &reading);
+	line.rank = RANK_NONE;
+	if (signal != SIGNAL_COUNT_)
+		add_fact(self, &line, signal, &reading);
+}
+
+static void take_line(void *context, const struct raw_line *raw)
+{
+	struct facts *self = context;
+	struct scan_set found = {{0}};
+	struct str text = raw->text;
+	struct line line;
+	bool is_made = false;
+
+	if (raw->is_last || self->status)
+		return;
+	if (self->sources.items[self->sources.n - 1].input == INPUT_SMI) {
+		take_smi(self, raw);
+		return;
+	}
+	/* Colours may stand within words. */
+	if (line_has_colour(text) || self->kernel.is_table) {
+		line_make(text, raw->number, self->buffer, &line);
+		text = (struct str){line.text, line.n};
+		is_made = true;
+	}
+	if (self->kernel.is_table)
+		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
+	if (!scanner_find(&self->scanner, text, &found))
+		return;
+	if (!is_made)
+		line_make(text, raw->number, self->buffer, &line);
+	if (line.rank == RANK_NONE)
+		line.rank = self->sources.items[self->sources.n - 1].rank;
+	see_signals(self, &line, &found);
+}
+
+static int open_source(struct facts *self, const char *name, enum input input)
+{
+	struct source source = {.name = name, .input = input, .rank = rank_of_name(name)};
+
+	kernel_reset(&self->kernel);
+	smi_reset(&self->smi);
+	self->open_oom = SIZE_MAX;
+	return vec_push(&self->sources, source);
+}
+
+static void close_source(struct facts *self, const struct lines_result *result)
+{
+	struct source *source = &self->sources.items[self->sources.n - 1];
+
+	source->n_lines = result->n_lines;
+	source->n_bytes = result->n_bytes;
+	source->is_damaged = result->is_damaged;
+}
+
+int facts_read(struct facts *self, const char *name, enum input input, struct err *err)
+{
+	struct lines_result result = {0};
+	int r = open_source(self, name, input);
+
+	if (r)
+		return err_set(err, r, "no memory left");
+	r = lines_read(name, take_line, self, &result, err);
+	if (!r && self->status)
+		r = err_set(err, self->status, "no memory left");
+	if (!r)
+		close_source(self, &result);
+	return r;
+}
+
+int facts_read_bytes(struct facts *self, const char *name, enum input input, const char *bytes, size_t n)
+{
+	struct lines_result result = {0};
+	int r = open_source(self, name, input);
+
+	if (!r)
+		r = lines_read_bytes(bytes, n, take_line, self, &result);
+	if (!r)
+		close_source(self, &result);
+	return r ? r : self->status;
+}
+
+const struct fact *facts_first(const struct facts *self, enum signal_id signal)
+{
+	const struct fact *first = NULL;
+
+	for (size_t i = 0; i < self->items.n; i++)
+		if (self->items.items[i].signal == signal && (!first || self->items.items[i].order < first->order))
+			first = &self->items.items[i];
+	return first;
+}
+
+const struct fact *facts_last(const struct facts *self, enum signal_id signal)
+{
+	const struct fact *last = NULL;
+
+	for (size_t i = 0; i < self->items.n; i++)
+		if (self->items.items[i].signal == signal && (!last || self->items.items[i].order > last->order))
+			last = &self->items.items[i];
+	return last;
+}

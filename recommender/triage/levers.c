@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/levers.h"
+
+const struct lever levers[] = {
+	/* GPU: true OOM */
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_NONE, "Raise the limit that the process sets for itself",
+	 "torch.cuda.set_per_process_memory_fraction(1.0)",
+	 "the card has memory that the process does not allow itself"},
+	{KIND_TRUE_OOM, "leak", FRAMEWORK_NONE, "Stop what grows from step to step", "loss_sum += loss.item()",
+	 "tensors that keep their graph are never freed; every other lever only delays the end"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Halve the micro-batch and double gradient accumulation",
+	 "per_device_train_batch_size=B/2 gradient_accumulation_steps=2*A",
+	 "activations shrink with the micro-batch, and the optimizer sees the same batch"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Shorten or bucket the sequences",
+	 "max_seq_length=S/2 group_by_length=True", "activations grow with the longest sequence of a batch"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Turn on activation checkpointing",
+	 "torch.utils.checkpoint.checkpoint(fn, x, use_reentrant=False)",
+	 "activations are computed again instead of kept, at about a third more time"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Shard more",
+	 "FSDP FULL_SHARD, or DeepSpeed zero_optimization.stage: 2, then 3",
+	 "each rank then holds a part of optimizer, gradients and weights"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_JAX, "Let XLA take more of the card", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.92",
+	 "XLA takes only 75 % of the card unless it is told otherwise"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Use a card with more memory",
+	 "nodeSelector: nvidia.com/gpu.product: <a product with more memory>",
+	 "nothing else helps if the smallest step does not fit"},
+	/* GPU: fragmentation */
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TENSORFLOW, "Use CUDA's own pool", "TF_GPU_ALLOCATOR=cuda_malloc_async",
+	 "its pool maps free pages together"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_JAX, "Use CUDA's own pool", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
+	 "its pool maps free pages together"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
+	 "freed pages are mapped together again instead of staying in pieces"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "If that does not help, do not split large blocks",
+	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
+	 "{conf}=garbage_collection_threshold:0.8,max_split_size_mb:128",
+	 "blocks that were not used for long are freed before the card is full"},
+	/* GPU: co-tenant */
+	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the card, or wait for it",
+	 "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+	 "the memory is held outside of this job; no change of the job frees it"},
+	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Put each rank on its own card",
+	 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
+	 "ranks that forget it all hold a context or a model on card 0"},
+	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Ask for a whole card", "resources: limits: nvidia.com/gpu: 1",
+	 "time-slicing shares the card's memory without a limit for each pod"},
+	/* the card */
+	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Take the node out of service", "kubectl cordon NODE",
+	 "the next job would fail on the same card"},
+	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Drain it",
+	 "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data", "other pods on the card are at risk"},
+	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Reset or replace the card",
+	 "nvidia-smi --gpu-reset -i INDEX; dcgmi diag -r 3",
+	 "row remapping needs a reset; a card that fails the diagnosis goes back to its maker"},
+	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE,
+	 "Resume from the last good checkpoint, with fewer ranks if no card is spare", "torchrun --nnodes=N-1",
+	 "the job's settings are not at fault and need no change"},
+	/* limits of containers and pods */
+	{KIND_CONTAINER_LIMIT, "slurm", FRAMEWORK_NONE, "Ask Slurm for more memory", "#SBATCH --mem={double}",
+	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "shm", FRAMEWORK_NONE, "Count shared memory in the limit, or use less of it",
+	 "emptyDir: {medium: Memory, sizeLimit: S} with S inside the memory limit",
+	 "files in /dev/shm count against the limit"},
+	{KIND_CONTAINER_LIMIT, "loader-workers", FRAMEWORK_NONE, "Use fewer DataLoader workers",
+	 "num_workers=W/2 prefetch_factor=2", "each worker copies the pages of Python objects that it touches"},
+	{KIND_CONTAINER_LIMIT, "loader-workers", FRAMEWORK_NONE, "Keep the data set in arrays, not in lists of objects",
+	 "numpy.memmap or pyarrow tables", "reading an object changes its reference count, and so copies its page"},
+	{KIND_UNKNOWN, "child-killed", FRAMEWORK_NONE, "Prove the kill first",
+	 "container_oom_events_total, or the kernel log of the node", "SIGKILL alone does not say who sent it"},
+	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Raise the limit once, to at most twice the old one",
+	 "resources: limits: memory: {double}", "a kill proves only that more than the limit was needed"},
+	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Stream the data instead of loading it all",
+	 "streaming=True, or memory-mapped files",
+	 "a job that reads its whole data set needs more memory with each new data set"},
+	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Keep the optimizer out of host memory",
+	 "offload_optimizer: {device: nvme}, or none", "offload to the CPU takes about 12 bytes for each parameter"},
+	{KIND_POD_LIMIT, NULL, FRAMEWORK_NONE, "Raise the pod's limit, or that of the container which grew",
+	 "spec: resources: limits: memory: {double}", "sidecars and memory-backed volumes count in the pod's limit"},
+	{KIND_POD_LIMIT, NULL, FRAMEWORK_NONE, "Limit memory-backed volumes",
+	 "emptyDir: {medium: Memory, sizeLimit: S}", "their files count as memory of the pod"},
+	/* the node */
+	{KIND_NODE_OOM, "hugepages", FRAMEWORK_NONE, "Reserve fewer huge pages", "vm.nr_hugepages=N",
+	 "memory for huge pages is lost to everything else"},
+	{KIND_NODE_OOM, "mempolicy", FRAMEWORK_NONE, "Let the task use all NUMA nodes",
+	 "numactl --interleave=all, or no cpuset.mems", "only the allowed NUMA nodes were full"},
+	{KIND_NODE_OOM, "ray-memory-monitor", FRAMEWORK_NONE, "Run fewer tasks of Ray at a time",
+	 "@ray.remote(memory=BYTES)", "Ray places tasks by what they say that they need"},
+	{KIND_NODE_OOM, "node-allocatable", FRAMEWORK_NONE, "Give pods requests that are true",
+	 "resources: requests: memory: <median of use>", "together they use more than the node may give to pods"},
+	{KIND_NODE_OOM, NULL, FRAMEWORK_NONE, "Find who held the memory",
+	 "the table of tasks in the kernel log; kubectl top pod -A",
+	 "the task that was killed is often not the one that grew"},
+	{KIND_NODE_OOM, NULL, FRAMEWORK_NONE, "Give every pod of the node a memory request and limit",
+	 "resources: {requests: {memory: R}, limits: {memory: L}}", "pods without a limit may take the whole node"},
+	{KIND_NODE_OOM, NULL, FRAMEWORK_NONE, "Reserve memory for the system",
+	 "kubelet: systemReserved, evictionHard: memory.available",
+	 "the kubelet can then evict a pod before the kernel kills a task"},
+	/* refused */
+	{KIND_ALLOCATION_REFUSED, "heap-limit", FRAMEWORK_NONE, "Raise the heap's own limit",
+	 "-Xmx, or spark.executor.memory", "a Java heap ends before the container's limit"},
+	{KIND_ALLOCATION_REFUSED, "pinned-memory", FRAMEWORK_NONE, "Pin less memory",
+	 "pin_memory=False, or fewer workers", "pinned pages cannot be swapped or reclaimed"},
+	{KIND_ALLOCATION_REFUSED, NULL, FRAMEWORK_NONE, "Look at the limits of the process", "ulimit -v; ulimit -l",
+	 "an address space limit refuses long before memory is short"},
+	{KIND_ALLOCATION_REFUSED, NULL, FRAMEWORK_NONE, "Look at the overcommit setting",
+	 "sysctl vm.overcommit_memory: 1 on a Kubernetes node, 0 elsewhere",
+	 "with 2 the kernel refuses what it could give, at half of the memory by default"},
+	{KIND_ALLOCATION_REFUSED, NULL, FRAMEWORK_NONE, "Read the data in batches",
+	 "numpy.memmap, chunksize=N, streaming=True", "one array of this size is rarely needed as a whole"},
+	/* evictions */
+	{KIND_EVICTED_MEMORY, NULL, FRAMEWORK_NONE, "Raise the request to what the job really uses",
+	 "resources: requests: memory: <peak>", "pods above their request are evicted first"},
+	{KIND_EVICTED_MEMORY, NULL, FRAMEWORK_NONE, "Make the pod Guaranteed",
+	 "requests equal to limits for cpu and memory", "a Guaranteed pod is never above its request"},
+	{KIND_EVICTED_STORAGE, NULL, FRAMEWORK_NONE, "Find what writes",
+	 "du -x -d 2 / | sort -n | tail, in the container", "logs, caches and checkpoints are the usual ones"},
+	{KIND_EVICTED_STORAGE, NULL, FRAMEWORK_NONE, "Move it to a volume",
+	 "persistentVolumeClaim, or a generic ephemeral volume", "a volume has its own size and does not count"},
+	{KIND_EVICTED_STORAGE, NULL, FRAMEWORK_NONE, "Else ask for the space",
+	 "resources: {requests: {ephemeral-storage: S}, limits: {ephemeral-storage: S}}",
+	 "the scheduler then chooses a node that has it"},
+	/* shared memory */
+	{KIND_SHM_TOO_SMALL, NULL, FRAMEWORK_NONE, "Mount a larger /dev/shm",
+	 "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}], mounted at /dev/shm",
+	 "the default is 64 MiB; what is written counts against the memory limit"},
+	{KIND_SHM_TOO_SMALL, NULL, FRAMEWORK_NONE, "Or put less into it", "num_workers=W/2 prefetch_factor=2",
+	 "each worker keeps its batches in shared memory"},
+	{KIND_SHM_TOO_SMALL, NULL, FRAMEWORK_NONE, "Or do not use it",
+	 "torch.multiprocessing.set_sharing_strategy('file_system'), num_workers=0", "slower, but without a volume"},
+};
+const size_t n_levers = ARRAY_LEN(levers);
+
+const struct advice levers_avoid[] = {
+	{KIND_TRUE_OOM, "Do not call torch.cuda.empty_cache() in the loop: it frees no tensor and costs time."},
+	{KIND_TRUE_OOM, "Do not resume with the same settings: the run meets the same step again."},
+	{KIND_FRAGMENTATION, "Do not cut the batch: the card has room, and the run only becomes slower."},
+	{KIND_FRAGMENTATION, "Do not call torch.cuda.empty_cache() in the loop: it hides the cause and costs time."},
+	{KIND_CO_TENANT, "Do not change the job: its own need fits on a free card."},
+	{KIND_GPU_FAULT, "Do not change batch or model: the job is not at fault."},
+	{KIND_CONTAINER_LIMIT, "Do not rely on restartPolicy OnFailure: the container restarts with the same limit."},
+	{KIND_CONTAINER_LIMIT, "Do not set oom_score_adj=-1000 or --oom-kill-disable: the node dies instead."},
+	{KIND_NODE_OOM, "Do not set oom_score_adj=-1000: another task of the node dies instead."},
+	{KIND_ALLOCATION_REFUSED, "Do not set vm.overcommit_memory=2 on a Kubernetes node."},
+	{KIND_SHM_TOO_SMALL, "Do not raise only the memory limit: /dev/shm has its own size."},
+};
+const size_t n_levers_avoid = ARRAY_LEN(levers_avoid);
+
+const struct advice levers_next[] = {
+	{KIND_TRUE_OOM, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
+	{KIND_TRUE_OOM,
+	 "nvidia-smi --query-compute-apps=pid,used_memory --format=csv   # that nobody else holds the card"},
+	{KIND_FRAGMENTATION, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
+	{KIND_FRAGMENTATION,
+	 "print(torch.cuda.memory_summary())   # in the next run: reserved minus allocated must not grow"},
+	{KIND_CO_TENANT, "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv   # on the node"},
+	{KIND_GPU_FAULT, "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER   # on the node"},
+	{KIND_CONTAINER_LIMIT, "kubectl get pod POD -o jsonpath='{.status.containerStatuses[*].lastState.terminated}'"},
+	{KIND_CONTAINER_LIMIT, "dmesg -T | grep -A40 'invoked oom-killer'   # on the node: who held the memory"},
+	{KIND_POD_LIMIT, "kubectl top pod POD --containers"},
+	{KIND_NODE_OOM, "dmesg -T | grep -A60 'invoked oom-killer'; kubectl describe node NODE"},
+	{KIND_ALLOCATION_REFUSED,
+	 "ulimit -a; cat /proc/sys/vm/overcommit_memory; grep Commit /proc/meminfo   # in the container"},
+	{KIND_EVICTED_MEMORY, "kubectl describe node NODE; kubectl get events --field-selector reason=Evicted"},
+	{KIND_EVICTED_STORAGE, "kubectl get events --field-selector reason=Evicted"},
+	{KIND_SHM_TOO_SMALL, "df -h /dev/shm; ls -l /dev/shm   # in the container"},
+	{KIND_NOT_OOM, "Read the quoted line: memory is not the reason."},
+	{KIND_UNKNOWN, "kubectl describe pod POD   # reason and exit code of each container, evictions"},
+	{KIND_UNKNOWN,
+	 "kubectl logs POD --previous --all-containers >pod.log; memtamer-recommender triage --log pod.log"},
+	{KIND_UNKNOWN, "dmesg -T >dmesg.txt; memtamer-recommender triage --dmesg dmesg.txt   # on the node"},
+	{KIND_UNKNOWN, "nvidia-smi -q   # on the node: ECC errors, row remapping, processes"},
+};
+const size_t n_levers_next = ARRAY_LEN(levers_next);
+
+bool lever_fits(const struct lever *lever, const struct verdict *verdict)
+{
+	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
+
+	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)))
+		return false;
+	/* Where the framework is not known, PyTorch's levers are shown. */
+	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)
+		framework = FRAMEWORK_TORCH;
+	return lever->framework == FRAMEWORK_NONE || lever->framework == framework;
+}
+
+/* 2.9 renamed the variable; before that each device had its own. Without a version the message's own hint counts. */
+const char *lever_variable(const struct verdict *verdict)
+{
+	bool is_new = verdict->torch_version >= 2009;
+
+	if (verdict->torch_version < 0 && verdict->fact)
+		is_new = verdict->fact->reading.is_new_conf;
+	if (is_new)
+		return "PYTORCH_ALLOC_CONF";
+	return verdict->fact && verdict->fact->reading.is_hip ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
+static void add_double(const struct verdict *verdict, struct strbuf *buf)
+{
+	int64_t limit = verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
+
+	if (limit <= 0 || limit > FIGURE_MAX / 2)
+		strbuf_adds(buf, verdict->cause && streq(verdict->cause, "slurm") ? "<twice the old one>"
+										  : "<at most twice the old limit>");
+	else if (verdict->cause && streq(verdict->cause, "slurm"))
+		strbuf_addf(buf, "%lldM", (long long)((2 * limit + mi - 1) / mi));
+	else
+		strbuf_addf(buf, "%lldMi", (long long)((2 * limit + mi - 1) / mi));
+}
+
+int lever_render(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf)
+{
+	const char *at = lever->setting, *mark;
+
+	while ((mark = strchr(at, '{'))) {
+		strbuf_add(buf, at, (size_t)(mark - at));
+		if (strstarts(mark, "{conf}")) {
+			strbuf_adds(buf, lever_variable(verdict));
+			at = mark + strlen("{conf}");
+		} else if (strstarts(mark, "{double}")) {
+			add_double(verdict, buf);
+			at = mark + strlen("{double}");
+		} else {
+			strbuf_addc(buf, '{');
+			at = mark + 1;
+		}
+	}
+	return strbuf_adds(buf, at);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* levers: what to do about each kind of end, in order, with exact settings; what not to do; and the commands that tell
+ * more. Three tables, of which docs/TRIAGE.md is made. Pure. */
+#include "base/strbuf.h"
+#include "triage/rules.h"
+
+struct lever {
+	enum kind kind;
+	const char *cause;	  /* for this cause only; NULL: for all */
+	enum framework framework; /* for this framework only; FRAMEWORK_NONE: for all */
+	const char *action;
+	const char *setting; /* {conf}: the allocator's variable; {double}: twice the limit */
+	const char *why;
+};
+
+struct advice {
+	enum kind kind;
+	const char *text;
+};
+
+extern const struct lever levers[];
+extern const size_t n_levers;
+extern const struct advice levers_avoid[]; /* what not to do */
+extern const size_t n_levers_avoid;
+extern const struct advice levers_next[]; /* commands */
+extern const size_t n_levers_next;
+
+/** Whether a lever is for this verdict. Levers without a cause are for all verdicts of their kind. */
+bool lever_fits(const struct lever *lever, const struct verdict *verdict);
+/** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version. */
+const char *lever_variable(const struct verdict *verdict);
+/** Appends the setting with its placeholders replaced. @return the sticky status of `buf`. */
+int lever_render(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/line.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+
+/* ---- words and numbers ---- */
+
+const char *text_find(const char *lower, const char *words)
+{
+	char word[96];
+
+	while (*words) {
+		size_t n = strcspn(words, "|");
+		const char *at;
+
+		memcpy(word, words, MIN(n, sizeof(word) - 1));
+		word[MIN(n, sizeof(word) - 1)] = '\0';
+		at = strstr(lower, word);
+		if (at)
+			return at;
+		words += n + (words[n] == '|');
+	}
+	return NULL;
+}
+
+bool text_has(const char *lower, const char *words)
+{
+	return text_find(lower, words) != NULL;
+}
+
+size_t text_number(const char *at, int64_t *ret)
+{
+	int64_t value = 0;
+	size_t n = 0;
+
+	for (; isdigit((unsigned char)at[n]); n++)
+		if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
+		    __builtin_add_overflow(value, (int64_t)(at[n] - '0'), &value))
+			return 0;
+	if (n)
+		*ret = value;
+	return n;
+}
+
+/* The power of 1024 of a unit. @return the bytes of the unit; 0: no unit. */
+static size_t read_unit(const char *at, int *ret_power)
+{
+	static const char letters[] = "kmgtpe";
+	size_t n = 0;
+	const char *letter = memchr(letters, tolower((unsigned char)*at), sizeof(letters) - 1);
+
+	*ret_power = letter && *at ? (int)(letter - letters) + 1 : 0;
+	/* A bare "e" is an exponent. */
+	if (*ret_power == 6 && tolower((unsigned char)at[1]) != 'b' && at[1] != 'i')
+		return 0;
+	if (*ret_power)
+		n++;
+	if (*ret_power && at[n] == 'i')
+		n++;
+	if (at[n] == 'B' || at[n] == 'b')
+		n++;
+	if (!*ret_power && n && strncmp(at, "bytes", 5) == 0)
+		n = 5;
+	else if (!*ret_power && n && strncmp(at, "byte", 4) == 0)
+		n = 4;
+	/* "3.00 GiBis free" and "5 GiBs" are units, "12 bad" and "7 more" are not. */
+	if (n && isalpha((unsigned char)at[n]) && !((at[n - 1] | 32) == 'b' && (at[n] == 'i' || at[n] == 's')))
+		return 0;
+	return n;
+}
+
+size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
+{
+	int64_t scale = 1;
+	__int128 value = 0;
+	size_t n = 0, digits = 0, unit;
+	int power;
+
+	for (; isdigit((unsigned char)at[n]) && digits < 24; n++, digits++)
+		value = value * 10 + (at[n] - '0');
+	if (!digits || digits == 24)
+		return 0;
+	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
+		for (n++; isdigit((unsigned char)at[n]); n++)
+			if (scale < 1000000) {
+				value = value * 10 + (at[n] - '0');
+				scale *= 10;
+			}
+	/* numpy prints "926. GiB". */
+	n += at[n] == '.' && at[n + 1] == ' ' && read_unit(at + n + 2, &power) > 0;
+	unit = read_unit(at + n + strspn(at + n, " "), &power);
+	if (!unit && !(is_plain_allowed && scale == 1 && !isalnum((unsigned char)at[n])))
+		return 0;
+	if (unit)
+		n += strspn(at + n, " ") + unit;
+	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
+	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
+	value = ((value << (10 * power)) + scale / 2) / scale;
+	*ret = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+	return n;
+}
+
+bool text_size_before(const char *start, const char *at, int64_t *ret)
+{
+	const char *p = at;
+
+	while (p > start && p[-1] == ' ')
+		p--;
+	while (p > start && isalpha((unsigned char)p[-1]) && at - p < 16)
+		p--;
+	while (p > start && p[-1] == ' ')
+		p--;
+	while (p > start && (isdigit((unsigned char)p[-1]) || p[-1] == '.') && at - p < 48)
+		p--;
+	return text_size(p, false, ret) > 0;
+}
+
+bool text_labelled(const char *lower, const char *label, int64_t *ret)
+{
+	const char *at = strstr(lower, label);
+
+	if (!at)
+		return false;
+	at += strlen(label);
+	return text_number(at + strspn(at, " =:'\""), ret) > 0;
+}
+
+/* ---- ranks ---- */
+
+/* Digits at `at` that are a rank. @return the bytes; 0: none. */
+static size_t read_rank(const char *at, int *ret)
+{
+	int64_t value;
+	size_t n = text_number(at, &value);
+
+	if (!n || n > 6)
+		return 0;
+	*ret = (int)value;
+	return n;
+}
+
+int rank_of_name(const char *name)
+{
+	static const char *const words[] = {"rank", "worker"};
+	const char *found = NULL;
+	int rank = RANK_NONE, value;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		for (const char *at = strcasestr(name, words[i]); at; at = strcasestr(at + 1, words[i])) {
+			const char *digits = at + strlen(words[i]);
+
+			digits += strspn(digits, "-_=.");
+			if (read_rank(digits, &value) && at > found) {
+				found = at;
+				rank = value;
+			}
+		}
+	if (rank == RANK_NONE && strstr(name, "-master-0"))
+		rank = 0;
+	/* torchrun's folders: attempt_0/3/stderr.log */
+	for (const char *at = strstr(name, "attempt_"); at && rank == RANK_NONE; at = NULL) {
+		at = strchr(at, '/');
+		if (at && read_rank(at + 1, &value) && at[1 + strspn(at + 1, "0123456789")] == '/')
+			rank = value;
+	}
+	return rank;
+}
+
+/* A rank at the beginning: [rank3]: [3]: [default3]: [1,3]<stderr>: 3: worker-3: [pod/train-worker-3/pytorch].
+ * @return the bytes that it takes; 0: none. */
+static size_t read_rank_prefix(const char *at, int *ret)
+{
+	static const char *const words[] = {"[rank", "[default", "[local_rank", "[1,", "[worker-", "[proc", "["};
+	size_t n, digits, end;
+	int rank;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		n = strlen(words[i]);
+		if (strncasecmp(at, words[i], n) != 0)
+			continue;
+		n += strspn(at + n, " _=:");
+		digits = read_rank(at + n, &rank);
+		if (!digits || at[n + digits] != ']')
+			continue;
+		end = n + digits + 1;
+		if (strncmp(at + end, "<std", 4) == 0)
+			end += strcspn(at + end, ":");
+		else if (words[i][1] == '\0' && at[end] != ':')
+			continue;
+		*ret = rank;
+		return end + (at[end] == ':');
+	}
+	digits = read_rank(at, &rank);
+	if (!digits || at[digits] != ':' || at[digits + 1] != ' ')
+		return 0;
+	*ret = rank;
+	return digits + 2;
+}
+
+/* A pod's name before the message, by kubectl or stern; or a host's, by pdsh. */
+static size_t read_pod_prefix(const char *at, int *ret)
+{
+	size_t n;
+	char name[128];
+
+	if (strncmp(at, "[pod/", 5) == 0) {
+		n = strcspn(at, "]");
+		if (at[n] != ']')
+			return 0;
+		n++;
+	} else {
+		n = strcspn(at, " ");
+		if (n < 4 || at[n] != ' ' || !strchr(":|0123456789", at[n - 1]) || !memchr(at, '-', n))
+			return 0;
+		for (size_t i = 0; i + 1 < n; i++)
+			if (!islower((unsigned char)at[i]) && !isdigit((unsigned char)at[i]) && at[i] != '-')
+				return 0;
+		if (isdigit((unsigned char)*at))
+			return 0;
+	}
+	if (n >= sizeof(name))
+		return 0;
+	memcpy(name, at, n);
+	name[n] = '\0';
+	*ret = rank_of_name(name);
+	return *ret == RANK_NONE && *at != '[' ? 0 : n;
+}
+
+/* ---- what stands before the message ---- */
+
+static size_t read_level(const char *at)
+{
+	static const char *const levels[] = {"error",	 "warning", "warn",   "info",	"debug",  "fatal",
+					     "critical", "trace",   "notice", "stderr", "stdout", "kernel"};
+
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+		size_t n = strlen(levels[i]);
+
+		/* "Error: out of memory" keeps its word: only a level apart from the message is a prefix. */
+		if (strncasecmp(at, levels[i], n) == 0 &&
+		    (at[n] == ' ' || at[n] == ':' || at[n] == '|' || at[n] == '-'))
+			return strcmp(levels[i], "error") == 0 && islower((unsigned char)at[1]) ? 0
+												: n + (at[n] == ':');
+	}
+	return 0;
+}
+
+/* A token of digits and what stands between them in dates, times and the kernel's seconds. */
+static size_t read_time(const char *at)
+{
+	size_t n = strspn(at, "0123456789-:.,/TZ+");
+	size_t digits = strspn(at, "0123456789");
+
+	if (!digits || n < 4 || n == digits)
+		return 0;
+	return at[n] == ' ' || at[n] == '\0' || at[n] == ']' ? n : 0;
+}
+
+static size_t read_bracket(const char *at)
+{
+	size_t n;
+
+	if (*at != '[' && *at != '(')
+		return 0;
+	n = strcspn(at, *at == '[' ? "]" : ")");
+	if (!at[n] || n > 80)
+		return 0;
+	n++;
+	return n + (at[n] == ':');
+}
+
+static size_t read_prefix(const char *at, int *rank)
+{
+	size_t n = strspn(at, " \t|-");
+	int found = RANK_NONE;
+
+	if (n)
+		return n;
+	n = read_rank_prefix(at, &found);
+	if (!n)
+		n = read_pod_prefix(at, &found);
+	if (!n)
+		n = read_time(at);
+	if (!n)
+		n = read_level(at);
+	if (!n)
+		n = read_bracket(at);
+	if (!n && strncmp(at, "{\"log\":\"", 8) == 0)
+		n = 8;
+	if (found != RANK_NONE && *rank == RANK_NONE)
+		*rank = found;
+	return n;
+}
+
+static void find_body(struct line *line)
+{
+	/* Each turn moves on; prefixes longer than this are part of the message. */
+	size_t end = MIN(line->n, (size_t)256);
+
+	for (size_t n = 1; n && line->body < end; line->body += n)
+		n = read_prefix(line->text + line->body, &line->rank);
+	if (line->body > line->n)
+		line->body = line->n;
+}
+
+/* The bytes of an escape sequence of a terminal at `p`. */
+static size_t escape_length(const char *p, size_t n)
+{
+	size_t i = 1;
+
+	if (n < 2)
+		return 1;
+	if (p[1] == ']') {
+		while (i < n && p[i] != '\a' && p[i] != 0x1b)
+			i++;
+		return MIN(n, i + 1);
+	}
+	if (p[1] != '[')
+		return 2;
+	for (i = 2; i < n && ((unsigned char)p[i] < '@' || (unsigned char)p[i] > '~');)
+		i++;
+	return MIN(n, i + 1);
+}
+
+/* One character into `text`; bytes that are not UTF-8 become '?'. */
+static size_t copy_character(const char *p, size_t n, char *text, size_t *ret_n)
+{
+	uint32_t code;
+	size_t used;
+
+	if ((unsigned char)*p < 0x80) {
+		text[(*ret_n)++] = is_control(*p) ? ' ' : *p;
+		return 1;
+	}
+	used = utf8_decode((const unsigned char *)p, n, &code);
+	if (!used || (code >= 0x80 && code < 0xa0)) {
+		text[(*ret_n)++] = '?';
+		return used ? used : 1;
+	}
+	memcpy(text + *ret_n, p, used);
+	*ret_n += used;
+	return used;
+}
+
+void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret)
+{
+	size_t n = 0;
+
+	raw.n = MIN(raw.n, LIMIT_TRIAGE_LINE_BYTES);
+	for (size_t i = 0; i < raw.n;) {
+		if (raw.p[i] == 0x1b)
+			i += escape_length(raw.p + i, raw.n - i);
+		else
+			i += copy_character(raw.p + i, raw.n - i, buffer->text, &n);
+	}
+	while (n && buffer->text[n - 1] == ' ')
+		n--;
+	buffer->text[n] = buffer->lower[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		buffer->lower[i] = (char)(buffer->text[i] >= 'A' && buffer->text[i] <= 'Z' ? buffer->text[i] + 32
+											   : buffer->text[i]);
+	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
+	find_body(ret);
+}
+
+void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
+{
+	const char *at = text_find(line->lower, words);
+	size_t from = 0, n = line->n, room = size - 1;
+
+	if (n > room && at && (size_t)(at - line->lower) > room / 2)
+		from = (size_t)(at - line->lower) - room / 3;
+	while (from && from < n && ((unsigned char)line->text[from] & 0xc0) == 0x80)
+		from++;
+	n = MIN(n - from, room);
+	/* No half character at the end. */
+	while (n && from + n < line->n && ((unsigned char)line->text[from + n] & 0xc0) == 0x80)
+		n--;
+	memcpy(buf, line->text + from, n);
+	buf[n] = '\0';
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* line: one line of a log as the signals read it: without colours and control characters, also in lower case, with the
+ * rank and the place where the message itself begins. Pure functions on buffers of the caller; cost: linear. */
+#include "base/attr.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+#define RANK_NONE (-1)
+
+struct line {
+	const char *text;  /* NUL-terminated; as written, cleaned */
+	const char *lower; /* the same length; ASCII letters in lower case */
+	size_t n;
+	size_t body;	 /* where the message begins, behind rank, time, level and the like */
+	const char *at;	 /* in `lower`: the first word of the signal that is being read; NULL: none */
+	int rank;	 /* RANK_NONE: not in this line */
+	uint64_t number; /* in its file */
+};
+
+struct line_buffer {
+	char text[LIMIT_TRIAGE_LINE_BYTES + 1], lower[LIMIT_TRIAGE_LINE_BYTES + 1];
+};
+
+/** Whether the text contains a byte that line_make removes in the middle of words (ESC). */
+static inline bool line_has_colour(struct str raw)
+{
+	return memchr(raw.p, 0x1b, raw.n) != NULL;
+}
+
+/** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
+void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
+
+/** Copies what fits of a line, around the first of the words, with whole characters. */
+void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
+
+/** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
+int rank_of_name(const char *name);
+
+/** Whether `lower` contains one of the words, which are separated by '|'. */
+bool text_has(const char *lower, const char *words);
+/** The first of the words in `lower`; NULL: none. */
+const char *text_find(const char *lower, const char *words);
+/** A whole number at `at`, in decimal. @return the bytes read; 0: no number, or one beyond INT64_MAX. */
+size_t text_number(const char *at, int64_t *ret);
+/** A size such as "20.81 GiB", "372.76MiB", "0 bytes", "1048576kB" at `at`, in bytes, rounded. KB and kB are 1024
+ *  bytes, as the frameworks and the kernel print them. A number without a unit is bytes if `is_plain_allowed`.
+ *  @return the bytes read; 0: no size. A size beyond INT64_MAX gives INT64_MAX. */
+size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret);
+/** The size that ends before `at`, blanks between left out; `start` is where the text begins. @return whether there is
+ *  one. */
+bool text_size_before(const char *start, const char *at, int64_t *ret);
+/** The number behind `label` in `lower`, with `=`, `:`, quotes and blanks between. @return whether there is one. */
+bool text_labelled(const char *lower, const char *label, int64_t *ret);

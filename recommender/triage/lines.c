@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/lines.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define READ_BYTES (256 * KIB)
+
+enum encoding { ENCODING_UNKNOWN, ENCODING_BYTES, ENCODING_UTF16LE, ENCODING_UTF16BE };
+
+struct reader {
+	raw_line_fn fn;
+	void *context;
+	enum encoding encoding;
+	unsigned char half[4]; /* bytes of UTF-16 that wait for the rest of their character */
+	size_t n_half;
+	char *pending; /* the start of a line whose end was not read yet */
+	size_t n_pending;
+	struct lines_result result;
+	uint64_t number;
+};
+
+static void emit(struct reader *self, const char *text, size_t n)
+{
+	struct raw_line line = {.text = {text, n}, .number = self->number};
+
+	self->fn(self->context, &line);
+}
+
+/* Adds bytes without a line end to what is pending; full pieces are passed on. */
+static void pend(struct reader *self, const char *text, size_t n)
+{
+	while (n) {
+		size_t part = MIN(n, LIMIT_TRIAGE_LINE_BYTES - self->n_pending);
+
+		memcpy(self->pending + self->n_pending, text, part);
+		self->n_pending += part;
+		text += part;
+		n -= part;
+		if (self->n_pending == LIMIT_TRIAGE_LINE_BYTES) {
+			emit(self, self->pending, self->n_pending);
+			self->n_pending = 0;
+		}
+	}
+}
+
+static void end_line(struct reader *self, const char *text, size_t n)
+{
+	if (self->n_pending || n > LIMIT_TRIAGE_LINE_BYTES) {
+		pend(self, text, n);
+		if (self->n_pending)
+			emit(self, self->pending, self->n_pending);
+		self->n_pending = 0;
+	} else if (n) {
+		emit(self, text, n);
+	}
+}
+
+/* Splits at carriage returns. `n` has no newline. */
+static void take_returns(struct reader *self, const char *text, size_t n, bool is_ended)
+{
+	const char *end = text + n, *at;
+
+	while ((at = memchr(text, '\r', (size_t)(end - text)))) {
+		end_line(self, text, (size_t)(at - text));
+		text = at + 1;
+	}
+	if (is_ended)
+		end_line(self, text, (size_t)(end - text));
+	else
+		pend(self, text, (size_t)(end - text));
+}
+
+static void take_bytes(struct reader *self, const char *text, size_t n)
+{
+	const char *end = text + n, *at;
+
+	while ((at = memchr(text, '\n', (size_t)(end - text)))) {
+		take_returns(self, text, (size_t)(at - text), true);
+		self->number++;
+		text = at + 1;
+	}
+	take_returns(self, text, (size_t)(end - text), false);
+}
+
+/* The code point at `p`, of 2 or 4 bytes; 0 bytes: the rest of it is missing. */
+static size_t utf16_decode(const struct reader *self, const unsigned char *p, size_t n, uint32_t *ret)
+{
+	int low = self->encoding == ENCODING_UTF16LE ? 0 : 1;
+	uint32_t unit, next;
+
+	if (n < 2)
+		return 0;
+	*ret = unit = (uint32_t)(p[low] | p[1 - low] << 8);
+	if (unit < 0xd800 || unit > 0xdbff) {
+		if (unit >= 0xdc00 && unit <= 0xdfff)
+			*ret = '?';
+		return 2;
+	}
+	if (n < 4)
+		return 0;
+	next = (uint32_t)(p[2 + low] | p[3 - low] << 8);
+	*ret = '?';
+	if (next < 0xdc00 || next > 0xdfff)
+		return 2;
+	*ret = 0x10000 + ((unit - 0xd800) << 10) + (next - 0xdc00);
+	return 4;
+}
+
+static void take_utf16(struct reader *self, const unsigned char *p, size_t n)
+{
+	char out[4 * KIB];
+	size_t n_out = 0;
+
+	while (n) {
+		uint32_t code;
+		size_t part = MIN(n, sizeof(self->half) - self->n_half), used;
+
+		/* Characters pass through `half`, so that one may be cut by the end of a block. */
+		memcpy(self->half + self->n_half, p, part);
+		used = utf16_decode(self, self->half, self->n_half + part, &code);
+		if (!used) {
+			self->n_half += part;
+			break;
+		}
+		p += used - self->n_half;
+		n -= used - self->n_half;
+		self->n_half = 0;
+		n_out += utf8_encode(code, out + n_out);
+		if (n_out > sizeof(out) - 4) {
+			take_bytes(self, out, n_out);
+			n_out = 0;
+		}
+	}
+	take_bytes(self, out, n_out);
+}
+
+/* The encoding, by the byte order mark of the first block. @return the bytes of the mark. */
+static size_t see_mark(struct reader *self, const unsigned char *p, size_t n)
+{
+	self->encoding = ENCODING_BYTES;
+	if (n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf)
+		return 3;
+	if (n >= 2 && p[0] == 0xff && p[1] == 0xfe)
+		self->encoding = ENCODING_UTF16LE;
+	else if (n >= 2 && p[0] == 0xfe && p[1] == 0xff)
+		self->encoding = ENCODING_UTF16BE;
+	return self->encoding == ENCODING_BYTES ? 0 : 2;
+}
+
+static void take_block(struct reader *self, const char *block, size_t n)
+{
+	size_t mark = 0;
+
+	self->result.n_bytes += n;
+	if (self->encoding == ENCODING_UNKNOWN)
+		mark = see_mark(self, (const unsigned char *)block, n);
+	if (self->encoding == ENCODING_BYTES)
+		take_bytes(self, block + mark, n - mark);
+	else
+		take_utf16(self, (const unsigned char *)block + mark, n - mark);
+}
+
+static int reader_init(struct reader *self, raw_line_fn fn, void *context)
+{
+	*self = (struct reader){.fn = fn, .context = context, .number = 1};
+	self->pending = malloc(LIMIT_TRIAGE_LINE_BYTES);
+	return self->pending ? 0 : -ENOMEM;
+}
+
+static void reader_end(struct reader *self, struct lines_result *ret)
+{
+	if (self->n_pending) {
+		emit(self, self->pending, self->n_pending);
+		self->number++;
+	}
+	self->fn(self->context, &(struct raw_line){.number = self->number, .is_last = true});
+	self->result.n_lines = self->number - 1;
+	*ret = self->result;
+	free(self->pending);
+}
+
+int lines_read_bytes(const char *bytes, size_t n, raw_line_fn fn, void *context, struct lines_result *ret)
+{
+	struct reader reader;
+
+	if (reader_init(&reader, fn, context))
+		return -ENOMEM;
+	take_block(&reader, bytes, n);
+	reader_end(&reader, ret);
+	return 0;
+}
+
+static int open_file(const char *path, struct err *err)
+{
+	bool is_input = streq(path, "-");
+	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (!fstat(fd, &status) && S_ISDIR(status.st_mode)) {
+		close(fd);
+		return err_set(err, -EISDIR, "%s: is a folder, not a log", path);
+	}
+	return fd;
+}
+
+static int read_blocks(struct reader *reader, gzFile file, const char *path, struct err *err)
+{
+	char *block = malloc(READ_BYTES);
+	int n = 0, code = Z_OK, saved;
+
+	if (!block)
+		return err_set(err, -ENOMEM, "no memory left");
+	errno = 0;
+	while ((n = gzread(file, block, READ_BYTES)) > 0)
+		take_block(reader, block, (size_t)n);
+	saved = errno;
+	gzerror(file, &code);
+	free(block);
+	if (code == Z_ERRNO)
+		return err_set(err, saved ? -saved : -EIO, "%s: %s", path, strerror(saved ? saved : EIO));
+	if (code == Z_MEM_ERROR)
+		return err_set(err, -ENOMEM, "no memory left");
+	reader->result.is_damaged = code != Z_OK && code != Z_STREAM_END;
+	return 0;
+}
+
+int lines_read(const char *path, raw_line_fn fn, void *context, struct lines_result *ret, struct err *err)
+{
+	struct reader reader;
+	int fd = open_file(path, err), r;
+	gzFile file;
+
+	if (fd < 0)
+		return fd;
+	file = gzdopen(fd, "rb");
+	if (!file) {
+		close(fd);
+		return err_set(err, -ENOMEM, "no memory left");
+	}
+	gzbuffer(file, READ_BYTES);
+	r = reader_init(&reader, fn, context);
+	if (r) {
+		gzclose(file);
+		return err_set(err, r, "no memory left");
+	}
+	r = read_blocks(&reader, file, path, err);
+	if (r)
+		free(reader.pending);
+	else
+		reader_end(&reader, ret);
+	gzclose(file);
+	return r;
+}

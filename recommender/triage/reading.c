@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all functions that read a signal share. */
+#include "triage/signals.h"
+
+void reading_init(struct reading *self)
+{
+	*self = (struct reading){.value = -1};
+	figures_init(&self->figures);
+}
+
+void reading_copy(char *buf, size_t size, const char *text, const char *ends)
+{
+	size_t n = MIN(strcspn(text, ends), size - 1);
+
+	memcpy(buf, text, n);
+	buf[n] = '\0';
+}
+
+/* Words before the match that make a sentence of advice out of it. */
+static bool is_advice(const char *lower, const char *at)
+{
+	char before[97];
+	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
+
+	memcpy(before, at - n, n);
+	before[n] = '\0';
+	return text_has(
+		before,
+		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
+		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
+		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
+		"see|no more |fixes |fixed |fix ");
+}
+
+/* Lines of source code: in tracebacks, and where programs print their settings. */
+static bool is_code(const char *body, const char *lower, const char *at)
+{
+	if (strncmp(body, "#", 1) == 0 || strncmp(body, "//", 2) == 0 || strncmp(body, "* ", 2) == 0 ||
+	    strncmp(body, "> ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
+		return true;
+	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
+	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||
+	    strncmp(body, "logger.", 7) == 0 || strncmp(body, "logging.", 8) == 0 || strncmp(body, "assert ", 7) == 0)
+		return true;
+	return text_has(lower, " in str(|\" in msg|.lower()|pytest|test_") && at > lower &&
+	       (at[-1] == '"' || at[-1] == '\'');
+}
+
+/* Lines that call what they quote a trial; a line longer than this is no sentence. */
+static bool is_trial(const struct line *line)
+{
+	return line->n < KIB && text_has(line->lower, "simulated|simulating|injected|injecting|fault injection|mocked");
+}
+
+bool is_mention(const struct line *line, const char *at)
+{
+	const char *body = line->lower + line->body;
+
+	return is_code(body, line->lower, at) || is_advice(line->lower, at) || is_trial(line);
+}

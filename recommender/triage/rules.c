@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/rules.h"
+
+#include <stdio.h>
+
+const char *const triage_confidence_names[] = {"low", "medium", "high"};
+
+const struct kind_row triage_kinds[KIND_COUNT_] = {
+	[KIND_TRUE_OOM] = {"true-oom", "the GPU is full: the job needs more than the card has"},
+	[KIND_FRAGMENTATION] = {"fragmentation", "the GPU has room, but in pieces that are too small"},
+	[KIND_CO_TENANT] = {"co-tenant", "other processes hold the GPU's memory"},
+	[KIND_GPU_FAULT] = {"gpu-fault", "the card is damaged or lost"},
+	[KIND_CONTAINER_LIMIT] = {"container-limit", "the container needed more than its memory limit"},
+	[KIND_POD_LIMIT] = {"pod-limit", "the pod needed more than the limit of the whole pod"},
+	[KIND_NODE_OOM] = {"node-oom", "the node ran out of memory"},
+	[KIND_ALLOCATION_REFUSED] = {"allocation-refused", "the host refused memory, and nobody was killed"},
+	[KIND_EVICTED_MEMORY] = {"evicted-memory", "the kubelet evicted the pod for memory"},
+	[KIND_EVICTED_STORAGE] = {"evicted-ephemeral-storage", "the kubelet evicted the pod for its use of the disk"},
+	[KIND_SHM_TOO_SMALL] = {"shm-too-small", "/dev/shm is too small"},
+	[KIND_NOT_OOM] = {"not-oom", "the end has another reason than memory"},
+	[KIND_UNKNOWN] = {"unknown", "what was given does not say"},
+};
+
+const struct rule triage_rules[] = {
+	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
+	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
+	 "150)",
+	 "The card failed, and what followed in the program is collateral."},
+	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
+	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the card is damaged."},
+	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
+	 "the driver says that the GPU is lost or has fallen off the bus", "The card does not answer any more."},
+	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
+	 "rows of the card's memory were remapped, or wait for it", "Rows of the card's memory are damaged."},
+	{"kernel-container", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
+	 rule_kernel_container, "the kernel killed a task at the limit of a container's cgroup",
+	 "The container reached its memory limit, and the kernel killed a task of it."},
+	{"kernel-pod", KIND_POD_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT, rule_kernel_pod,
+	 "the kernel killed a task at the limit of a pod's cgroup",
+	 "The pod as a whole reached its memory limit, and the kernel killed a task of it."},
+	{"kernel-kubepods", KIND_NODE_OOM, "node-allocatable", CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
+	 rule_kernel_kubepods, "the kernel killed a task at the limit of all pods of the node together (kubepods)",
+	 "All pods of the node together reached what the node may give to pods."},
+	{"kernel-policy", KIND_NODE_OOM, "mempolicy", CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT, rule_kernel_policy,
+	 "the kernel's constraint is a cpuset or a memory policy",
+	 "The NUMA nodes that the task may use are full, though the machine may have free memory."},
+	{"kernel-node", KIND_NODE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT, rule_kernel_node,
+	 "the kernel killed a task without the limit of a cgroup",
+	 "The node ran out of memory, and the kernel chose a task of the whole node."},
+	{"kernel-cgroup", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_KERNEL_CONSTRAINT, rule_kernel_cgroup,
+	 "the kernel killed a task at the limit of another cgroup: Docker, Slurm, systemd",
+	 "A cgroup outside of Kubernetes' pods reached its memory limit."},
+	{"evicted-memory", KIND_EVICTED_MEMORY, NULL, CONFIDENCE_HIGH, SIGNAL_EVICTED_MEMORY, NULL,
+	 "the kubelet's message says that the node was low on memory",
+	 "The node was short of memory, and the kubelet evicted the pod because it used more than its request."},
+	{"evicted-storage", KIND_EVICTED_STORAGE, NULL, CONFIDENCE_HIGH, SIGNAL_EVICTED_STORAGE, rule_evicted_storage,
+	 "the kubelet's message is about ephemeral storage or an emptyDir",
+	 "The pod wrote more to the node's disk than it may."},
+	{"slurm", KIND_CONTAINER_LIMIT, "slurm", CONFIDENCE_HIGH, SIGNAL_SLURM, NULL,
+	 "slurmstepd reports an OOM kill or a memory limit that was exceeded",
+	 "The job reached the memory that it had asked Slurm for."},
+	{"ray", KIND_NODE_OOM, "ray-memory-monitor", CONFIDENCE_HIGH, SIGNAL_RAY, NULL,
+	 "Ray says that it killed a worker for memory pressure",
+	 "Ray's memory monitor killed a worker before the kernel would have."},
+	{"systemd-oomd", KIND_NODE_OOM, "systemd-oomd", CONFIDENCE_HIGH, SIGNAL_OOMD, NULL,
+	 "systemd-oomd reports a kill", "systemd-oomd killed a cgroup for memory pressure."},
+	{"earlyoom", KIND_NODE_OOM, "earlyoom", CONFIDENCE_HIGH, SIGNAL_EARLYOOM, NULL, "earlyoom reports a kill",
+	 "earlyoom killed the process before the kernel would have."},
+	{"talos", KIND_NODE_OOM, "talos", CONFIDENCE_HIGH, SIGNAL_TALOS, NULL,
+	 "the OOM controller of Talos reports a kill", "Talos killed a cgroup for memory pressure of the node."},
+	{"oomkilled", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_OOM_KILLED, rule_oomkilled,
+	 "a container ended with the reason OOMKilled, or its counter of OOM events rose",
+	 "The container reached its memory limit; a node without memory gives the same reason, which only the kernel "
+	 "log tells apart."},
+	{"system-oom", KIND_NODE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_SYSTEM_OOM, NULL, "the node has an event SystemOOM",
+	 "The node ran out of memory."},
+	{"tests-passed", KIND_NOT_OOM, "test", CONFIDENCE_MEDIUM, SIGNAL_TESTS_PASSED, rule_tests_passed,
+	 "a test run reports behind the last error that all tests passed",
+	 "All tests passed, so the errors in the log were made on purpose."},
+	{"shm", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_HIGH, SIGNAL_SHM, rule_shm,
+	 "a worker died with a bus error, or a file below /dev/shm could not be written",
+	 "Shared memory between the processes is full: /dev/shm has 64 MiB unless the pod mounts more."},
+	{"gpu-after-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
+	 rule_gpu_after_timeout, "the allocation asked for more than 1 PiB, and a collective timed out before it",
+	 "The size was read from a collective that had timed out, so it is garbage; the rank that did not answer has "
+	 "the reason."},
+	{"gpu-absurd-request", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd_request,
+	 "the allocation asked for more than 1 PiB of a card whose size the log does not have, or the card has 0 bytes",
+	 NULL},
+	{"gpu-larger-than-card", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_larger_than_card,
+	 "T > C: one allocation is larger than the whole card", NULL},
+	{"gpu-absurd", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd,
+	 "a figure is larger than the card or than 1 PiB, so that figures contradict each other", NULL},
+	{"gpu-process-limit", KIND_TRUE_OOM, "process-limit", CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_process_limit,
+	 "the message has `allowed`: the process limits itself with set_per_process_memory_fraction", NULL},
+	{"gpu-fragmentation", KIND_FRAGMENTATION, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_fragmentation,
+	 "U >= T and U >= 5 % of C, unless O >= 25 % of C and O > U", NULL},
+	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
+	 NULL},
+	{"gpu-full", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_full,
+	 "any other message with T and C, a small request on a full card too", NULL},
+	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
+	 "nvidia-smi shows at least 25 % of a card in use and no process on it", NULL},
+	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,
+	 "a runtime or framework says that the GPU is out of memory, without the figures",
+	 "The GPU ran out of memory; the message has no figures that would tell a full card from fragments or "
+	 "co-tenants."},
+	{"refused", KIND_ALLOCATION_REFUSED, NULL, CONFIDENCE_HIGH, SIGNAL_REFUSED, rule_refused,
+	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a Java heap",
+	 "The host refused an allocation, and nobody was killed: strict overcommit, ulimit -v, a heap's own limit, or "
+	 "a request beyond all memory."},
+	{"worker-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, NULL,
+	 "a DataLoader worker got SIGKILL, and nothing else says why",
+	 "Nobody but the OOM killer usually kills a DataLoader worker; the kernel log or container_oom_events_total "
+	 "proves it."},
+	{"child-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
+	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
+	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},
+	{"gpu-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_recovered,
+	 "each failed allocation was caught, and the run went on for further steps",
+	 "The program caught the failed allocation and went on training, so it is not what ended the run."},
+	{"kernel-scratch", KIND_NOT_OOM, "kernel-scratch", CONFIDENCE_HIGH, SIGNAL_KERNEL_SCRATCH, NULL,
+	 "a kernel needs more vmem (TPU) or shared memory (GPU) than the chip has",
+	 "One kernel needs more on-chip memory than the chip has: its tiles must be smaller; the card's memory is not "
+	 "full."},
+	{"device-assert", KIND_NOT_OOM, "device-assert", CONFIDENCE_HIGH, SIGNAL_DEVICE_ASSERT, NULL,
+	 "CUDA reports a device-side assert", "A kernel of the program asserted: often a label or index out of range."},
+	{"illegal-access", KIND_NOT_OOM, "illegal-access", CONFIDENCE_HIGH, SIGNAL_ILLEGAL_ACCESS, NULL,
+	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
+	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
+	 "the kernel log has only XIDs that programs cause (13, 31, 43, 45 and others)",
+	 "The driver stopped the program for its own error; the card is not at fault."},
+	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
+	 "a launcher reports that a child got SIGBUS, and nothing else says why",
+	 "SIGBUS of a training process is most often a full /dev/shm."},
+	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, NULL,
+	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
+	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
+	 "The program used an address that it does not have."},
+	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
+	 "the pod was preempted, or its node shut down", "The pod was stopped from outside."},
+	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
+	 rule_collective_timeout,
+	 "a collective timed out or lost its peer, no error comes before it, and nothing says that a rank ran out of "
+	 "memory",
+	 "Ranks waited for one that did not answer; the log of that rank has the reason."},
+	{"library", KIND_UNKNOWN, "library", CONFIDENCE_LOW, SIGNAL_LIBRARY, rule_library,
+	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
+	 "A library of the GPU failed: a full card, a driver of another version or a dead context give the same "
+	 "message."},
+	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
+	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
+	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
+	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
+	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, NULL, "only the exit code 137 is known",
+	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
+	 "which."},
+	{"done", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_DONE, NULL, "the run says that it is done",
+	 "The run says that it is done."},
+	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, NULL, "nothing of the above",
+	 "Nothing in what was given says how the run ended."},
+};
+const size_t n_triage_rules = ARRAY_LEN(triage_rules);
+
+static bool holds(const struct rule *rule, const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = NULL;
+	ret->cause = rule->cause;
+	ret->confidence = rule->confidence;
+	ret->why[0] = '\0';
+	figures_init(&ret->figures);
+	if (rule->test)
+		return rule->test(facts, ret);
+	if (rule->signal == SIGNAL_COUNT_)
+		return true;
+	ret->fact = facts_first(facts, rule->signal);
+	if (ret->fact)
+		ret->figures = ret->fact->reading.figures;
+	return ret->fact != NULL;
+}
+
+/* Checkpoints after the end belong to another attempt. */
+static const struct fact *last_before(const struct facts *facts, enum signal_id signal, const struct fact *end)
+{
+	const struct fact *last = NULL;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal != signal || (end && fact->source == end->source && fact->order > end->order))
+			continue;
+		if (!last || fact->order > last->order)
+			last = fact;
+	}
+	return last;
+}
+
+static size_t count_ranks(const struct facts *facts, const struct fact *fact)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; fact && i < facts->items.n; i++) {
+		const struct fact *other = &facts->items.items[i];
+		bool is_seen = false;
+
+		if (other->signal != fact->signal || other->rank == RANK_NONE)
+			continue;
+		for (size_t k = 0; k < i && !is_seen; k++)
+			is_seen = facts->items.items[k].signal == fact->signal &&
+				  facts->items.items[k].rank == other->rank;
+		n += !is_seen;
+	}
+	return n;
+}
+
+static void add_context(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
+
+	ret->rank = ret->fact ? ret->fact->rank : RANK_NONE;
+	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
+	ret->n_ranks = count_ranks(facts, ret->fact);
+	ret->torch_version = version ? version->reading.value : -1;
+	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);
+	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);
+	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT
+				  ? facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT)
+				  : NULL;
+}
+
+void rules_decide(const struct facts *facts, struct verdict *ret)
+{
+	*ret = (struct verdict){0};
+	for (size_t i = 0; i < n_triage_rules; i++) {
+		if (!holds(&triage_rules[i], facts, ret))
+			continue;
+		ret->rule = &triage_rules[i];
+		ret->kind = triage_rules[i].kind;
+		if (!ret->why[0])
+			snprintf(ret->why, sizeof(ret->why), "%s",
+				 triage_rules[i].why ? triage_rules[i].why : triage_rules[i].when);
+		break;
+	}
+	add_context(facts, ret);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* rules: decides from facts what kind of end it was. The rules are a table in a fixed order: faults of a card before
+ * software, the killer's own report before what the program says, figures before words. The first rule that holds
+ * decides; all other facts stay as evidence. Pure; cost: rules times facts. docs/TRIAGE.md is made from the table. */
+#include "triage/facts.h"
+
+enum kind {
+	KIND_TRUE_OOM,
+	KIND_FRAGMENTATION,
+	KIND_CO_TENANT,
+	KIND_GPU_FAULT,
+	KIND_CONTAINER_LIMIT,
+	KIND_POD_LIMIT,
+	KIND_NODE_OOM,
+	KIND_ALLOCATION_REFUSED,
+	KIND_EVICTED_MEMORY,
+	KIND_EVICTED_STORAGE,
+	KIND_SHM_TOO_SMALL,
+	KIND_NOT_OOM,
+	KIND_UNKNOWN,
+	KIND_COUNT_
+};
+
+struct kind_row {
+	const char *name, *meaning;
+};
+extern const struct kind_row triage_kinds[KIND_COUNT_];
+
+enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
+extern const char *const triage_confidence_names[];
+
+struct verdict {
+	const struct rule *rule;
+	enum kind kind;
+	const char *cause; /* NULL: not known */
+	enum confidence confidence;
+	const struct fact *fact; /* that decides; NULL: none */
+	struct figures figures;	 /* completed and computed from those of `fact` */
+	char why[512];		 /* one or two sentences */
+	/* Context, whatever the kind. */
+	int rank;		       /* the first one that died; RANK_NONE */
+	int64_t step;		       /* STEP_NONE */
+	size_t n_ranks;		       /* ranks with the same signal */
+	int64_t torch_version;	       /* 2009 for 2.9; -1: not seen */
+	const struct fact *checkpoint; /* the last one that was written before the end */
+	const struct fact *snapshot;
+	const struct fact *collateral; /* a time-out of other ranks */
+};
+
+struct rule {
+	const char *name;
+	enum kind kind;
+	const char *cause; /* NULL: none, or the function sets it */
+	enum confidence confidence;
+	enum signal_id signal; /* holds if there is such a fact, or as `test` decides */
+	bool (*test)(const struct facts *facts, struct verdict *ret); /* NULL: the signal is enough */
+	const char *when;					      /* for people: when the rule holds */
+	const char *why; /* for people: what follows; the function may write its own with figures */
+};
+
+extern const struct rule triage_rules[];
+extern const size_t n_triage_rules;
+
+/** Decides. `facts` must outlive the verdict. */
+void rules_decide(const struct facts *facts, struct verdict *ret);
+
+/** Whether the program went on after a failed allocation on a GPU. */
+bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
+/** The first failed allocation on a GPU that the program did not survive; NULL: none. */
+const struct fact *rules_find_deadly(const struct facts *facts);
+
+/* Tests of the rows, in rules_gpu.c, rules_deadly.c and rules_host.c. They set `fact` and may set cause, confidence,
+ * figures and why.
+ */
+bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
+bool rule_xid_application(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_fragmentation(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_full(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_words(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret);
+bool rule_oomkilled(const struct facts *facts, struct verdict *ret);
+bool rule_tests_passed(const struct facts *facts, struct verdict *ret);
+bool rule_library(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret);
+bool rule_exception(const struct facts *facts, struct verdict *ret);
+bool rule_shm(const struct facts *facts, struct verdict *ret);
+bool rule_evicted_storage(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_container(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_pod(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_kubepods(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_policy(const struct facts *facts, struct verdict *ret);
+bool rule_kernel_node(const struct facts *facts, struct verdict *ret);
+bool rule_refused(const struct facts *facts, struct verdict *ret);
+bool rule_child_killed(const struct facts *facts, struct verdict *ret);
+bool rule_collective_timeout(const struct facts *facts, struct verdict *ret);

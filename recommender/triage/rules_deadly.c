@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which failed allocation on a GPU ended the run: programs catch some of them and go on. */
+#include "triage/rules.h"
+
+/* Lines that show a further step of the rank, or of the file where the rank is not known, since the fact. */
+static uint64_t progress_since(const struct facts *facts, const struct fact *fact)
+{
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		const struct position *position = &facts->positions.items[i];
+
+		if (position->source == fact->source &&
+		    (position->rank == fact->rank || position->rank == RANK_NONE || fact->rank == RANK_NONE))
+			now += position->n_progress;
+	}
+	return now - MIN(now, fact->n_progress);
+}
+
+static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *other = &facts->items.items[i];
+
+		if (other->signal == signal && other->source == fact->source && other->order >= fact->order &&
+		    (signal != SIGNAL_EXCEPTION || other->reading.is_exact))
+			return true;
+	}
+	return false;
+}
+
+/* A search for the largest batch meets a failure on purpose. */
+static bool is_batch_found(const struct facts *facts, const struct fact *fact)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *other = &facts->items.items[i];
+
+		if (other->signal == SIGNAL_RETRY && other->reading.is_exact && other->source == fact->source &&
+		    other->order > fact->order)
+			return true;
+	}
+	return false;
+}
+
+/* A program that goes on for two steps has caught the error; one step is enough where it says so. */
+bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
+{
+	uint64_t n = progress_since(facts, fact);
+	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY);
+
+	if (is_after(facts, fact, SIGNAL_EXCEPTION) || is_after(facts, fact, SIGNAL_CHILD_KILLED))
+		return false;
+	if (is_batch_found(facts, fact))
+		return true;
+	return n >= 2 || (n && is_said) ||
+	       (is_said && (is_after(facts, fact, SIGNAL_DONE) || is_after(facts, fact, SIGNAL_SERVING)));
+}
+
+const struct fact *rules_find_deadly(const struct facts *facts)
+{
+	const struct fact *found = NULL;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_GPU_OOM && (!found || fact->order < found->order) &&
+		    !rules_is_recovered(facts, fact))
+			found = fact;
+	}
+	return found;
+}
+
+bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_GPU_OOM);
+	if (!ret->fact || rules_find_deadly(facts))
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	return true;
+}

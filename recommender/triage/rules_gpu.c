@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules about the memory of a GPU. T tried, C capacity, F free, U reserved but unallocated, O what others hold:
+ * C - F - all that this process holds. All arithmetic is on whole bytes below 2^50, so that no product overflows. */
+#include "triage/rules.h"
+
+#include <stdio.h>
+
+/* XIDs that report a fault of the card, its memory, its links or its firmware. */
+static const struct xid {
+	int first, last;
+	const char *cause;
+} faults[] = {
+	{48, 48, "ecc"},	{61, 62, "internal"}, {63, 64, "row-remap"}, {74, 74, "nvlink"},
+	{79, 79, "lost"},	{92, 92, "ecc"},      {94, 95, "ecc"},	     {109, 110, "internal"},
+	{119, 120, "firmware"}, {121, 121, "nvlink"}, {140, 140, "ecc"},     {141, 150, "nvlink"},
+};
+
+static const struct xid *find_fault(int64_t number)
+{
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+		if (number >= faults[i].first && number <= faults[i].last)
+			return &faults[i];
+	return NULL;
+}
+
+/* Facts keep the first and the last XID of a file; either may be the fault. */
+bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+		const struct xid *fault = fact->signal == SIGNAL_XID ? find_fault(fact->reading.value) : NULL;
+
+		if (!fault)
+			continue;
+		ret->fact = fact;
+		ret->cause = fault->cause;
+		snprintf(ret->why, sizeof(ret->why),
+			 "The driver reports XID %lld, a fault of the card (%s); what followed in the program is "
+			 "collateral.",
+			 (long long)fact->reading.value, fault->cause);
+		return true;
+	}
+	return false;
+}
+
+bool rule_xid_application(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_XID);
+	if (!ret->fact)
+		return false;
+	ret->cause = "xid-application";
+	snprintf(ret->why, sizeof(ret->why),
+		 "XID %lld is caused by the program, for instance by a wrong address; the card is not at fault.",
+		 (long long)ret->fact->reading.value);
+	return true;
+}
+
+/* ---- its figures ---- */
+
+static void set_if_missing(struct figures *figures, enum figure figure, int64_t bytes)
+{
+	if (!figures_has(figures, figure) && bytes >= 0)
+		figures_set(figures, figure, bytes);
+}
+
+static bool is_sane(const struct figures *figures, enum figure figure)
+{
+	return figures->bytes[figure] >= 0 && figures->bytes[figure] <= FIGURE_MAX;
+}
+
+/* U, where the message has it only as a difference. TensorFlow's allocator holds its whole limit. */
+static void add_unallocated(struct figures *figures, enum framework framework)
+{
+	const int64_t *bytes = figures->bytes;
+
+	if (is_sane(figures, FIGURE_RESERVED) && is_sane(figures, FIGURE_ALLOCATED))
+		set_if_missing(figures, FIGURE_UNALLOCATED,
+			       MAX(bytes[FIGURE_RESERVED] - bytes[FIGURE_ALLOCATED], (int64_t)0));
+	if ((framework == FRAMEWORK_TENSORFLOW || framework == FRAMEWORK_JAX) && is_sane(figures, FIGURE_CAPACITY) &&
+	    is_sane(figures, FIGURE_ALLOCATED) && !figures_has(figures, FIGURE_FREE))
+		set_if_missing(figures, FIGURE_UNALLOCATED,
+			       MAX(bytes[FIGURE_CAPACITY] - bytes[FIGURE_ALLOCATED], (int64_t)0));
+}
+
+/* All that this process holds; FIGURE_NONE: not known. */
+static int64_t held_bytes(const struct figures *figures)
+{
+	const int64_t *bytes = figures->bytes;
+
+	if (figures_has(figures, FIGURE_PROCESS))
+		return bytes[FIGURE_PROCESS];
+	if (figures_has(figures, FIGURE_RESERVED))
+		return bytes[FIGURE_RESERVED];
+	if (is_sane(figures, FIGURE_ALLOCATED) && is_sane(figures, FIGURE_UNALLOCATED))
+		return bytes[FIGURE_ALLOCATED] + bytes[FIGURE_UNALLOCATED];
+	return bytes[FIGURE_ALLOCATED];
+}
+
+/* O. The list of processes counts only where there is nothing else: in a container the driver shows this process under
+ * a number that PyTorch does not know, and so as another one. */
+static void add_others(struct figures *figures)
+{
+	const int64_t *bytes = figures->bytes;
+	int64_t held = held_bytes(figures);
+
+	if (!is_sane(figures, FIGURE_CAPACITY) || !is_sane(figures, FIGURE_FREE) || held < 0 || held > FIGURE_MAX)
+		return;
+	figures_set(figures, FIGURE_OTHERS, MAX(bytes[FIGURE_CAPACITY] - bytes[FIGURE_FREE] - held, (int64_t)0));
+}
+
+/* TensorFlow says what was free before it took all of it: the rest of the card is held by others. Its limit stands for
+ * the capacity in the message; with a limit of the program's own, it says nothing of others. */
+static void add_device(const struct facts *facts, struct verdict *ret)
+{
+	const struct figures *device = &fact_position(facts, ret->fact)->device;
+
+	if (ret->fact->reading.framework != FRAMEWORK_TENSORFLOW || figures_has(&ret->figures, FIGURE_OTHERS) ||
+	    !is_sane(device, FIGURE_CAPACITY) || facts_first(facts, SIGNAL_GPU_FRACTION))
+		return;
+	figures_set(&ret->figures, FIGURE_CAPACITY, device->bytes[FIGURE_CAPACITY]);
+	if (is_sane(device, FIGURE_FREE))
+		figures_set(&ret->figures, FIGURE_OTHERS,
+			    MAX(device->bytes[FIGURE_CAPACITY] - device->bytes[FIGURE_FREE], (int64_t)0));
+}
+
+/* The deadly allocation and its figures, with what a sample of the same rank adds. */
+static bool take_oom(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *fact = rules_find_deadly(facts);
+	const struct figures *sample;
+
+	if (!fact)
+		return false;
+	ret->fact = fact;
+	ret->figures = fact->reading.figures;
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *other = &facts->items.items[i];
+
+		if (other->signal == SIGNAL_GPU_OOM && other->rank == fact->rank && other->source == fact->source &&
+		    !figures_has(&ret->figures, FIGURE_TRIED) && !rules_is_recovered(facts, other))
+			figures_fill(&ret->figures, &other->reading.figures);
+	}
+	sample = &fact_position(facts, fact)->sample;
+	if (!figures_has(&ret->figures, FIGURE_ALLOCATED) && !figures_has(&ret->figures, FIGURE_RESERVED) &&
+	    !figures_has(&ret->figures, FIGURE_UNALLOCATED) && !figures_has(&ret->figures, FIGURE_PROCESS))
+		figures_fill(&ret->figures, sample);
+	add_unallocated(&ret->figures, fact->reading.framework);
+	add_others(&ret->figures);
+	add_device(facts, ret);
+	return true;
+}
+
+/* At step 0 the job never fitted; later something grew. */
+static void set_cause(const struct facts *facts, struct verdict *ret)
+{
+	const struct position *position = fact_position(facts, ret->fact);
+
+	if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
+	    position->last_bytes - position->first_bytes > position->first_bytes / 5)
+		ret->cause = "leak";
+	else if (ret->fact->step == 0)
+		ret->cause = "static-sizing";
+	else if (ret->fact->step > 0 || position->epoch > 1)
+		ret->cause = "growth";
+	else if (!position->epoch && facts_first(facts, SIGNAL_STARTING))
+		ret->cause = "static-sizing";
+}
+
+/* ---- the rules, in their order ---- */
+
+bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *timeout = facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT);
+
+	if (!timeout || !take_oom(facts, ret) || ret->figures.bytes[FIGURE_TRIED] != FIGURE_ABSURD ||
+	    timeout->order > ret->fact->order)
+		return false;
+	ret->fact = timeout;
+	return true;
+}
+
+bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_oom(facts, ret))
+		return false;
+	if ((ret->figures.bytes[FIGURE_TRIED] != FIGURE_ABSURD || is_sane(&ret->figures, FIGURE_CAPACITY)) &&
+	    ret->figures.bytes[FIGURE_CAPACITY] != 0 && ret->figures.bytes[FIGURE_CAPACITY] != FIGURE_ABSURD)
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The message's figures make no sense: tried to allocate %s on a card of %s.",
+		 FIGURE_TEXT(ret->figures.bytes[FIGURE_TRIED]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+static bool has_both(const struct figures *figures)
+{
+	return is_sane(figures, FIGURE_TRIED) && is_sane(figures, FIGURE_CAPACITY);
+}
+
+bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+
+	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_CAPACITY) ||
+	    bytes[FIGURE_TRIED] <= bytes[FIGURE_CAPACITY])
+		return false;
+	set_cause(facts, ret);
+	if (!ret->cause)
+		ret->cause = "static-sizing";
+	snprintf(ret->why, sizeof(ret->why), "One allocation of %s is larger than the whole card of %s.",
+		 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+/* The figure that contradicts the capacity; figures are rounded to hundredths, and a card has a little more than it
+ * shows. */
+static enum figure find_absurd(const struct figures *figures)
+{
+	static const enum figure parts[] = {FIGURE_FREE,	FIGURE_ALLOCATED, FIGURE_RESERVED,
+					    FIGURE_UNALLOCATED, FIGURE_PROCESS,	  FIGURE_ALLOWED};
+	int64_t capacity = figures->bytes[FIGURE_CAPACITY];
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (figures->bytes[parts[i]] == FIGURE_ABSURD)
+			return parts[i];
+		if (capacity != FIGURE_NONE && figures->bytes[parts[i]] > capacity + capacity / 16)
+			return parts[i];
+	}
+	return FIGURE_COUNT_;
+}
+
+bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
+{
+	enum figure figure;
+
+	if (!take_oom(facts, ret))
+		return false;
+	figure = find_absurd(&ret->figures);
+	if (figure == FIGURE_COUNT_)
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The message's figures make no sense: %s is %s on a card of %s; it cannot be told what held the "
+		 "memory.",
+		 figure_names[figure], FIGURE_TEXT(ret->figures.bytes[figure]),
+		 FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+
+	if (!take_oom(facts, ret))
+		return false;
+	if (!figures_has(&ret->figures, FIGURE_ALLOWED) &&
+	    !(facts_first(facts, SIGNAL_GPU_FRACTION) && is_sane(&ret->figures, FIGURE_TRIED) &&
+	      is_sane(&ret->figures, FIGURE_FREE) && bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
+		return false;
+	snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s of %s, and needed %s more.",
+		 FIGURE_TEXT(bytes[FIGURE_ALLOWED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+		 FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	return true;
+}
+
+bool rule_gpu_fragmentation(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+	int64_t tried, unallocated, capacity, others;
+
+	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_TRIED) ||
+	    !is_sane(&ret->figures, FIGURE_UNALLOCATED))
+		return false;
+	tried = bytes[FIGURE_TRIED];
+	unallocated = bytes[FIGURE_UNALLOCATED];
+	capacity = MAX(bytes[FIGURE_CAPACITY], (int64_t)0);
+	others = MAX(bytes[FIGURE_OTHERS], (int64_t)0);
+	if (unallocated < tried || unallocated * 20 < capacity)
+		return false;
+	if (capacity && others * 4 >= capacity && others > unallocated)
+		return false;
+	if (!capacity)
+		ret->confidence = CONFIDENCE_MEDIUM;
+	snprintf(ret->why, sizeof(ret->why),
+		 "%s was asked for while %s of this process were reserved but unallocated (%lld %% of the card), in "
+		 "pieces too "
+		 "small.",
+		 FIGURE_TEXT(tried), FIGURE_TEXT(unallocated),
+		 capacity ? (long long)(unallocated * 100 / capacity) : 0LL);
+	return true;
+}
+
+bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+
+	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_CAPACITY) ||
+	    !is_sane(&ret->figures, FIGURE_OTHERS) || bytes[FIGURE_OTHERS] * 4 < bytes[FIGURE_CAPACITY])
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "Others hold %s of the card's %s (%lld %%): capacity minus free minus all that this process holds "
+		 "(%s).",
+		 FIGURE_TEXT(bytes[FIGURE_OTHERS]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+		 (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]),
+		 FIGURE_TEXT(held_bytes(&ret->figures)));
+	return true;
+}
+
+bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+
+	if (!take_oom(facts, ret) || !has_both(&ret->figures))
+		return false;
+	set_cause(facts, ret);
+	snprintf(ret->why, sizeof(ret->why),
+		 "The card of %s is full: %s was asked for, %s was free, and %s reserved but unallocated would not "
+		 "have helped.",
+		 FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
+		 FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	return true;
+}
+
+bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_GPU_ZOMBIE);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	snprintf(ret->why, sizeof(ret->why),
+		 "%s of the card's %s are in use, and nvidia-smi lists no process: a process of another container, or "
+		 "one that has died and still holds the memory.",
+		 FIGURE_TEXT(ret->figures.bytes[FIGURE_OTHERS]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+bool rule_gpu_words(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_oom(facts, ret))
+		return false;
+	set_cause(facts, ret);
+	if (ret->fact->reading.is_exact)
+		ret->confidence = CONFIDENCE_MEDIUM;
+	return true;
+}

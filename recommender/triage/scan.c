@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/scan.h"
+
+#include <assert.h>
+#include <ctype.h>
+
+/* Words are compared by their first SCAN_WORD_BYTES_MIN bytes; where these match, the rest is compared. */
+#define WINDOW SCAN_WORD_BYTES_MIN
+
+void scanner_init(struct scanner *self)
+{
+	self->n = 0;
+	memset(self->shift, WINDOW - 1, sizeof(self->shift));
+	memset(self->first, 0xff, sizeof(self->first));
+}
+
+static unsigned int pair_at(const unsigned char *p)
+{
+	return (unsigned int)p[0] << 8 | p[1];
+}
+
+/* Sets the shift of a pair of bytes in each of its spellings; 0 adds the word to the pair's list. */
+static void set_pair(struct scanner *self, const char *pair, uint8_t shift, int word)
+{
+	for (int i = 0; i < 4; i++) {
+		unsigned char p[2] = {(unsigned char)pair[0], (unsigned char)pair[1]};
+		unsigned int at;
+
+		if ((i & 1 && !islower(p[0])) || (i & 2 && !islower(p[1])))
+			continue;
+		p[0] = i & 1 ? (unsigned char)toupper(p[0]) : p[0];
+		p[1] = i & 2 ? (unsigned char)toupper(p[1]) : p[1];
+		at = pair_at(p);
+		self->shift[at] = MIN(self->shift[at], shift);
+		if (!shift) {
+			if (word >= 0)
+				self->words[word].next = self->first[at];
+			self->first[at] = (int16_t)word;
+		}
+	}
+}
+
+static void add_word(struct scanner *self, const char *text, size_t n, unsigned int value)
+{
+	int16_t head;
+	char last[2];
+
+	assert(n >= WINDOW && n < 256 && self->n < SCAN_WORDS_MAX && value < SCAN_VALUES_MAX);
+	for (size_t i = 0; i + 1 < WINDOW - 1; i++)
+		set_pair(self, text + i, (uint8_t)(WINDOW - 2 - i), -1);
+	last[0] = text[WINDOW - 2];
+	last[1] = text[WINDOW - 1];
+	head = self->first[pair_at((const unsigned char *)last)];
+	self->words[self->n] = (struct scan_word){.text = text, .length = (uint8_t)n, .value = (uint8_t)value};
+	set_pair(self, last, 0, (int)self->n);
+	/* All spellings of a pair have the same list. */
+	self->words[self->n].next = head;
+	self->n++;
+}
+
+void scanner_add(struct scanner *self, const char *words, unsigned int value)
+{
+	while (*words) {
+		size_t n = strcspn(words, "|");
+
+		add_word(self, words, n, value);
+		words += n + (words[n] == '|');
+	}
+}
+
+static bool is_word_at(const struct scan_word *word, const char *p, size_t n)
+{
+	if (n < word->length)
+		return false;
+	for (size_t i = 0; i < word->length; i++)
+		if (tolower((unsigned char)p[i]) != word->text[i])
+			return false;
+	return true;
+}
+
+bool scanner_find(const struct scanner *self, struct str text, struct scan_set *ret)
+{
+	const unsigned char *p = (const unsigned char *)text.p;
+	bool is_found = false;
+
+	for (size_t at = 0; at + WINDOW <= text.n;) {
+		unsigned int pair = pair_at(p + at + WINDOW - 2);
+
+		if (self->shift[pair]) {
+			at += self->shift[pair];
+			continue;
+		}
+		for (int i = self->first[pair]; i >= 0; i = self->words[i].next) {
+			const struct scan_word *word = &self->words[i];
+
+			if (!is_word_at(word, text.p + at, text.n - at))
+				continue;
+			ret->bits[word->value / 64] |= (uint64_t)1 << word->value % 64;
+			is_found = true;
+		}
+		at++;
+	}
+	return is_found;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/signals.h"
+
+/* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
+ * and XLA bfc_allocator.cc, gpu_executor, BufferAssignment; Paddle's allocators; NCCL checks.h and alloc.h; the
+ * kernel's mm/oom_kill.c and mm/memcontrol.c 3.10 to 6.x; the kubelet's eviction manager; torchrun; Slurm; Ray. */
+const struct signal signals[SIGNAL_COUNT_] = {
+	[SIGNAL_XID] = {"xid", "xid (", read_xid, "the driver reports an error of a card"},
+	[SIGNAL_GPU_ECC] = {"gpu-ecc",
+			    "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
+			    "uncorrectable hardware error",
+			    read_ecc, "memory or a link of the card is damaged"},
+	[SIGNAL_GPU_LOST] = {"gpu-lost",
+			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
+			     "unable to determine the device handle",
+			     NULL, "the card does not answer any more"},
+	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement", read_ecc,
+			      "rows of the card's memory were replaced or wait for it"},
+	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
+				   "the kernel looks for a process to kill"},
+	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
+				    read_kernel_limit_of, "which cgroup was at its limit"},
+	[SIGNAL_KERNEL_USAGE] = {"kernel-usage", "memory: usage ", read_kernel_usage, "use and limit of the cgroup"},
+	[SIGNAL_KERNEL_TABLE] = {"kernel-table", "oom_score_adj name", NULL, "the tasks that the kernel chose from"},
+	[SIGNAL_KERNEL_HUGEPAGES] = {"kernel-hugepages", "hugepages_total=", read_kernel_hugepages,
+				     "memory that only huge pages may use"},
+	[SIGNAL_KERNEL_RAM] = {"kernel-ram", " pages ram", read_kernel_ram, "memory of the node"},
+	[SIGNAL_KERNEL_CONSTRAINT] = {"kernel-constraint", "oom-kill:constraint=", read_kernel_constraint,
+				      "where the limit was that the kernel kills for"},
+	[SIGNAL_KERNEL_KILL] = {"kernel-kill",
+				"killed process|kill process|no killable processes|"
+				"not syncing: out of memory|deadlocked on memory",
+				read_kernel_kill, "the kernel killed a process for want of memory"},
+	[SIGNAL_OOM_KILLED] = {"oomkilled", "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill",
+			       read_oom_killed, "the runtime reports an OOM kill in the container"},
+	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
+	[SIGNAL_SLURM] = {"slurm",
+			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
+			  "exceeded memory limit|cgroup out-of-memory handler",
+			  NULL, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_RAY] = {"ray",
+			"killed due to the node running low on memory|killed due to memory pressure|"
+			"killed by ray's memory monitor|memory on the node (ip",
+			NULL, "Ray's own monitor killed a worker, not the kernel"},
+	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
+	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
+	[SIGNAL_TALOS] = {"talos", "oom controller triggered|runtime.oomcontroller", NULL,
+			  "the OOM controller of Talos killed a cgroup, not the kernel"},
+	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
+				   "low on resource: memory|evicted due to memory|must evict pod(s) to reclaim|"
+				   "had condition: [memorypressure|had conditions: [memorypressure",
+				   read_evicted_memory,
+				   "the kubelet evicted the pod because its node ran out of memory"},
+	[SIGNAL_EVICTED_STORAGE] = {"evicted-storage",
+				    "low on resource: ephemeral-storage|local ephemeral storage|ephemeral local "
+				    "storage|usage of emptydir volume|"
+				    "low on resource: nodefs|low on resource: imagefs|must evict pod(s) to reclaim|"
+				    "had condition: [diskpressure|had conditions: [diskpressure",
+				    read_evicted_storage, "the kubelet evicted the pod for its disk use"},
+	[SIGNAL_SHM] = {"shm",
+			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
+			"</torch_|shared memory manager|posix_fallocate",
+			read_shm, "/dev/shm is full"},
+	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
+				  NULL, "a DataLoader worker got SIGKILL"},
+	[SIGNAL_CHILD_KILLED] = {"child-killed",
+				 "exitcode: -9|exitcode : -9|exit code: -9|exit code -9|signal 9|sigkill|signal: 9|"
+				 "return code = -9|return code -9|exits with return code = -9",
+				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
+	[SIGNAL_CHILD_BUS] = {"child-bus", "exitcode: -7|exitcode : -7|sigbus|signal 7|exit code: 135|exit code 135",
+			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
+	[SIGNAL_EXIT_137] = {"exit-137",
+			     "exit code: 137|exit code 137|exitcode: 137|exit status 137|exitcode\":137|"
+			     "code=137|returned 137|exited with 137|with code 137",
+			     read_exit_137, "process 1 got SIGKILL; the code does not say from whom"},
+	[SIGNAL_REFUSED] = {"refused",
+			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
+			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
+			    "failed to cuda host alloc|pinned memory|failed to malloc|outofmemoryerror|errno 12]|"
+			    "memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+			    read_refused, "the host refused memory; nobody was killed"},
+	[SIGNAL_GPU_OOM] =
+		{"gpu-oom",
+		 "out of memory|outofmemory|out_of_memory|oom when allocating|alloc_failed|tried to allocate|"
+		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
+		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
+		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size",
+		 read_gpu_oom, "an allocation on the GPU failed"},
+	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
+			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
+			       "limit:|inuse:|memory_limit_:|tried to allocate|but unallocated",
+			       read_gpu_detail, "figures that belong to the failed allocation"},
+	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
+			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated",
+			       read_gpu_sample, "GPU memory as the program itself reports it"},
+	[SIGNAL_GPU_DEVICE] = {"gpu-device",
+			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
+			       read_gpu_device, "the card's memory, and what was free before the program used it"},
+	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
+			       "memory of a card is in use that no process holds"},
+	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
+				 NULL, "the process limits its own GPU memory"},
+	[SIGNAL_RETRY] = {"retry",
+			  "retry|skipping|skipped|recover|caught|reducing batch|reduced batch|smaller batch|halving|"
+			  "falling back|trying again|handled|batch size|batch-size",
+			  read_retry, "the program caught the error and went on"},
+	[SIGNAL_TESTS_PASSED] = {"tests-passed", " passed in | passed, |100% tests passed", read_tests_passed,
+				 "a test run ended without a failure: errors in it were made on purpose"},
+	[SIGNAL_KERNEL_SCRATCH] = {"kernel-scratch",
+				   "memory space vmem|memory space smem|out of resource: shared memory|"
+				   "out of resources: shared memory|uses too much shared data",
+				   NULL, "one kernel needs more on-chip memory than the chip has"},
+	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert", NULL, "a kernel of the program asserted"},
+	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
+				   "illegal memory access|illegal_address|illegal instruction was encountered|"
+				   "misaligned address",
+				   NULL, "a kernel of the program used a wrong address"},
+	[SIGNAL_COLLECTIVE_TIMEOUT] = {"collective-timeout",
+				       "collective operation timeout|watchdog caught collective|nccl timeout|"
+				       "ncclsystemerror|ncclremoteerror|ncclinternalerror|connection closed by peer|"
+				       "connection reset by peer|timed out initializing process group|"
+				       "heartbeat monitor timed out",
+				       NULL, "other ranks wait for one that is gone"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
+			      "a file system is full"},
+	[SIGNAL_SEGFAULT] = {"segfault",
+			     "segmentation fault|segfault at|sigsegv|exitcode: -11|exit code: 139|exit code 139", NULL,
+			     "the program used an address that it does not have"},
+	[SIGNAL_PREEMPTED] = {"preempted",
+			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager", NULL,
+			      "the pod was stopped from outside"},
+	[SIGNAL_TERMINATED] = {"terminated",
+			       "sigterm|received signal 15|signal: terminated|exit code: 143|exit code 143|"
+			       "deadlineexceeded|due to time limit",
+			       NULL, "the program was asked to end"},
+	[SIGNAL_LIBRARY] = {"library",
+			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
+			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
+			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_EXCEPTION] = {"exception",
+			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
+			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
+			      read_exception, "an ordinary error"},
+	[SIGNAL_DONE] = {"done",
+			 "training complete|training finished|finished training|training done|train done|"
+			 "training has completed|training run complete|successfully completed|training ended",
+			 NULL, "the run says that it is done"},
+	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
+			    "a server has started"},
+	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
+	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
+	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,
+			"resident memory on the host, as the program reports it"},
+	[SIGNAL_STARTING] = {"starting",
+			     "loading checkpoint shards|load_tensors|loading model|loading weights|"
+			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
+			     "initializing model",
+			     NULL, "the run was still being built"},
+	[SIGNAL_LOADING] = {"loading", "into memory|into ram", read_loading, "data is read into memory as a whole"},
+	[SIGNAL_OFFLOAD] = {"offload", "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true", NULL,
+			    "optimizer states are kept in host memory"},
+	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},
+	[SIGNAL_SNAPSHOT] = {"snapshot", "snapshot|memory profile", read_snapshot, "a memory snapshot was written"},
+	[SIGNAL_TORCH_VERSION] = {"torch-version", "torch", read_torch_version, "the version of PyTorch"},
+};
+
+bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)
+{
+	const struct signal *row = &signals[signal];
+
+	reading_init(ret);
+	line->at = text_find(line->lower, row->words);
+	if (!line->at)
+		return false;
+	return row->read ? row->read(line, ret) : !is_mention(line, line->at);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* signals: what can be recognised in one line of a log: a table of patterns. A row has words, one of which every such
+ * line contains (they are searched in the raw log, see scan.h), and a function that decides and reads the figures.
+ * Functions are pure and take time linear in their line. */
+#include "triage/figures.h"
+#include "triage/line.h"
+
+#include <stdbool.h>
+
+enum signal_id {
+	/* faults of a card */
+	SIGNAL_XID,
+	SIGNAL_GPU_ECC,
+	SIGNAL_GPU_LOST,
+	SIGNAL_ROW_REMAP,
+	/* the kernel */
+	SIGNAL_KERNEL_INVOKED,
+	SIGNAL_KERNEL_LIMIT_OF,
+	SIGNAL_KERNEL_USAGE,
+	SIGNAL_KERNEL_TABLE,
+	SIGNAL_KERNEL_HUGEPAGES,
+	SIGNAL_KERNEL_RAM,
+	SIGNAL_KERNEL_CONSTRAINT,
+	SIGNAL_KERNEL_KILL,
+	/* other killers of the host */
+	SIGNAL_OOM_KILLED,
+	SIGNAL_SYSTEM_OOM,
+	SIGNAL_SLURM,
+	SIGNAL_RAY,
+	SIGNAL_OOMD,
+	SIGNAL_EARLYOOM,
+	SIGNAL_TALOS,
+	SIGNAL_EVICTED_MEMORY,
+	SIGNAL_EVICTED_STORAGE,
+	SIGNAL_SHM,
+	SIGNAL_WORKER_KILLED,
+	SIGNAL_CHILD_KILLED,
+	SIGNAL_CHILD_BUS,
+	SIGNAL_EXIT_137,
+	SIGNAL_REFUSED,
+	/* memory of a GPU */
+	SIGNAL_GPU_OOM,
+	SIGNAL_GPU_DETAIL,
+	SIGNAL_GPU_SAMPLE,
+	SIGNAL_GPU_DEVICE,
+	SIGNAL_GPU_ZOMBIE,
+	SIGNAL_GPU_FRACTION,
+	SIGNAL_RETRY,
+	/* ends that are no OOM */
+	SIGNAL_TESTS_PASSED,
+	SIGNAL_KERNEL_SCRATCH,
+	SIGNAL_DEVICE_ASSERT,
+	SIGNAL_ILLEGAL_ACCESS,
+	SIGNAL_COLLECTIVE_TIMEOUT,
+	SIGNAL_DISK_FULL,
+	SIGNAL_SEGFAULT,
+	SIGNAL_PREEMPTED,
+	SIGNAL_TERMINATED,
+	SIGNAL_LIBRARY,
+	SIGNAL_EXCEPTION,
+	SIGNAL_DONE,
+	SIGNAL_SERVING,
+	/* how far the run came */
+	SIGNAL_STEP,
+	SIGNAL_EPOCH,
+	SIGNAL_RSS,
+	SIGNAL_STARTING,
+	SIGNAL_LOADING,
+	SIGNAL_OFFLOAD,
+	SIGNAL_CHECKPOINT,
+	SIGNAL_SNAPSHOT,
+	SIGNAL_TORCH_VERSION,
+	SIGNAL_COUNT_
+};
+
+enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_TENSORFLOW, FRAMEWORK_JAX, FRAMEWORK_OTHER };
+
+/* Where a kernel's OOM kill had its limit. */
+enum scope { SCOPE_NONE, SCOPE_CONTAINER, SCOPE_POD, SCOPE_CGROUP, SCOPE_KUBEPODS, SCOPE_NODE, SCOPE_POLICY };
+
+#define READING_NAME_BYTES  64
+#define READING_WORDS_BYTES 256
+
+/** What one line says. */
+struct reading {
+	struct figures figures;
+	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9) */
+	enum framework framework;
+	enum scope scope;
+	bool is_caught;	  /* the program caught the error */
+	bool is_hip;	  /* AMD's wording */
+	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
+	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
+			   * of kills; a search for a batch that has found one */
+	int n_tasks;	  /* tasks with the name of the one that was killed */
+	char name[READING_NAME_BYTES];	 /* of a process */
+	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
+};
+
+struct signal {
+	const char *name;
+	const char *words; /* in lower case, separated by '|' */
+	bool (*read)(const struct line *line,
+		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
+	const char *meaning;		   /* for people: what such a line proves */
+};
+
+extern const struct signal signals[SIGNAL_COUNT_];
+
+/** Whether a line contains the signal; what it says. Sets line->at. */
+bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
+
+void reading_init(struct reading *self);
+/** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
+bool is_mention(const struct line *line, const char *at);
+/** Copies from `text` up to one of the `ends`, cut to the buffer. */
+void reading_copy(char *buf, size_t size, const char *text, const char *ends);
+
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c and signals_run.c. */
+bool read_xid(const struct line *line, struct reading *ret);
+bool read_ecc(const struct line *line, struct reading *ret);
+bool read_gpu_oom(const struct line *line, struct reading *ret);
+bool read_gpu_detail(const struct line *line, struct reading *ret);
+bool read_gpu_sample(const struct line *line, struct reading *ret);
+bool read_gpu_device(const struct line *line, struct reading *ret);
+bool read_smi_only(const struct line *line, struct reading *ret);
+bool read_tests_passed(const struct line *line, struct reading *ret);
+bool read_kernel_limit_of(const struct line *line, struct reading *ret);
+bool read_kernel_usage(const struct line *line, struct reading *ret);
+bool read_kernel_hugepages(const struct line *line, struct reading *ret);
+bool read_kernel_ram(const struct line *line, struct reading *ret);
+bool read_kernel_constraint(const struct line *line, struct reading *ret);
+bool read_kernel_kill(const struct line *line, struct reading *ret);
+bool read_evicted_memory(const struct line *line, struct reading *ret);
+bool read_evicted_storage(const struct line *line, struct reading *ret);
+bool read_oom_killed(const struct line *line, struct reading *ret);
+/* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
+bool read_killer(const struct line *line, struct reading *ret);
+bool read_shm(const struct line *line, struct reading *ret);
+bool read_child_killed(const struct line *line, struct reading *ret);
+bool read_child_bus(const struct line *line, struct reading *ret);
+bool read_exit_137(const struct line *line, struct reading *ret);
+bool read_refused(const struct line *line, struct reading *ret);
+bool read_disk_full(const struct line *line, struct reading *ret);
+bool read_retry(const struct line *line, struct reading *ret);
+bool read_exception(const struct line *line, struct reading *ret);
+bool read_epoch(const struct line *line, struct reading *ret);
+bool read_rss(const struct line *line, struct reading *ret);
+bool read_loading(const struct line *line, struct reading *ret);
+bool read_step(const struct line *line, struct reading *ret);
+bool read_checkpoint(const struct line *line, struct reading *ret);
+bool read_snapshot(const struct line *line, struct reading *ret);
+bool read_torch_version(const struct line *line, struct reading *ret);

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/signals.h"
+
+#include <ctype.h>
+
+/* Messages of allocators with figures, wherever they stand in a line. */
+#define FORMS                                                                                                          \
+	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
+	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
+	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
+	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
+	"memory for requested buffer of size"
+/* Codes and texts of runtimes: they carry no figures. */
+#define CODES                                                                                                          \
+	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
+	"cusolver_status_alloc_failed|cusparse_status_alloc_failed|cufft_alloc_failed|hiperroroutofmemory|"            \
+	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|cuda error 2: out of memory|"  \
+	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
+	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
+	"error code: out of memory|cudamalloc failed: out of memory"
+/* The words alone: an error only with the name of an exception before them. */
+#define WORDS                                                                                                          \
+	"cuda out of memory|hip out of memory|gpu out of memory|npu out of memory|mlu out of memory|hpu out of "       \
+	"memory|mps backend out of memory|out of gpu memory|out of memory on device|outofmemoryerror|out of memory "   \
+	"on gpu"
+#define HOST                                                                                                           \
+	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
+	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
+	"ray.exceptions|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
+	"tried"
+/* On-chip memory of one kernel. */
+#define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
+#define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
+
+static enum framework read_framework(const char *lower)
+{
+	if (text_has(lower, "resource_exhausted|jaxlib|xla_extension|xlaruntimeerror|jaxruntimeerror"))
+		return text_has(lower, "tensorflow|oom when allocating") ? FRAMEWORK_TENSORFLOW : FRAMEWORK_JAX;
+	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)|stream_executor"))
+		return FRAMEWORK_TENSORFLOW;
+	if (text_has(lower, "tried to allocate|torch|outofmemoryerror: cuda"))
+		return FRAMEWORK_TORCH;
+	return FRAMEWORK_OTHER;
+}
+
+/* Reads the figures of the first message of a line; interleaved ranks may have put two into one. */
+static void read_first_message(const char *at, struct reading *ret)
+{
+	char part[8 * KIB];
+	char *second;
+
+	reading_copy(part, sizeof(part), at, "");
+	second = strstr(part, "tried to allocate");
+	second = second ? strstr(second + 1, "tried to allocate") : NULL;
+	if (second)
+		*second = '\0';
+	figures_parse_gpu(part, &ret->figures);
+}
+
+/* TPU: "Used 17.54G of 15.48G hbm": all that the program needs, and the capacity. */
+static void read_hbm(const char *lower, struct reading *ret)
+{
+	const char *at = strstr(lower, "used ");
+	int64_t used, capacity;
+	size_t n = at ? text_size(at + 5, false, &used) : 0;
+
+	if (!n || strncmp(at + 5 + n, " of ", 4) != 0 || !text_size(at + 5 + n + 4, false, &capacity))
+		return;
+	figures_set(&ret->figures, FIGURE_TRIED, used);
+	figures_set(&ret->figures, FIGURE_CAPACITY, capacity);
+}
+
+/* Whether an exception's name or a level of errors leads to the words. */
+static bool is_raised(const struct line *line, const char *at)
+{
+	const char *body = line->lower + line->body;
+	const char *error = strstr(body, "error");
+
+	if (at <= body + 2)
+		return true;
+	return error && error <= at && error - body < 80;
+}
+
+static const char *find_words(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, FORMS);
+
+	ret->is_exact = at != NULL;
+	if (!at)
+		at = text_find(line->lower, CODES);
+	if (at)
+		return at;
+	at = text_find(line->lower, WORDS);
+	if (at && (is_raised(line, at) || text_has(line->lower, CAUGHT)))
+		return at;
+	return NULL;
+}
+
+bool read_gpu_oom(const struct line *line, struct reading *ret)
+{
+	const char *at, *start;
+
+	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) ||
+	    text_has(line->lower, "that this is not a failure"))
+		return false;
+	at = find_words(line, ret);
+	if (!at || is_mention(line, at))
+		return false;
+	/* Figures may stand before the words: "Out of memory error on GPU 0. Cannot allocate 15.5GB". */
+	start = text_find(line->lower, "out of memory|outofmemory");
+	read_first_message(start && start < at ? start : at, ret);
+	read_hbm(line->lower, ret);
+	if (ret->is_exact && !figures_has(&ret->figures, FIGURE_TRIED) &&
+	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory"))
+		return false;
+	ret->framework = read_framework(line->lower);
+	ret->is_hip = text_has(line->lower, "hip out of memory|hiperror|hip error|rocm");
+	ret->is_new_conf = text_has(line->lower, "pytorch_alloc_conf");
+	ret->is_caught = text_has(line->lower, CAUGHT);
+	return true;
+}
+
+/* TensorFlow's and XLA's statistics: "Limit:   6714163200", "InUse:   6500000000". */
+static bool read_statistics(const char *lower, struct reading *ret)
+{
+	int64_t value;
+	bool is_found = false;
+
+	if (text_labelled(lower, " limit:", &value) && strstr(lower, "limit:  ")) {
+		figures_set(&ret->figures, FIGURE_CAPACITY, value);
+		is_found = true;
+	}
+	if (text_labelled(lower, " inuse:", &value) || text_labelled(lower, "inuse: ", &value)) {
+		figures_set(&ret->figures, FIGURE_ALLOCATED, value);
+		is_found = true;
+	}
+	return is_found;
+}
+
+bool read_gpu_detail(const struct line *line, struct reading *ret)
+{
+	int n = figures_parse_gpu(line->lower, &ret->figures);
+
+	return read_statistics(line->lower, ret) || n > 0;
+}
+
+static void read_key(const char *lower, const char *words, enum figure figure, struct reading *ret)
+{
+	const char *at = text_find(lower, words);
+	int64_t bytes;
+
+	if (!at)
+		return;
+	at += strcspn(at, "=:|");
+	at += strspn(at, "=:| ");
+	if (text_size(at, false, &bytes))
+		figures_set(&ret->figures, figure, bytes);
+}
+
+/* "cuda allocated 4.1 GB" */
+static void read_words(const char *lower, struct reading *ret)
+{
+	const char *at = text_find(lower, "cuda allocated |gpu allocated ");
+	int64_t bytes;
+
+	if (at && text_size(at + strcspn(at, " ") + strlen(" allocated "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_ALLOCATED, bytes);
+}
+
+/* Lines such as "allocated=38.1GiB reserved=41.0GiB gap=2.9GiB", and rows of torch.cuda.memory_summary(). */
+bool read_gpu_sample(const struct line *line, struct reading *ret)
+{
+	read_key(line->lower,
+		 "max_memory_allocated|memory_allocated|allocated=| allocated memory|allocated:", FIGURE_ALLOCATED,
+		 ret);
+	read_key(line->lower,
+		 "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
+		 FIGURE_RESERVED, ret);
+	read_words(line->lower, ret);
+	read_key(line->lower, "gap=|unallocated=", FIGURE_UNALLOCATED, ret);
+	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
+}
+
+/* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus." */
+bool read_xid(const struct line *line, struct reading *ret)
+{
+	const char *at = strstr(line->lower, "xid (");
+	size_t n;
+
+	at += strcspn(at, ")");
+	if (*at != ')')
+		return false;
+	at += 1 + strspn(at + 1, ": ");
+	n = text_number(at, &ret->value);
+	if (!n || n > 4 || is_mention(line, strstr(line->lower, "xid (")))
+		return false;
+	return true;
+}
+
+/* A line that says that nothing was found is no fault: "Uncorrectable ECC errors: 0", "Remapped rows: none". */
+bool read_ecc(const struct line *line, struct reading *ret)
+{
+	const char *at = line->at, *value;
+
+	if (is_mention(line, at))
+		return false;
+	/* The heading of a section. */
+	if (streq(at, "remapped rows") || streq(at, "row remapper"))
+		return false;
+	value = strpbrk(at, ":=");
+	if (value) {
+		value += strspn(value, ":= ");
+		if (text_number(value, &ret->value) && ret->value == 0)
+			return false;
+		if (strncmp(value, "none", 4) == 0 || strncmp(value, "n/a", 3) == 0 || strncmp(value, "no", 2) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* What TensorFlow prints of a card before it uses it: "Total memory: 7.92GiB", "Free memory: 190.31MiB" (1.x, also in
+ * one word), "deviceMemorySize: 10.92GiB" and "Created device /job:.../device:GPU:0 with 9800 MB memory", which is what
+ * was free less a reserve (2.x). */
+bool read_gpu_device(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "total memory:|totalmemory:|devicememorysize:");
+	int64_t bytes;
+
+	if (at && text_size(strchr(at, ':') + 1 + strspn(strchr(at, ':') + 1, " "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_CAPACITY, bytes);
+	at = text_find(line->lower, "free memory:|freememory:");
+	if (at && text_size(strchr(at, ':') + 1 + strspn(strchr(at, ':') + 1, " "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_FREE, bytes);
+	at = text_has(line->lower, "device:gpu:") ? text_find(line->lower, "mb memory") : NULL;
+	if (at && text_size_before(line->lower, at + 2, &bytes))
+		figures_set(&ret->figures, FIGURE_FREE, bytes);
+	return figures_has(&ret->figures, FIGURE_CAPACITY) || figures_has(&ret->figures, FIGURE_FREE);
+}
+
+/* Only what nvidia-smi prints as a whole shows this; see smi.h. */
+bool read_smi_only(const struct line *line, struct reading *ret)
+{
+	(void)line;
+	(void)ret;
+	return false;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/signals.h"
+
+/* "Container trainer was using 31Gi, request is 0" */
+static void read_eviction(const struct line *line, struct reading *ret)
+{
+	const char *at = strstr(line->lower, "was using ");
+	const char *name = strstr(line->lower, "container ");
+	int64_t bytes;
+
+	if (at && text_size(at + 10, true, &bytes))
+		figures_set(&ret->figures, FIGURE_USAGE, bytes);
+	at = text_find(line->lower, "request is |request of ");
+	if (at && text_size(at + 11, true, &bytes))
+		figures_set(&ret->figures, FIGURE_REQUEST, bytes);
+	if (name)
+		reading_copy(ret->name, sizeof(ret->name), line->text + (name - line->lower) + 10, " ");
+}
+
+/* The kubelet's journal: "must evict pod(s) to reclaim" with the resource behind it. */
+static bool is_reclaimed(const char *lower, const char *resources)
+{
+	const char *at = strstr(lower, "must evict pod(s) to reclaim");
+
+	return !at || text_has(at, resources);
+}
+
+bool read_evicted_memory(const struct line *line, struct reading *ret)
+{
+	read_eviction(line, ret);
+	return is_reclaimed(line->lower, "reclaim memory|=\"memory|allocatablememory") && !is_mention(line, line->at);
+}
+
+bool read_evicted_storage(const struct line *line, struct reading *ret)
+{
+	read_eviction(line, ret);
+	return text_has(line->lower, "low on resource|exceed|had condition|must evict") &&
+	       is_reclaimed(line->lower, "ephemeral|nodefs|imagefs|inodes|containerfs") && !is_mention(line, line->at);
+}
+
+/* The reason of a container's end, or a metric above 0. */
+bool read_oom_killed(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill");
+
+	/* A row of memory.events. */
+	if (strstr(line->lower, "oom_kill") == at) {
+		ret->is_exact = true;
+		at += strlen("oom_kill");
+		at += strspn(at, " :=");
+		return text_number(at, &ret->value) && ret->value > 0 && !at[strspn(at, "0123456789")];
+	}
+	if (strstr(line->lower, "container_oom_events_total")) {
+		const char *last = strrchr(line->lower, ' ');
+
+		ret->is_exact = true;
+		return last && text_number(last + 1, &ret->value) && ret->value > 0;
+	}
+	if (strncmp(at, "oomkilled\":false", 16) == 0 || strncmp(at, "oomkilled\": false", 17) == 0 ||
+	    strncmp(at, "oomkilled=false", 15) == 0 || strncmp(at, "oomkilled: false", 16) == 0)
+		return false;
+	return !is_mention(line, at);
+}
+
+bool read_killer(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed ");
+}
+
+/* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
+bool read_shm(const struct line *line, struct reading *ret)
+{
+	const char *lower = line->lower;
+	const char *at = line->at;
+
+	(void)ret;
+	if (is_mention(line, at) && !text_has(lower, "bus error"))
+		return false;
+	if (text_has(lower, "bus error"))
+		return text_has(lower, "signal|worker|core dumped|insufficient shared|fatal|unexpected") ||
+		       lower + line->body == at;
+	if (text_has(lower, "insufficient shared memory|out of shared memory"))
+		return true;
+	/* Another error than that the file system is full. */
+	if (text_has(lower, "too many open files|permission denied|no such file|file exists|cannot allocate memory"))
+		return false;
+	if (text_has(lower, "shared memory object|</torch_|shared memory manager"))
+		return text_has(lower, "unable|no space|could not|failed|not enough");
+	/* NCCL allocates its segments of shared memory with it. */
+	if (strstr(lower, "posix_fallocate") && !text_has(lower, "nccl|/dev/shm"))
+		return false;
+	return text_has(lower, "no space left|failed to extend|not enough space|errno 28|disk quota");
+}
+
+static bool is_launcher_kill(const char *lower)
+{
+	return text_has(lower, "forcefully|via sigkill|escalat|sending sigkill|sending signal 9|to kill");
+}
+
+/* SIGKILL of a child that the launcher did not send itself. */
+bool read_child_killed(const struct line *line, struct reading *ret)
+{
+	const char *lower = line->lower;
+
+	(void)ret;
+	if (is_launcher_kill(lower) || is_mention(line, line->at))
+		return false;
+	return text_has(lower, "exitcode: -9|exitcode : -9|exitcode  : -9|exit code: -9|exit code -9|return code = -9|"
+			       "return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
+			       "killed by sigkill|signal: 9|by signal: sigkill");
+}
+
+bool read_child_bus(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !is_mention(line, line->at);
+}
+
+bool read_exit_137(const struct line *line, struct reading *ret)
+{
+	ret->value = 137;
+	return !is_mention(line, line->at);
+}
+
+static void read_refused_size(const char *lower, struct reading *ret)
+{
+	static const char *const labels[] = {"unable to allocate ", "tried to allocate ", "allocation of ", "malloc ",
+					     "allocating "};
+	int64_t bytes;
+
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		const char *at = strstr(lower, labels[i]);
+
+		if (at && text_size(at + strlen(labels[i]), true, &bytes) && !figures_has(&ret->figures, FIGURE_TRIED))
+			figures_set(&ret->figures, FIGURE_TRIED, bytes);
+	}
+}
+
+/* What Python, numpy, C++, Java, PyTorch, TensorFlow and the C library say when the host refuses memory. */
+bool read_refused(const struct line *line, struct reading *ret)
+{
+	static const char forms[] =
+		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
+		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
+		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
+		"gc overhead limit|not enough memory: you tried";
+	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
+
+	/* Paddle's exception for a full GPU is a bad_alloc, too. */
+	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory"))
+		return false;
+	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))
+		return false;
+	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
+		at = strstr(lower, "memory allocation of ");
+	if (!at && text_has(lower, "pinned memory") && text_has(lower, "failed|cannot|unable|error"))
+		at = strstr(lower, "pinned memory");
+	if (!at && strstr(body, "memoryerror")) {
+		/* The name of the exception at the end of a traceback; numpy's has a module before it. */
+		const char *name = strstr(body, "memoryerror");
+
+		at = memchr(body, ' ', (size_t)(name - body)) || strstr(body, "outofmemoryerror") ? NULL : name;
+		if (at && at[11] && !strchr(": (\\\"", at[11]))
+			at = NULL;
+	}
+	if (!at || is_mention(line, at))
+		return false;
+	if (text_has(lower, "unable to allocate") && !text_has(lower, "unable to allocate internal") &&
+	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))
+		return false;
+	read_refused_size(lower, ret);
+	return true;
+}
+
+bool read_disk_full(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !text_has(line->lower, "/dev/shm|shared memory|</torch_|call to posix_fallocate") &&
+	       !is_mention(line, line->at);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/signals.h"
+
+#include <ctype.h>
+
+/* Where a limit is, by the path of its cgroup. Kubernetes' paths are kubepods[.slice]/[QoS/]pod<uid>/<container> in
+ * both drivers and all runtimes: what comes behind the pod's part is a container. */
+static enum scope scope_of_path(const char *path)
+{
+	const char *pod = strstr(path, "/pod");
+	size_t n;
+
+	for (const char *at = strstr(path, "-pod"); at; at = strstr(at + 1, "-pod"))
+		if (isxdigit((unsigned char)at[4]))
+			pod = at;
+	if (!strstr(path, "kubepods"))
+		return SCOPE_CGROUP;
+	if (!pod)
+		return SCOPE_KUBEPODS;
+	n = strcspn(pod + 1, "/");
+	return pod[1 + n] == '/' && pod[2 + n] ? SCOPE_CONTAINER : SCOPE_POD;
+}
+
+/* "Task in A killed as a result of limit of B" (3.10 to 4.x). */
+bool read_kernel_limit_of(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "limit of |of cgroup ");
+
+	if (!at)
+		return false;
+	at = line->text + (at - line->lower) + 9 + (line->lower[at - line->lower] == 'o' ? 1 : 0);
+	at += strspn(at, " ");
+	reading_copy(ret->words, sizeof(ret->words), at, " ,");
+	ret->scope = scope_of_path(ret->words);
+	return ret->words[0] == '/';
+}
+
+/* "memory: usage 1048576kB, limit 1048576kB, failcnt 189" */
+bool read_kernel_usage(const struct line *line, struct reading *ret)
+{
+	const char *usage = strstr(line->lower, "memory: usage ");
+	const char *limit = strstr(usage, "limit ");
+	int64_t bytes;
+
+	if (text_size(usage + 14, false, &bytes))
+		figures_set(&ret->figures, FIGURE_USAGE, bytes);
+	/* Without a limit the kernel prints its largest number. */
+	if (limit && text_size(limit + 6, false, &bytes) && bytes <= FIGURE_MAX)
+		figures_set(&ret->figures, FIGURE_LIMIT, bytes);
+	return limit != NULL;
+}
+
+/* "Node 0 hugepages_total=1024 hugepages_free=1000 hugepages_surp=0 hugepages_size=2048kB" */
+bool read_kernel_hugepages(const struct line *line, struct reading *ret)
+{
+	int64_t total, size;
+	const char *at = strstr(line->lower, "hugepages_size=");
+
+	if (!text_labelled(line->lower, "hugepages_total", &total) || !at || !text_size(at + 15, false, &size))
+		return false;
+	if (total <= 0 || size <= 0 || total > FIGURE_MAX / size)
+		return false;
+	figures_set(&ret->figures, FIGURE_HUGEPAGES, total * size);
+	return true;
+}
+
+/* "33423872 pages RAM" */
+bool read_kernel_ram(const struct line *line, struct reading *ret)
+{
+	const char *at = strstr(line->lower, " pages ram");
+	const char *start = at;
+	int64_t pages;
+
+	while (start > line->lower && isdigit((unsigned char)start[-1]))
+		start--;
+	if (!text_number(start, &pages) || pages > FIGURE_MAX / 4096)
+		return false;
+	figures_set(&ret->figures, FIGURE_NODE_RAM, pages * 4096);
+	return true;
+}
+
+/* "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),...,oom_memcg=PATH,task_memcg=PATH,task=NAME,pid=N,uid=N" */
+bool read_kernel_constraint(const struct line *line, struct reading *ret)
+{
+	const char *at = strstr(line->lower, "oom-kill:constraint=") + strlen("oom-kill:constraint=");
+	const char *path = strstr(line->lower, ",oom_memcg=");
+	const char *task = strstr(line->lower, ",task=");
+
+	if (path)
+		reading_copy(ret->words, sizeof(ret->words), line->text + (path - line->lower) + 11, ", ");
+	else if (strstr(line->lower, ",task_memcg="))
+		reading_copy(ret->words, sizeof(ret->words),
+			     line->text + (strstr(line->lower, ",task_memcg=") - line->lower) + 12, ", ");
+	if (task)
+		reading_copy(ret->name, sizeof(ret->name), line->text + (task - line->lower) + 6, ",");
+	text_labelled(line->lower, ",pid=", &ret->value);
+	if (strncmp(at, "constraint_memcg", 16) == 0)
+		ret->scope = path ? scope_of_path(ret->words) : SCOPE_CGROUP;
+	else if (strncmp(at, "constraint_none", 15) == 0)
+		ret->scope = SCOPE_NODE;
+	else if (strncmp(at, "constraint_cpuset", 17) == 0 || strncmp(at, "constraint_memory_policy", 24) == 0)
+		ret->scope = SCOPE_POLICY;
+	return ret->scope != SCOPE_NONE;
+}
+
+/* The process: "Killed process 28438 (java) total-vm:...". A name may contain brackets. */
+static void read_victim(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "killed process |kill process ");
+	const char *name, *end;
+
+	if (!at)
+		return;
+	at = strchr(at, ' ') + strlen(" process ");
+	at += text_number(at, &ret->value);
+	name = strchr(at, '(');
+	if (!name || name > at + 2)
+		return;
+	end = text_find(name, ") total-vm|), uid|) score|) vm");
+	if (!end)
+		end = strrchr(name, ')');
+	if (!end)
+		return;
+	reading_copy(ret->name, MIN(sizeof(ret->name), (size_t)(end - name)), line->text + (name - line->lower) + 1,
+		     "");
+}
+
+static void read_rss_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
+{
+	const char *at = strstr(lower, label);
+	int64_t bytes;
+
+	if (at && text_size(at + strlen(label), false, &bytes))
+		figures_set(&ret->figures, figure, bytes);
+}
+
+bool read_kernel_kill(const struct line *line, struct reading *ret)
+{
+	const char *at = line->at;
+
+	if (is_mention(line, at) || text_has(line->lower, "earlyoom|systemd-oomd|oomd["))
+		return false;
+	read_victim(line, ret);
+	read_rss_of(line->lower, "anon-rss:", FIGURE_ANON_RSS, ret);
+	read_rss_of(line->lower, "shmem-rss:", FIGURE_SHMEM_RSS, ret);
+	if (text_has(line->lower, "memory cgroup out of memory"))
+		ret->scope = SCOPE_CGROUP;
+	else if (text_has(line->lower, "out of memory|deadlocked on memory"))
+		ret->scope = SCOPE_NODE;
+	else if (text_has(line->lower, "due to memory.oom.group"))
+		ret->scope = SCOPE_CGROUP;
+	return ret->scope != SCOPE_NONE || ret->value >= 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/smi.h"
+
+void smi_reset(struct smi_state *self)
+{
+	*self = (struct smi_state){.used = FIGURE_NONE, .total = FIGURE_NONE};
+}
+
+static bool is_set(const char *value)
+{
+	int64_t number;
+
+	return strncmp(value, "yes", 3) == 0 || (text_number(value, &number) && number > 0);
+}
+
+static void see_memory(struct smi_state *self, int64_t used, int64_t total)
+{
+	if (self->used != FIGURE_NONE && used <= self->used)
+		return;
+	self->used = used;
+	self->total = total;
+}
+
+/* No process: a quarter of a card that is in use nevertheless is held by nobody who is listed. */
+static enum signal_id see_no_process(const struct smi_state *self, struct reading *ret)
+{
+	if (self->total <= 0 || self->total > FIGURE_MAX || self->used < self->total / 4)
+		return SIGNAL_COUNT_;
+	figures_set(&ret->figures, FIGURE_CAPACITY, self->total);
+	figures_set(&ret->figures, FIGURE_OTHERS, self->used);
+	return SIGNAL_GPU_ZOMBIE;
+}
+
+/* ---- CSV ---- */
+
+static const char *next_column(const char *at)
+{
+	at += strcspn(at, ",");
+	return *at ? at + 1 + strspn(at + 1, " ") : NULL;
+}
+
+static void read_heading(struct smi_state *self, const char *lower)
+{
+	const char *at = lower;
+
+	for (size_t i = 0; at && i < SMI_COLUMNS_MAX; i++, at = next_column(at))
+		self->is_fault[i] = strncmp(at, "remapped_rows.pending", 21) == 0 ||
+				    strncmp(at, "remapped_rows.failure", 21) == 0 ||
+				    strncmp(at, "retired_pages.pending", 21) == 0 ||
+				    strncmp(at, "ecc.errors.uncorrected.volatile", 31) == 0;
+	self->is_csv = true;
+}
+
+static enum signal_id read_values(const struct smi_state *self, const char *lower)
+{
+	const char *at = lower;
+
+	for (size_t i = 0; at && i < SMI_COLUMNS_MAX; i++, at = next_column(at))
+		if (self->is_fault[i] && is_set(at))
+			return SIGNAL_ROW_REMAP;
+	return SIGNAL_COUNT_;
+}
+
+/* ---- the table ---- */
+
+/* "| N/A   52C    P0    71W / 300W |  79151MiB / 81920MiB |    100%      Default |" */
+static void read_table(struct smi_state *self, const char *lower)
+{
+	for (const char *at = strstr(lower, "mib / "); at; at = strstr(at + 6, "mib / ")) {
+		int64_t used, total;
+
+		if (text_size_before(lower, at + 3, &used) && text_size(at + 6, false, &total))
+			see_memory(self, used, total);
+	}
+}
+
+/* ---- XML ---- */
+
+static enum signal_id read_xml(struct smi_state *self, const char *lower)
+{
+	static const char *const tags[] = {"<remapped_row_pending>", "<remapped_row_failure>", "<pending_blacklist>",
+					   "<pending_retirement>"};
+
+	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
+		const char *at = strstr(lower, tags[i]);
+
+		if (at && is_set(at + strlen(tags[i])))
+			return SIGNAL_ROW_REMAP;
+	}
+	if (strstr(lower, "<volatile>"))
+		self->is_volatile = true;
+	if (self->is_volatile)
+		for (const char *at = strstr(lower, "uncorrectable"); at; at = strstr(at + 1, "uncorrectable"))
+			if (is_set(at + strcspn(at, ">") + (at[strcspn(at, ">")] == '>')))
+				return SIGNAL_GPU_ECC;
+	if (strstr(lower, "</volatile>"))
+		self->is_volatile = false;
+	return SIGNAL_COUNT_;
+}
+
+/* ---- -q ---- */
+
+static enum signal_id read_key(struct smi_state *self, const char *key, const char *value, struct reading *ret)
+{
+	int64_t bytes;
+
+	if (strncmp(self->section, "remapped rows", 13) == 0 &&
+	    (strncmp(key, "pending", 7) == 0 || strncmp(key, "remapping failure", 17) == 0) && is_set(value))
+		return SIGNAL_ROW_REMAP;
+	if (strncmp(self->section, "retired pages", 13) == 0 && strncmp(key, "pending", 7) == 0 && is_set(value))
+		return SIGNAL_ROW_REMAP;
+	if (self->is_volatile && is_set(value) &&
+	    (strstr(key, "uncorrectable") || strncmp(self->section, "double bit", 10) == 0))
+		return SIGNAL_GPU_ECC;
+	if (strncmp(self->section, "fb memory usage", 15) == 0 && text_size(value, false, &bytes)) {
+		if (strncmp(key, "total", 5) == 0)
+			self->total = bytes;
+		if (strncmp(key, "used", 4) == 0)
+			self->used = bytes;
+	}
+	if (strncmp(key, "processes", 9) == 0 && strncmp(value, "none", 4) == 0)
+		return see_no_process(self, ret);
+	return SIGNAL_COUNT_;
+}
+
+static void see_section(struct smi_state *self, const char *name)
+{
+	reading_copy(self->section, sizeof(self->section), name, "");
+	/* "Volatile" has sections of its own on older cards; "Aggregate" ends it. */
+	if (strncmp(name, "volatile", 8) == 0)
+		self->is_volatile = true;
+	else if (strncmp(name, "single bit", 10) != 0 && strncmp(name, "double bit", 10) != 0)
+		self->is_volatile = false;
+}
+
+enum signal_id smi_read(struct smi_state *self, const char *lower, struct reading *ret)
+{
+	const char *key = lower + strspn(lower, " \t"), *colon = strstr(key, " : ");
+
+	if (text_has(key, signals[SIGNAL_GPU_LOST].words))
+		return SIGNAL_GPU_LOST;
+	if (*key == '<')
+		return read_xml(self, key);
+	if (strchr(key, ',') && text_has(key, "memory.|remapped_rows.|ecc.errors.|retired_pages.")) {
+		read_heading(self, key);
+		return SIGNAL_COUNT_;
+	}
+	if (self->is_csv && strchr(key, ','))
+		return read_values(self, key);
+	if (*key == '|') {
+		read_table(self, key);
+		return strstr(key, "no running processes found") ? see_no_process(self, ret) : SIGNAL_COUNT_;
+	}
+	if (colon)
+		return read_key(self, key, colon + 3, ret);
+	if (*key)
+		see_section(self, key);
+	return SIGNAL_COUNT_;
+}

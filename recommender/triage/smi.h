@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* smi: what nvidia-smi prints: its table, the sections of -q, the XML of -q -x and the CSV of --query-gpu. Only faults
+ * of a card and memory that no process holds are of interest. One thread. Cost of a line: linear in it. */
+#include "triage/signals.h"
+
+#define SMI_COLUMNS_MAX 64
+
+struct smi_state {
+	char section[32];		/* of -q, in lower case */
+	bool is_volatile;		/* counts since the last reset of the card */
+	int64_t used, total;		/* of the card with the most memory in use; FIGURE_NONE */
+	bool is_csv;			/* the heading was read */
+	bool is_fault[SMI_COLUMNS_MAX]; /* by column: a value above 0 is a fault */
+};
+
+void smi_reset(struct smi_state *self);
+/** @return what a line in lower case shows; SIGNAL_COUNT_: nothing. */
+enum signal_id smi_read(struct smi_state *self, const char *lower, struct reading *ret);

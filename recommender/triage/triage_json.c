@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_write.h"
+#include "triage/levers.h"
+#include "triage/triage.h"
+
+#include <stdio.h>
+
+static void add_int_or_null(struct strbuf *buf, const char *key, bool is_known, int64_t value)
+{
+	if (is_known)
+		json_write_int(buf, key, value);
+	else
+		json_write_text(buf, key, NULL);
+}
+
+static void add_evidence(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "evidence", '[');
+	for (size_t i = 0; i < self->n_evidence; i++) {
+		const struct fact *fact = self->evidence[i];
+
+		json_write_line(buf, 4);
+		json_write_open(buf, NULL, '{');
+		json_write_text(buf, "source", self->facts.sources.items[fact->source].name);
+		json_write_int(buf, "line", (int64_t)fact->number);
+		json_write_text(buf, "text", fact->text);
+		json_write_text(buf, "signal", signals[fact->signal].name);
+		add_int_or_null(buf, "rank", fact->rank != RANK_NONE, fact->rank);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void add_figures(const struct verdict *verdict, struct strbuf *buf)
+{
+	json_write_open(buf, "figures", '{');
+	for (int i = 0; i < FIGURE_COUNT_; i++)
+		if (verdict->figures.bytes[i] >= 0 && verdict->figures.bytes[i] <= FIGURE_MAX)
+			json_write_int(buf, figure_names[i], verdict->figures.bytes[i]);
+	strbuf_addc(buf, '}');
+}
+
+static void add_levers(const struct verdict *verdict, struct strbuf *buf)
+{
+	int order = 0;
+
+	json_write_open(buf, "levers", '[');
+	for (size_t i = 0; i < n_levers; i++) {
+		CLEANUP(strbuf_release) struct strbuf setting = STRBUF_INIT(4 * KIB);
+
+		if (!lever_fits(&levers[i], verdict))
+			continue;
+		lever_render(&levers[i], verdict, &setting);
+		json_write_line(buf, 4);
+		json_write_open(buf, NULL, '{');
+		json_write_int(buf, "order", ++order);
+		json_write_text(buf, "action", levers[i].action);
+		json_write_text(buf, "setting", strbuf_text(&setting));
+		json_write_text(buf, "why", levers[i].why);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void add_advice(const char *key, const struct advice *rows, size_t n, enum kind kind, struct strbuf *buf)
+{
+	json_write_open(buf, key, '[');
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].kind == kind)
+			json_write_text(buf, NULL, rows[i].text);
+	strbuf_addc(buf, ']');
+}
+
+static void add_inputs(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "inputs", '[');
+	for (size_t i = 0; i < self->facts.sources.n; i++) {
+		const struct source *source = &self->facts.sources.items[i];
+
+		json_write_open(buf, NULL, '{');
+		json_write_text(buf, "source", source->name);
+		json_write_int(buf, "lines", (int64_t)source->n_lines);
+		json_write_bool(buf, "damaged", source->is_damaged);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
+static const char *words_or_null(const struct fact *fact)
+{
+	return fact && fact->reading.words[0] ? fact->reading.words : NULL;
+}
+
+int triage_json(const struct triage *self, struct strbuf *buf)
+{
+	const struct verdict *verdict = &self->verdict;
+
+	json_write_open(buf, NULL, '{');
+	json_write_text(buf, "apiVersion", TRIAGE_API_VERSION);
+	json_write_text(buf, "kind", triage_kinds[verdict->kind].name);
+	json_write_text(buf, "cause", verdict->cause);
+	json_write_text(buf, "confidence", triage_confidence_names[verdict->confidence]);
+	json_write_text(buf, "rule", verdict->rule->name);
+	json_write_text(buf, "why", verdict->why);
+	add_int_or_null(buf, "rank", verdict->rank != RANK_NONE, verdict->rank);
+	add_int_or_null(buf, "step", verdict->step != STEP_NONE, verdict->step);
+	json_write_text(buf, "checkpoint", words_or_null(verdict->checkpoint));
+	json_write_text(buf, "snapshot", words_or_null(verdict->snapshot));
+	json_write_line(buf, 2);
+	add_figures(verdict, buf);
+	json_write_line(buf, 2);
+	add_evidence(self, buf);
+	json_write_line(buf, 2);
+	add_levers(verdict, buf);
+	json_write_line(buf, 2);
+	add_advice("avoid", levers_avoid, n_levers_avoid, verdict->kind, buf);
+	add_advice("next", levers_next, n_levers_next, verdict->kind, buf);
+	json_write_line(buf, 2);
+	add_inputs(self, buf);
+	return strbuf_adds(buf, "}\n");
+}

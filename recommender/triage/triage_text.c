@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/plain.h"
+#include "triage/levers.h"
+#include "triage/triage.h"
+
+#include <stdio.h>
+
+/* Text and Markdown have the same parts in the same order; a style says how they look. */
+struct style {
+	bool is_markdown;
+	const char *item;   /* before an item */
+	const char *quote;  /* around settings and lines */
+	size_t quote_bytes; /* of a quoted line */
+};
+
+static const struct style style_text = {false, "  - ", "", 160};
+static const struct style style_markdown = {true, "- ", "`", LIMIT_TRIAGE_EVIDENCE_BYTES - 1};
+
+static void add_head(struct strbuf *buf, const struct style *style, const char *head)
+{
+	if (style->is_markdown)
+		strbuf_addf(buf, "\n## %s\n\n", head);
+	else
+		strbuf_addf(buf, "%s\n", head);
+}
+
+static void add_quoted(struct strbuf *buf, const struct style *style, const char *text)
+{
+	char part[LIMIT_TRIAGE_EVIDENCE_BYTES];
+	size_t n = strlen(text);
+
+	snprintf(part, sizeof(part), "%.*s", (int)style->quote_bytes, text);
+	plain_clean(part);
+	/* A backtick would end the quotation. */
+	for (char *at = part; style->is_markdown && (at = strchr(at, '`'));)
+		*at = '\'';
+	strbuf_addf(buf, "%s%s%s%s", style->quote, part, n > style->quote_bytes ? "..." : "", style->quote);
+}
+
+static void add_where(const struct triage *self, struct strbuf *buf)
+{
+	const struct verdict *verdict = &self->verdict;
+	char words[256];
+
+	if (verdict->rank != RANK_NONE)
+		strbuf_addf(buf, "  Rank %d is the first that died%s.", verdict->rank,
+			    verdict->n_ranks > 1 ? "; others followed" : "");
+	if (verdict->step != STEP_NONE)
+		strbuf_addf(buf, "  The last step before was %lld.", (long long)verdict->step);
+	if (verdict->rank != RANK_NONE || verdict->step != STEP_NONE)
+		strbuf_addc(buf, '\n');
+	if (verdict->fact && triage_render_cgroup(verdict->fact->reading.words, words, sizeof(words)))
+		strbuf_addf(buf, "  It was %s.\n", words);
+	if (verdict->collateral)
+		strbuf_adds(buf, "  Time-outs of other ranks are collateral: they waited for the dead one.\n");
+	if (verdict->checkpoint && verdict->checkpoint->reading.words[0])
+		strbuf_addf(buf, "  Last checkpoint: %s\n", PLAIN(verdict->checkpoint->reading.words));
+	if (verdict->snapshot && verdict->snapshot->reading.words[0])
+		strbuf_addf(buf, "  Memory snapshot: %s\n", PLAIN(verdict->snapshot->reading.words));
+}
+
+/* What could not be seen. */
+static void add_gaps(const struct triage *self, struct strbuf *buf)
+{
+	for (size_t i = 0; i < self->facts.sources.n; i++) {
+		const struct source *source = &self->facts.sources.items[i];
+
+		if (source->is_damaged)
+			strbuf_addf(buf, "  %s ends early or is damaged; its rest was not read.\n",
+				    PLAIN(source->name));
+		if (!source->n_bytes)
+			strbuf_addf(buf, "  %s is empty.\n", PLAIN(source->name));
+	}
+}
+
+static void add_evidence(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	if (self->n_evidence)
+		add_head(buf, style, "Evidence");
+	for (size_t i = 0; i < self->n_evidence && (i < 4 || style->is_markdown); i++) {
+		const struct fact *fact = self->evidence[i];
+
+		strbuf_addf(buf, "%s%s:%llu ", style->item, PLAIN(self->facts.sources.items[fact->source].name),
+			    (unsigned long long)fact->number);
+		add_quoted(buf, style, fact->text);
+		strbuf_addc(buf, '\n');
+	}
+}
+
+static void add_levers(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	int order = 0;
+
+	for (size_t i = 0; i < n_levers; i++) {
+		if (!lever_fits(&levers[i], &self->verdict))
+			continue;
+		if (!order)
+			add_head(buf, style, "What to do, in this order");
+		strbuf_addf(buf, "%s%d. %s: %s", style->is_markdown ? "" : "  ", ++order, levers[i].action,
+			    style->quote);
+		lever_render(&levers[i], &self->verdict, buf);
+		strbuf_addf(buf, "%s (%s)\n", style->quote, levers[i].why);
+	}
+}
+
+static void add_advice(const char *head, const struct advice *rows, size_t n, enum kind kind, const struct style *style,
+		       struct strbuf *buf)
+{
+	bool is_begun = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].kind != kind)
+			continue;
+		if (!is_begun)
+			add_head(buf, style, head);
+		is_begun = true;
+		strbuf_addf(buf, "%s%s\n", style->item, rows[i].text);
+	}
+}
+
+static int render(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	const struct verdict *verdict = &self->verdict;
+
+	strbuf_addf(buf, style->is_markdown ? "# %s\n\n%s (confidence: %s).\n" : "%s: %s (confidence: %s)\n",
+		    triage_kinds[verdict->kind].name, triage_kinds[verdict->kind].meaning,
+		    triage_confidence_names[verdict->confidence]);
+	strbuf_addf(buf, "%s%s%s%s%s\n", style->is_markdown ? "\n" : "  ", verdict->why,
+		    verdict->cause ? " Cause: " : "", verdict->cause ? verdict->cause : "", verdict->cause ? "." : "");
+	add_where(self, buf);
+	add_gaps(self, buf);
+	add_evidence(self, style, buf);
+	add_levers(self, style, buf);
+	add_advice("What not to do", levers_avoid, n_levers_avoid, verdict->kind, style, buf);
+	add_advice("Next", levers_next, n_levers_next, verdict->kind, style, buf);
+	return buf->status;
+}
+
+int triage_text(const struct triage *self, struct strbuf *buf)
+{
+	return render(self, &style_text, buf);
+}
+
+int triage_markdown(const struct triage *self, struct strbuf *buf)
+{
+	return render(self, &style_markdown, buf);
+}

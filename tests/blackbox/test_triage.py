@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""triage on the corpus of messages, and its options, formats and refusals."""
+import glob
+import gzip
+import json
+import os
+import subprocess
+
+from harness import PATIENCE, TOP, WRAP, Case, program, run
+
+RECOMMENDER = "memtamer-recommender"
+KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures",
+        "evidence", "levers", "avoid", "next", "inputs"}
+OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
+       "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
+       "memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n")
+HEALTHY = ("    FB Memory Usage\n        Total : 81920 MiB\n        Used : 3 MiB\n    ECC Errors\n        Volatile\n            "
+           "DRAM Uncorrectable : 0\n        Aggregate\n            DRAM Uncorrectable : 2\n    Remapped Rows\n        "
+           "Pending : No\n        Remapping Failure Occurred : No\n    Processes : None\n")
+
+
+def triage(option, raw):
+    done = subprocess.run(WRAP + [program(RECOMMENDER), "triage", option, "-", "-o", "json"], input=raw,
+                          capture_output=True, timeout=PATIENCE, check=False)
+    if done.returncode:
+        raise AssertionError(f"status {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def cases():
+    """Name, header and raw bytes of each file of the corpus."""
+    for path in sorted(glob.glob(os.path.join(TOP, "tests/triage/corpus/*.txt"))):
+        with open(path, "rb") as file:
+            head, raw = file.read().split(b"\n---\n", 1)
+        lines = (line[2:].partition(": ") for line in head.decode().splitlines() if line.startswith("# "))
+        yield os.path.basename(path), {key: value for key, _, value in lines}, raw
+
+
+class Corpus(Case):
+    def test_kinds(self):
+        """`unknown` is no false alarm where nothing ran out of memory; the other way round counts as wrong."""
+        for name, head, raw in cases():
+            with self.subTest(name):
+                answer = triage("--" + head["input"], raw)
+                wanted = {head["kind"]} | ({"unknown"} if head["kind"] == "not-oom" else set())
+                self.assertIn(answer["kind"], wanted, answer["why"])
+                if "cause" in head:
+                    self.assertEqual(answer["cause"], head["cause"], answer["why"])
+
+
+class Triage(Case):
+    sample = True
+
+    def test_json(self):
+        answer = triage("--log", ("[rank2]: step 7\n[rank2]: " + OOM).encode())
+        self.assertEqual(set(answer), KEYS)
+        self.assertEqual((answer["kind"], answer["rank"], answer["step"]), ("fragmentation", 2, 7))
+        self.assertEqual(answer["figures"]["tried_bytes"], 2 << 30)
+        self.assertEqual((answer["evidence"][0]["source"], answer["evidence"][0]["line"]), ("-", 2))
+        self.assertEqual([lever["order"] for lever in answer["levers"]], [1, 2, 3])
+        self.assertIn("expandable_segments:True", answer["levers"][0]["setting"])
+        self.assertFalse(any("batch" in lever["action"] for lever in answer["levers"]))
+
+    def test_files_of_ranks(self):
+        with open(self.path("rank1.log.gz"), "wb") as file:
+            file.write(gzip.compress(OOM.encode()))
+        done = run(RECOMMENDER, "triage", "--log", self.write("rank0.log", "step 1\n"), "--log", self.path("rank1.log.gz"),
+                   "-o", "json")
+        self.assertEqual(json.loads(done.stdout)["rank"], 1)
+        for text in ("text", "markdown"):
+            done = run(RECOMMENDER, "triage", "--log", self.path("rank1.log.gz"), "-o", text)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("fragmentation", done.stdout)
+
+    def test_bytes_of_any_kind(self):
+        for raw in (b"", b"\0" * 100000, bytes(range(256)) * 100, OOM.encode("utf-16"), b"\x1f\x8b\x08broken",
+                    b"x" * 200000 + b"\n" + OOM.encode()):
+            with self.subTest(raw[:20]):
+                self.assertIn(triage("--log", raw)["kind"], ("unknown", "fragmentation"))
+        self.assertEqual(triage("--log", OOM.encode("utf-16"))["kind"], "fragmentation")
+
+    def test_healthy_card(self):
+        self.assertEqual(triage("--nvidia-smi", HEALTHY.encode())["kind"], "unknown")
+        self.assertEqual(triage("--nvidia-smi", HEALTHY.replace("Used : 3 ", "Used : 60000 ").encode())["kind"], "co-tenant")
+
+    def test_bad_input(self):
+        for args in ([], ["--log", self.path("missing")], ["--log", TOP], ["--log", "-", "--dmesg", "-"],
+                     ["--log", "-", "-o", "yaml"]):
+            done = run(RECOMMENDER, "triage", *args, stdin="")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), args)
+            self.assertIn("memtamer-recommender", done.stderr)

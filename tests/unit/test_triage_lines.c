@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs as lines: their ends, encodings and lengths; the search for words; rank and message of a line. */
+#include "support/test.h"
+
+#include "triage/line.h"
+#include "triage/lines.h"
+#include "triage/scan.h"
+
+#include <stdlib.h>
+
+struct seen {
+	char text[1024];
+	size_t n, longest;
+	uint64_t number;
+};
+
+static void see(void *context, const struct raw_line *line)
+{
+	struct seen *seen = context;
+	size_t used = strlen(seen->text);
+
+	if (line->is_last)
+		return;
+	seen->n++;
+	seen->number = line->number;
+	seen->longest = MAX(seen->longest, line->text.n);
+	snprintf(seen->text + used, sizeof(seen->text) - used, "%llu:%.*s;", (unsigned long long)line->number,
+		 (int)MIN(line->text.n, (size_t)100), line->text.p);
+}
+
+static void lines_end_and_are_counted(void **state)
+{
+	static const struct {
+		const char *name, *bytes;
+		size_t n;
+		const char *want;
+	} rows[] = {
+		{"empty", "", 0, ""},
+		{"one without an end", "a", 1, "1:a;"},
+		{"newlines", "a\n\nb\n", 5, "1:a;3:b;"},
+		{"carriage returns", "1%\r2%\r3%\nx\r\ny", 14, "1:1%;1:2%;1:3%;2:x;3:y;"},
+		{"UTF-8 mark",
+		 "\xef\xbb\xbf"
+		 "a\n",
+		 5, "1:a;"},
+		{"UTF-16 little",
+		 "\xff\xfe"
+		 "a\0b\0\n\0\xe4\0",
+		 10, "1:ab;2:\xc3\xa4;"},
+		{"UTF-16 big", "\xfe\xff\0a\0\n\xd8\x3d\xde\x00", 10, "1:a;2:\xf0\x9f\x98\x80;"},
+		{"UTF-16 cut",
+		 "\xff\xfe"
+		 "a\0b",
+		 5, "1:a;"},
+		{"UTF-16 half of a pair",
+		 "\xff\xfe\x3d\xd8"
+		 "a\0",
+		 6, "1:?a;"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct seen seen = {.n = 0};
+		struct lines_result result;
+
+		assert_int_equal(lines_read_bytes(rows[i].bytes, rows[i].n, see, &seen, &result), 0);
+		if (strcmp(seen.text, rows[i].want) != 0)
+			fail_msg("%s: %s", rows[i].name, seen.text);
+		assert_int_equal(result.n_bytes, rows[i].n);
+	}
+}
+
+static void long_lines_come_in_pieces(void **state)
+{
+	size_t n = 3 * LIMIT_TRIAGE_LINE_BYTES + 10;
+	char *bytes = malloc(n);
+	struct seen seen = {.n = 0};
+	struct lines_result result;
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, 'x', n);
+	bytes[n - 2] = '\n';
+	assert_int_equal(lines_read_bytes(bytes, n, see, &seen, &result), 0);
+	assert_int_equal(seen.n, 5);
+	assert_int_equal(seen.number, 2);
+	assert_int_equal(seen.longest, LIMIT_TRIAGE_LINE_BYTES);
+	free(bytes);
+}
+
+static void words_are_found(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} rows[] = {
+		{"", 0},
+		{"out", 0},
+		{"CUDA OUT OF memory.", 1},
+		{"xout of memoryx", 1},
+		{"out of memor", 0},
+		{"Xid (PCI", 2},
+		{"one step and xid (", 6},
+		{"STEP", 4},
+		{"stexstep", 4},
+		{"ssstteepstep", 4},
+		{"errno 12] step", 12},
+		{"out of out of memory", 1},
+		{"aaaaaaaaaaaaaaaaaaaxid (", 2},
+	};
+	struct scanner *scanner = malloc(sizeof(*scanner));
+
+	(void)state;
+	assert_non_null(scanner);
+	scanner_init(scanner);
+	scanner_add(scanner, "out of memory", 0);
+	scanner_add(scanner, "xid (|row remap", 1);
+	scanner_add(scanner, "step", 2);
+	scanner_add(scanner, "errno 12]", 3);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct scan_set set = {{0}};
+
+		assert_int_equal(scanner_find(scanner, str_c(rows[i].text), &set), rows[i].want != 0);
+		if (set.bits[0] != rows[i].want)
+			fail_msg("%s: %llx", rows[i].text, (unsigned long long)set.bits[0]);
+	}
+	free(scanner);
+}
+
+static void ranks_and_messages_are_found(void **state)
+{
+	static const struct {
+		const char *raw;
+		int rank;
+		const char *body;
+	} rows[] = {
+		{"plain", RANK_NONE, "plain"},
+		{"[rank3]: boom", 3, "boom"},
+		{"[rank12]:[E1102 22:05:26 x.cpp:1] boom", 12, "boom"},
+		{"[3]: boom", 3, "boom"},
+		{"3: boom", 3, "boom"},
+		{"12 monkeys", RANK_NONE, "12 monkeys"},
+		{"[default7]:boom", 7, "boom"},
+		{"[1,5]<stderr>:boom", 5, "boom"},
+		{"[pod/train-worker-3/pytorch] boom", 3, "boom"},
+		{"train-worker-2: boom", 2, "boom"},
+		{"2024-01-02T03:04:05.678Z stderr F boom", RANK_NONE, "F boom"},
+		{"2024-01-02 03:04:05,678 - ERROR - boom", RANK_NONE, "boom"},
+		{"[  123.456789] boom", RANK_NONE, "boom"},
+		{"\x1b[31m[rank1]: bo\x1b[0mom", 1, "boom"},
+		{"\x1b]0;title\aboom", RANK_NONE, "boom"},
+		{"a\x01"
+		 "b\xff"
+		 "c",
+		 RANK_NONE, "a b?c"},
+	};
+	struct line_buffer *buffer = malloc(sizeof(*buffer));
+
+	(void)state;
+	assert_non_null(buffer);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct line line;
+
+		line_make(str_c(rows[i].raw), 1, buffer, &line);
+		if (line.rank != rows[i].rank || strcmp(line.text + line.body, rows[i].body) != 0)
+			fail_msg("%s: rank %d, \"%s\"", rows[i].raw, line.rank, line.text + line.body);
+	}
+	free(buffer);
+}
+
+static void ranks_of_names(void **state)
+{
+	static const struct {
+		const char *name;
+		int want;
+	} rows[] = {
+		{"rank3.log", 3},	   {"logs/rank_12.txt", 12},
+		{"job-worker-3.log", 3},   {"worker7", 7},
+		{"train.log", RANK_NONE},  {"x/attempt_0/3/stderr.log", 3},
+		{"bert-master-0.log", 0},  {"ranking.log", RANK_NONE},
+		{"worker-1/rank5.log", 5}, {"run-99999999999999999999", RANK_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rank_of_name(rows[i].name) != rows[i].want)
+			fail_msg("%s: %d", rows[i].name, rank_of_name(rows[i].name));
+}
+
+static void sizes_are_read(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_plain_allowed;
+		int64_t want; /* -1: no size */
+	} rows[] = {
+		{"12.50 MiB", false, 13107200},
+		{"0 bytes", false, 0},
+		{"1 byte", false, 1},
+		{"1048576kB", false, 1073741824},
+		{"372.76MiB", false, 390867190},
+		{"17.54G hbm", false, 18833431593},
+		{"1.00 GiBis free", false, 1073741824},
+		{"20.81 GiB.", false, 22344567357},
+		{"7406166528 bytes", false, 7406166528},
+		{"20029400304", true, 20029400304},
+		{"20029400304", false, -1},
+		{"12 minutes", false, -1},
+		{"12 bad", false, -1},
+		{"GiB", false, -1},
+		{"17179869184.00 GiB", false, INT64_MAX},
+		{"99999999999999999999999999 GiB", false, -1},
+		{"99999999999999999999999 TiB", false, INT64_MAX},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t value = -1;
+
+		text_size(rows[i].text, rows[i].is_plain_allowed, &value);
+		if (value != rows[i].want)
+			fail_msg("%s: %lld", rows[i].text, (long long)value);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_end_and_are_counted),
+		cmocka_unit_test(long_lines_come_in_pieces),
+		cmocka_unit_test(words_are_found),
+		cmocka_unit_test(ranks_and_messages_are_found),
+		cmocka_unit_test(ranks_of_names),
+		cmocka_unit_test(sizes_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

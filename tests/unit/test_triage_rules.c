@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole logs: which rule decides, at the thresholds and beside them, and what the answer contains. */
+#include "support/test.h"
+
+#include "triage/levers.h"
+#include "triage/triage.h"
+
+#include <stdlib.h>
+
+static struct triage *decide(const char *name, enum input input, const char *text)
+{
+	struct triage *triage = malloc(sizeof(*triage));
+
+	assert_non_null(triage);
+	assert_int_equal(triage_init(triage), 0);
+	assert_int_equal(facts_read_bytes(&triage->facts, name, input, text, strlen(text)), 0);
+	triage_decide(triage);
+	return triage;
+}
+
+static void end(struct triage *triage)
+{
+	triage_release(triage);
+	free(triage);
+}
+
+/* A message of PyTorch 2.x with these amounts in MiB; O is what remains. */
+static void message(char *buf, size_t size, int tried, int capacity, int free_, int process, int unallocated)
+{
+	snprintf(buf, size,
+		 "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate %d.00 MiB. GPU 0 has a total capacity "
+		 "of "
+		 "%d.00 MiB of which %d.00 MiB is free. Including non-PyTorch memory, this process has %d.00 MiB "
+		 "memory in "
+		 "use. Of the allocated memory %d.00 MiB is allocated by PyTorch, and %d.00 MiB is reserved by PyTorch "
+		 "but "
+		 "unallocated.\n",
+		 tried, capacity, free_, process, process - unallocated, unallocated);
+}
+
+static void thresholds(void **state)
+{
+	static const struct {
+		const char *name;
+		int tried, capacity, free_, process, unallocated;
+		enum kind want;
+	} rows[] = {
+		{"T > C", 1001, 1000, 0, 1000, 1000, KIND_TRUE_OOM},
+		{"T = C", 1000, 1000, 0, 1000, 0, KIND_TRUE_OOM},
+		{"U = T, U = 5 %", 50, 1000, 10, 990, 50, KIND_FRAGMENTATION},
+		{"U < T", 51, 1000, 10, 990, 50, KIND_TRUE_OOM},
+		{"U < 5 %", 1, 1000, 10, 990, 49, KIND_TRUE_OOM},
+		{"O = 25 %", 100, 1000, 0, 750, 10, KIND_CO_TENANT},
+		{"O < 25 %", 100, 1000, 1, 750, 10, KIND_TRUE_OOM},
+		{"U large, O larger", 100, 1000, 0, 600, 300, KIND_CO_TENANT},
+		{"U large, O equal", 100, 1000, 0, 600, 400, KIND_FRAGMENTATION},
+		{"U large, O < 25 %", 100, 1000, 51, 700, 200, KIND_FRAGMENTATION},
+		{"small request, full card", 1, 1000, 0, 1000, 0, KIND_TRUE_OOM},
+		{"free beyond capacity", 1, 1000, 5000, 100, 0, KIND_UNKNOWN},
+		{"process beyond capacity", 1, 1000, 0, 5000, 0, KIND_UNKNOWN},
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage;
+
+		message(text, sizeof(text), rows[i].tried, rows[i].capacity, rows[i].free_, rows[i].process,
+			rows[i].unallocated);
+		triage = decide("a.log", INPUT_LOG, text);
+		if (triage->verdict.kind != rows[i].want)
+			fail_msg("%s: %s", rows[i].name, triage_kinds[triage->verdict.kind].name);
+		end(triage);
+	}
+}
+
+#define FULL                                                                                                           \
+	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 " \
+	"GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of "    \
+	"the "                                                                                                         \
+	"allocated memory 8.50 GiB is allocated by PyTorch, and 0.10 GiB is reserved by PyTorch but unallocated.\n"
+
+static void logs(void **state)
+{
+	static const struct {
+		const char *name;
+		enum input input;
+		const char *text;
+		enum kind want;
+		const char *cause;
+	} rows[] = {
+		{"nothing", INPUT_LOG, "hello\nworld\n", KIND_UNKNOWN, NULL},
+		{"empty", INPUT_LOG, "", KIND_UNKNOWN, NULL},
+		{"step 0", INPUT_LOG, "step 0\n" FULL, KIND_TRUE_OOM, "static-sizing"},
+		{"later", INPUT_LOG, "step 0 loss 1\nstep 1 loss 1\n" FULL, KIND_TRUE_OOM, "growth"},
+		{"leak", INPUT_LOG,
+		 "step 1 allocated=4.0GiB\nstep 2 allocated=5.0GiB\nstep 3 allocated=6.0GiB\nstep 4 "
+		 "allocated=7.0GiB\n" FULL,
+		 KIND_TRUE_OOM, "leak"},
+		{"caught", INPUT_LOG, "step 5 loss 1\n" FULL "step 6 loss 1\nstep 7 loss 1\n", KIND_NOT_OOM,
+		 "oom-recovered"},
+		{"caught, then deadly", INPUT_LOG, "step 5\n" FULL "step 6\nstep 7\n" FULL, KIND_TRUE_OOM, "growth"},
+		{"wrapped", INPUT_LOG,
+		 "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB\n(GPU 0; 10.00 GiB total capacity; 5.00 "
+		 "GiB "
+		 "already allocated;\n1.00 MiB free; 9.00 GiB reserved in total by PyTorch)\n",
+		 KIND_FRAGMENTATION, NULL},
+		{"allowed", INPUT_LOG,
+		 "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 10.00 GiB total capacity; 4.50 "
+		 "GiB already "
+		 "allocated; 5.00 GiB free; 5.00 GiB allowed; 4.60 GiB reserved in total by PyTorch)\n",
+		 KIND_TRUE_OOM, "process-limit"},
+		{"assert", INPUT_LOG, "RuntimeError: CUDA error: device-side assert triggered\n", KIND_NOT_OOM,
+		 "device-assert"},
+		{"error", INPUT_LOG, "Traceback (most recent call last):\nKeyError: 'x'\n", KIND_NOT_OOM, "error"},
+		{"timeout", INPUT_LOG, "[rank1]:[E] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)\n",
+		 KIND_NOT_OOM, "collective-timeout"},
+		{"mention", INPUT_LOG, "oom_score_adj: 0\n# avoid CUDA out of memory here\n", KIND_UNKNOWN, NULL},
+		{"worker", INPUT_LOG, "RuntimeError: DataLoader worker (pid 12) is killed by signal: Killed. \n",
+		 KIND_UNKNOWN, "child-killed"},
+		{"path that ends in brackets", INPUT_LOG, "saved checkpoint (step 5) [>] ) to\n", KIND_UNKNOWN, NULL},
+		{"bus", INPUT_LOG,
+		 "RuntimeError: DataLoader worker (pid 125) is killed by signal: Bus error. It is possible\n",
+		 KIND_SHM_TOO_SMALL, "loader-workers"},
+		{"hardware first", INPUT_DMESG, FULL "NVRM: Xid (PCI:0000:65:00): 79, GPU has fallen off the bus.\n",
+		 KIND_GPU_FAULT, "lost"},
+		{"application's XID", INPUT_DMESG, "NVRM: Xid (PCI:0000:65:00): 31, pid=7\n", KIND_NOT_OOM,
+		 "xid-application"},
+		{"container", INPUT_DMESG,
+		 "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=999\n"
+		 "memory: usage 1048576kB, limit 1048576kB, failcnt 189\n"
+		 "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c,mems_allowed=0,oom_memcg=/kubepods/"
+		 "burstable/"
+		 "pod8a3b7c1e-0000-1111-2222-333344445555/c0ffee,task_memcg=/kubepods/burstable/"
+		 "pod8a3b7c1e-0000-1111-2222-333344445555/c0ffee,task=python,pid=966,uid=0\n"
+		 "Memory cgroup out of memory: Killed process 966 (python) total-vm:2048kB, anon-rss:1024kB, "
+		 "file-rss:0kB, "
+		 "shmem-rss:0kB, UID:0 pgtables:1kB oom_score_adj:999\n",
+		 KIND_CONTAINER_LIMIT, NULL},
+		{"pod", INPUT_DMESG,
+		 "[1.5] "
+		 "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=c,mems_allowed=0,oom_memcg=/"
+		 "kubepods.slice/"
+		 "kubepods-burstable.slice/"
+		 "kubepods-burstable-pod8a3b7c1e_0000_1111_2222_333344445555.slice,task_memcg=/x,task=a,"
+		 "pid=1,uid=0\n",
+		 KIND_POD_LIMIT, NULL},
+		{"node, 3.10", INPUT_DMESG,
+		 "Out of memory: Kill process 1221 (allocate) score 241 or sacrifice child\nKilled process 1221 "
+		 "(allocate) "
+		 "total-vm:1kB, anon-rss:1kB, file-rss:0kB\n",
+		 KIND_NODE_OOM, NULL},
+		{"container, 4.x", INPUT_DMESG,
+		 "java invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=-998\n"
+		 "Task in /kubepods/besteffort/pod1a/c1 killed as a result of limit of /kubepods/besteffort/pod1a/c1\n"
+		 "memory: usage 1024kB, limit 1024kB, failcnt 1\n"
+		 "Memory cgroup out of memory: Kill process 24572 (java) score 0 or sacrifice child\n"
+		 "Killed process 24572 (java) total-vm:20kB, anon-rss:46kB, file-rss:1kB\n",
+		 KIND_CONTAINER_LIMIT, NULL},
+		{"policy", INPUT_DMESG,
+		 "oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=0,cpuset=x,mems_allowed=0,task=a,pid=1,uid=0\n",
+		 KIND_NODE_OOM, "mempolicy"},
+		{"workers", INPUT_DMESG,
+		 "python invoked oom-killer: gfp_mask=0xcc0\n"
+		 "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
+		 "[ 5.0] [    101]     0   101   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    102]     0   102   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    103]     0   103   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    104]     0   104   100    1000    1        0           999 python\n"
+		 "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/kubepods/pod1/c,task_memcg=/kubepods/"
+		 "pod1/c,"
+		 "task=python,pid=101,uid=0\n"
+		 "Memory cgroup out of memory: Killed process 101 (python) total-vm:1kB, anon-rss:4000kB, "
+		 "file-rss:0kB\n",
+		 KIND_CONTAINER_LIMIT, "loader-workers"},
+		{"retired pages", INPUT_SMI, "    Retired Pages\n        Pending Page Blacklist : Yes\n",
+		 KIND_GPU_FAULT, "row-remap"},
+		{"remapped rows, none pending", INPUT_SMI, "    Remapped Rows\n        Pending : No\n", KIND_UNKNOWN,
+		 NULL},
+		{"a column of CSV", INPUT_SMI, "name, remapped_rows.failure\nA100, 0\nA100, 1\n", KIND_GPU_FAULT,
+		 "row-remap"},
+		{"garbage after a timeout", INPUT_LOG,
+		 "Watchdog caught collective operation timeout\nOutOfMemoryError: CUDA out of memory. Tried to "
+		 "allocate "
+		 "more than 1EB memory.\n",
+		 KIND_NOT_OOM, "collective-timeout"},
+		{"tests that fail", INPUT_LOG, FULL "===== 1 failed, 40 passed in 3.2s =====\n", KIND_TRUE_OOM, NULL},
+		{"tests that pass, and a kill", INPUT_DMESG,
+		 "Out of memory: Killed process 7 (python)\n===== 41 passed in 3.2s =====\n", KIND_NODE_OOM, NULL},
+		{"others before TensorFlow began", INPUT_LOG,
+		 "name: A totalMemory: 8.00GiB freeMemory: 1.00GiB\nOOM when allocating tensor with shape[16,112] and "
+		 "type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
+		 KIND_CO_TENANT, NULL},
+		{"kernel's scratch", INPUT_LOG, "Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem.\n",
+		 KIND_NOT_OOM, "kernel-scratch"},
+		{"a search for a batch", INPUT_LOG, FULL "AutoBatch: Using batch-size 52 for CUDA:0\n", KIND_NOT_OOM,
+		 "oom-recovered"},
+		{"evicted", INPUT_LOG,
+		 "The node was low on resource: memory. Container a was using 31Gi, request is 0\n",
+		 KIND_EVICTED_MEMORY, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = decide("a.log", rows[i].input, rows[i].text);
+
+		if (triage->verdict.kind != rows[i].want || !streq(triage->verdict.cause, rows[i].cause))
+			fail_msg("%s: %s, %s, by %s", rows[i].name, triage_kinds[triage->verdict.kind].name,
+				 triage->verdict.cause ? triage->verdict.cause : "no cause",
+				 triage->verdict.rule->name);
+		end(triage);
+	}
+}
+
+static void settings_follow_the_version(void **state)
+{
+	static const struct {
+		const char *version, *want;
+	} rows[] = {
+		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True"},
+		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+	};
+	char text[1024], oom[900];
+
+	(void)state;
+	message(oom, sizeof(oom), 50, 1000, 10, 990, 100);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		struct triage *triage;
+
+		snprintf(text, sizeof(text), "%s%s", rows[i].version, oom);
+		triage = decide("rank3.log", INPUT_LOG, text);
+		assert_int_equal(triage->verdict.rank, 3);
+		assert_int_equal(triage_text(triage, &buf), 0);
+		if (!strstr(strbuf_text(&buf), rows[i].want))
+			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
+		end(triage);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(thresholds),
+		cmocka_unit_test(logs),
+		cmocka_unit_test(settings_follow_the_version),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single lines: which signals recognise them, which do not, and the figures that they give. */
+#include "support/test.h"
+
+#include "triage/signals.h"
+
+#include <stdlib.h>
+
+static struct line_buffer buffer;
+
+static bool read_line(enum signal_id signal, const char *text, struct reading *ret)
+{
+	struct line line;
+
+	line_make(str_c(text), 1, &buffer, &line);
+	return signal_read(signal, &line, ret);
+}
+
+static void lines_are_recognised(void **state)
+{
+	static const struct {
+		enum signal_id signal;
+		bool want;
+		const char *text;
+	} rows[] = {
+		{SIGNAL_GPU_OOM, true,
+		 "RuntimeError: CUDA out of memory. Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity"},
+		{SIGNAL_GPU_OOM, true,
+		 "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
+		{SIGNAL_GPU_OOM, true, "torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB."},
+		{SIGNAL_GPU_OOM, true, "RuntimeError: CUDA error: out of memory"},
+		{SIGNAL_GPU_OOM, true,
+		 "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"},
+		{SIGNAL_GPU_OOM, true,
+		 "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes."},
+		{SIGNAL_GPU_OOM, true,
+		 "ResourceExhaustedError: OOM when allocating tensor with shape[16,112] and type float on "
+		 "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"},
+		{SIGNAL_GPU_OOM, true, "node1:22:33 [0] NCCL WARN Cuda failure 2 'out of memory'"},
+		{SIGNAL_GPU_OOM, true,
+		 "Out of memory error on GPU 0. Cannot allocate 15.503906GB memory on GPU 0, 28.770508GB memory has "
+		 "been allocated and available memory is only 10.815613GB."},
+		{SIGNAL_GPU_OOM, false,
+		 "W bfc_allocator.cc:243] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.25GiB with "
+		 "freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be "
+		 "performance gains"},
+		{SIGNAL_GPU_OOM, false, "# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"},
+		{SIGNAL_GPU_OOM, false, "    if \"CUDA out of memory\" in str(e):"},
+		{SIGNAL_GPU_OOM, false, "INFO: if you see CUDA out of memory, reduce the batch size"},
+		{SIGNAL_GPU_OOM, false, "report_tensor_allocations_upon_oom: true"},
+		{SIGNAL_GPU_OOM, false, "Memory cgroup out of memory: Killed process 12 (python) total-vm:1kB"},
+		{SIGNAL_GPU_OOM, false, "OOM when allocating tensor on /device:CPU:0 by allocator cpu"},
+		{SIGNAL_GPU_OOM, false, "RESOURCE_EXHAUSTED: Received message larger than max (5 vs. 4)"},
+		{SIGNAL_REFUSED, true, "MemoryError"},
+		{SIGNAL_REFUSED, true,
+		 "numpy.core._exceptions.MemoryError: Unable to allocate 5.00 GiB for an array with shape (1, 2)"},
+		{SIGNAL_REFUSED, true, "terminate called after throwing an instance of 'std::bad_alloc'"},
+		{SIGNAL_REFUSED, true, "OSError: [Errno 12] Cannot allocate memory"},
+		{SIGNAL_REFUSED, true,
+		 "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate "
+		 "memory: you tried to allocate 8589934592 bytes. Error code 12 (Cannot allocate memory)"},
+		{SIGNAL_REFUSED, false, "except MemoryError:"},
+		{SIGNAL_REFUSED, false, "Unable to allocate a worker for the task"},
+		{SIGNAL_XID, true, "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus."},
+		{SIGNAL_XID, false, "docs: NVRM: Xid (PCI:...) is explained here"},
+		{SIGNAL_GPU_ECC, true, "RuntimeError: CUDA error: uncorrectable ECC error encountered"},
+		{SIGNAL_GPU_ECC, false, "    Uncorrectable ECC errors : 0"},
+		{SIGNAL_SHM, true,
+		 "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared "
+		 "memory (shm)."},
+		{SIGNAL_SHM, true,
+		 "Error: failed to extend /dev/shm/nccl-a to 9637888 bytes, error: No space left on device (28)"},
+		{SIGNAL_SHM, false, "mounted tmpfs on /dev/shm"},
+		{SIGNAL_CHILD_KILLED, true,
+		 "failed (exitcode: -9) local_rank: 1 (pid: 1168) of binary: /usr/bin/python"},
+		{SIGNAL_CHILD_KILLED, false,
+		 "Unable to shutdown process 12 via SIGTERM, forcefully exiting via SIGKILL"},
+		{SIGNAL_OOM_KILLED, true, "      Reason:       OOMKilled"},
+		{SIGNAL_OOM_KILLED, false, "\"OOMKilled\": false,"},
+		{SIGNAL_EVICTED_MEMORY, true,
+		 "The node was low on resource: memory. Threshold quantity: 100Mi, available: 97032Ki. Container "
+		 "trainer was using 31Gi, request is 0, has larger consumption of memory."},
+		{SIGNAL_EVICTED_STORAGE, true, "Usage of EmptyDir volume \"cache\" exceeds the limit \"1Gi\"."},
+		{SIGNAL_EVICTED_STORAGE, true,
+		 "Pod ephemeral local storage usage exceeds the total limit of containers 10Gi."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		if (read_line(rows[i].signal, rows[i].text, &reading) != rows[i].want)
+			fail_msg("%s: %s", signals[rows[i].signal].name, rows[i].text);
+	}
+}
+
+#define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
+#define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
+
+static void figures_are_read_by_label(void **state)
+{
+	static const struct {
+		const char *text;
+		enum figure figure;
+		int64_t want;
+	} rows[] = {
+		{"Tried to allocate 12.50 MiB (GPU 0; 10.92 GiB total capacity; 8.57 GiB already allocated; 9.28 GiB "
+		 "free; 4.68 MiB cached)",
+		 FIGURE_UNALLOCATED, MI(468)},
+		{"Tried to allocate 2.00 GiB (GPU 0; 14.76 GiB total capacity; 8.77 GiB already allocated; 19.75 MiB "
+		 "free; 13.71 GiB reserved in total by PyTorch)",
+		 FIGURE_RESERVED, GI(1371)},
+		{"GPU 0 has a total capacty of 23.65 GiB of which 1.66 GiB is free. Including non-PyTorch memory, this "
+		 "process has 20.81 GiB memory in use.",
+		 FIGURE_CAPACITY, GI(2365)},
+		{"GPU 0 has a total capacty of 23.65 GiB of which 1.66 GiB is free. Including", FIGURE_FREE, GI(166)},
+		{"of which 1.00 GiBis free.", FIGURE_FREE, GI(100)},
+		{"Process 608946 has 14.91 GiB memory in use. Process 7 has 256.00 MiB memory in use. Including "
+		 "non-PyTorch memory, this process has 4.41 GiB memory in use.",
+		 FIGURE_OTHERS, GI(1491) + MI(25600)},
+		{"Process 7 has 256.00 MiB memory in use. Including non-PyTorch memory, this process has 4.41 GiB "
+		 "memory in use.",
+		 FIGURE_PROCESS, GI(441)},
+		{"3.00 GiB is reserved by PyTorch but unallocated", FIGURE_UNALLOCATED, GI(300)},
+		{"1.66 GiB is free; 1.05 GiB allowed; 1.00 GiB", FIGURE_ALLOWED, GI(105)},
+		{"this process has 17179869184.00 GiB memory in use", FIGURE_PROCESS, FIGURE_ABSURD},
+		{"Failed to allocate request for 2.99GiB (3206250496B) on device ordinal 0", FIGURE_TRIED, 3206250496},
+		{"Out of memory allocating 20029400304 bytes.", FIGURE_TRIED, 20029400304},
+		{"Tried to allocate bytes", FIGURE_TRIED, FIGURE_NONE},
+		{"Tried to allocate 1.00 GiB", FIGURE_CAPACITY, FIGURE_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct figures figures;
+		struct line line;
+
+		line_make(str_c(rows[i].text), 1, &buffer, &line);
+		figures_parse_gpu(line.lower, &figures);
+		if (figures.bytes[rows[i].figure] != rows[i].want)
+			fail_msg("%s: %s is %lld", rows[i].text, figure_names[rows[i].figure],
+				 (long long)figures.bytes[rows[i].figure]);
+	}
+}
+
+static void positions_versions_and_paths_are_read(void **state)
+{
+	static const struct {
+		enum signal_id signal;
+		const char *text;
+		int64_t value; /* -2: not recognised */
+		const char *words;
+	} rows[] = {
+		{SIGNAL_STEP, "step 12 loss 0.5", 12, ""},
+		{SIGNAL_STEP, "{'loss': 1.2, 'global_step': 40}", 40, ""},
+		{SIGNAL_STEP, "Iteration 7/500", 7, ""},
+		{SIGNAL_STEP, " 12%|xx  | 120/1000 [00:10<01:13, 12.0it/s]", 120, ""},
+		{SIGNAL_STEP, "{'loss': 1.2, 'epoch': 0.01}", -1, ""},
+		{SIGNAL_STEP, "max_steps=1000 warmup_step=5", -2, ""},
+		{SIGNAL_STEP, "gradient_accumulation_steps: 4", -2, ""},
+		{SIGNAL_TORCH_VERSION, "PyTorch version 2.3.0+cu121", 2003, ""},
+		{SIGNAL_TORCH_VERSION, "torch==2.9.1", 2009, ""},
+		{SIGNAL_TORCH_VERSION, "torch.__version__ = 1.13.1", 1013, ""},
+		{SIGNAL_TORCH_VERSION, "import torch", -2, ""},
+		{SIGNAL_CHECKPOINT, "Saving model checkpoint to ./out/checkpoint-500", -1, "./out/checkpoint-500"},
+		{SIGNAL_CHECKPOINT, "loading checkpoint /data/x.pt", -2, ""},
+		{SIGNAL_SNAPSHOT, "CUDA memory snapshot saved to /tmp/oom.pickle", -1, "/tmp/oom.pickle"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+		bool is_read = read_line(rows[i].signal, rows[i].text, &reading);
+
+		if (is_read != (rows[i].value != -2) ||
+		    (is_read && (reading.value != rows[i].value || strcmp(reading.words, rows[i].words) != 0)))
+			fail_msg("%s: %d, %lld, \"%s\"", rows[i].text, is_read, (long long)reading.value,
+				 reading.words);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_are_recognised),
+		cmocka_unit_test(figures_are_read_by_label),
+		cmocka_unit_test(positions_versions_and_paths_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
