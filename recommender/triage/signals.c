@@ -44,7 +44,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
 	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
-	[SIGNAL_TALOS] = {"talos", "oom controller triggered|runtime.oomcontroller", NULL,
+	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
 				   "low on resource: memory|evicted due to memory|must evict pod(s) to reclaim|"

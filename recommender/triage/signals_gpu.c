@@ -126,7 +126,7 @@ static bool read_statistics(const char *lower, struct reading *ret)
 	int64_t value;
 	bool is_found = false;
 
-	if (text_labelled(lower, " limit:", &value) && strstr(lower, "limit:  ")) {
+	if (text_labelled(lower, "limit:  ", &value)) {
 		figures_set(&ret->figures, FIGURE_CAPACITY, value);
 		is_found = true;
 	}
