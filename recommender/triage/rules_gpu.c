@@ -309,15 +309,21 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	int n;
 
 	if (!take_oom(facts, ret) || !has_both(&ret->figures))
 		return false;
 	set_cause(facts, ret);
-	snprintf(ret->why, sizeof(ret->why),
-		 "The card of %s is full: %s was asked for, %s was free, and %s reserved but unallocated would not "
-		 "have helped.",
-		 FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
-		 FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	n = snprintf(ret->why, sizeof(ret->why), "The card of %s is full: %s was asked for",
+		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	if (figures_has(&ret->figures, FIGURE_FREE))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s was free",
+			      FIGURE_TEXT(bytes[FIGURE_FREE]));
+	if (figures_has(&ret->figures, FIGURE_UNALLOCATED))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n,
+			      ", and %s reserved but unallocated would not have helped",
+			      FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
 }
 

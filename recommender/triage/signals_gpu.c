@@ -9,7 +9,7 @@
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size"
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \

@@ -196,6 +196,15 @@ static void logs(void **state)
 		 "type "
 		 "float on /device:GPU:0 by allocator GPU_0_bfc\nStats:\nLimit:   1073741824\nInUse:   1000000000\n",
 		 KIND_CO_TENANT, NULL},
+		{"PyTorch's cudaMallocAsync", INPUT_LOG,
+		 "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+		 "Currently allocated     : 10.00 GiB\nRequested               : 2.00 GiB\n"
+		 "Device limit            : 24.00 GiB\nFree (according to CUDA): 1.00 GiB\n",
+		 KIND_CO_TENANT, NULL},
+		{"CuPy before 6", INPUT_LOG,
+		 "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 12373894656 "
+		 "bytes)\n",
+		 KIND_TRUE_OOM, NULL},
 		{"a sidecar that was injected", INPUT_LOG, "sidecar injected; container a: reason OOMKilled\n",
 		 KIND_CONTAINER_LIMIT, NULL},
 		{"an injected fault", INPUT_LOG, "injecting fault: container a: reason OOMKilled\n", KIND_UNKNOWN,
