@@ -143,10 +143,40 @@ static void log_overfull(struct collect *self, const struct pod *pod)
 		  pod->namespace_name, "pod", pod->name, "limit", log_i64(LIMIT_POD_CONTAINERS), NULL);
 }
 
+static struct split_part part_of(const struct reading *self, const struct evidence_window *window,
+				 const char *const *namespaces, size_t n)
+{
+	const struct evidence_reader *reader = self->collect->reader;
+	size_t n_all = n ? n : reader->n_namespaces;
+
+	return (struct split_part){.start_ms = window->start_ms,
+				   .length_ms = window->end_ms - window->start_ms,
+				   .first = n_all ? (n ? namespaces : reader->namespaces)[0] : "",
+				   .n = n_all};
+}
+
+/* Whether parts of this size were refused. The smallest parts are always asked for. */
+static bool is_known_heavy(const struct reading *self, const struct split_part *part)
+{
+	return self->collect->split && self->n_failed < SMALL_FAILURES &&
+	       (part->n > 1 || part->length_ms > COLLECT_SPLIT_UNTIL_MS) && split_is_heavy(self->collect->split, part);
+}
+
+static void note_size(const struct reading *self, const struct split_part *part, int status)
+{
+	struct split *split = self->collect->split;
+
+	if (split && status == 0)
+		split_note_answer(split, part);
+	if (split && status == EVIDENCE_TOO_HEAVY)
+		split_note_refusal(split, part, self->collect->now_ms);
+}
+
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err)
 {
 	const struct collect_namespaces some = {namespaces, n};
+	const struct split_part part = part_of(self, window, namespaces, n);
 	struct collect *collect = self->collect;
 	const struct gap *gap = collect_find_gap(collect, window, &some);
 	struct evidence_batch batch;
@@ -154,11 +184,14 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 
 	if (gap)
 		return read_around(self, gap, window, &some, err);
+	if (is_known_heavy(self, &part))
+		return read_halves(self, window, namespaces, n, err);
 	evidence_batch_init(&batch, window);
 	r = evidence_join(&batch, &collect->watched, namespaces, n);
 	if (r)
 		err_set(err, r, "no memory left for watched pods");
 	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
+	note_size(self, &part, r);
 	if (!r) {
 		r = pod_table_merge(&collect->table, &batch, err);
 		self->is_partial |= batch.is_partial;
@@ -377,6 +410,8 @@ int collect_run(struct collect *self, struct err *err)
 		return r;
 	r = watch_pods(self, self->now_ms, &self->watched, err);
 	self->has_told_pods = false;
+	if (self->split)
+		split_begin(self->split, self->now_ms);
 	closed_ms -= closed_ms % TIME_DAY_MS;
 	self->done.days_total = (size_t)MAX((closed_ms - self->state.watermark_ms) / TIME_DAY_MS, 0) + 1;
 	while (self->state.watermark_ms < closed_ms && !r) {

@@ -6,6 +6,7 @@
  * The state moves past a closed day only if all of the day could be read, or the rest of it failed in GAP_FAILURES
  * cycles while Prometheus answered other queries (gaps.h). What the open time adds to its pods is
  * discarded, so the next cycle reads the open time again. One thread. */
+#include "engine/split.h"
 #include "engine/state.h"
 #include "runs/fold.h"
 #include "runs/pod_table.h"
@@ -34,6 +35,7 @@ struct collect {
 	int64_t now_ms, history_ms, step_ms; /* step 0: measured */
 	collect_progress_fn *progress;	     /* may be NULL */
 	void *progress_context;
+	struct split *split; /* kept between cycles by the caller; NULL: nothing is remembered */
 
 	struct evidence_batch watched; /* pods that were watched when reading began */
 	struct pod_table table;	       /* decoded from the state, with what was read since */

@@ -253,6 +253,7 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 		.pods_context = self->pods_context,
 		.between = self->between,
 		.between_context = self->between_context,
+		.split = &self->split,
 		.state = COLLECTOR_STATE_INIT,
 	};
 	int64_t begun_ms = time_monotonic_ms();

@@ -56,6 +56,7 @@ struct engine {
 	void *between_context;
 	struct learn_names names; /* object names of all profiles */
 	struct curves curves;	  /* which curves were asked for */
+	struct split split;	  /* sizes of windows that are too heavy */
 	/* Caps that we set. Complete and quick cycles share them: a quick cycle may run in the middle of a complete
 	 * one. */
 	struct namespace_caps caps;

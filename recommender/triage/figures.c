@@ -52,6 +52,12 @@ static const struct label {
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested bytes of"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested buffer of size"},
 	{FIGURE_TRIED, BEHIND, "tried to allocate more than"},
+	{FIGURE_TRIED, BEHIND_PLAIN, "out of memory to allocate"},
+	/* PyTorch's cudaMallocAsync backend prints one figure a line, with blanks before the colon. */
+	{FIGURE_TRIED, BEHIND, "requested  "},
+	{FIGURE_CAPACITY, BEHIND, "device limit  "},
+	{FIGURE_FREE, BEHIND, "free (according to cuda)"},
+	{FIGURE_ALLOCATED, BEHIND, "currently allocated  "},
 	{FIGURE_CAPACITY, BEFORE, " total capac"},
 	{FIGURE_CAPACITY, BEHIND, "total capacity of"},
 	{FIGURE_CAPACITY, BEHIND, "total capacty of"},

@@ -97,7 +97,7 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 		n += strspn(at + n, " ") + unit;
 	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
 	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
-	value = ((value << (10 * power)) + scale / 2) / scale;
+	value = (value * ((__int128)1 << (10 * power)) + scale / 2) / scale;
 	*ret = value > INT64_MAX ? INT64_MAX : (int64_t)value;
 	return n;
 }

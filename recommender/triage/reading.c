@@ -49,7 +49,9 @@ static bool is_code(const char *body, const char *lower, const char *at)
 /* Lines that call what they quote a trial; a line longer than this is no sentence. */
 static bool is_trial(const struct line *line)
 {
-	return line->n < KIB && text_has(line->lower, "simulated|simulating|injected|injecting|fault injection|mocked");
+	return line->n < KIB &&
+	       text_has(line->lower, "simulated|simulating|mocked|fault injection|injected fault|injecting fault|"
+				     "injected oom|injecting oom|inject oom");
 }
 
 bool is_mention(const struct line *line, const char *at)

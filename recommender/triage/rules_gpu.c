@@ -113,14 +113,15 @@ static void add_others(struct figures *figures)
 static void add_device(const struct facts *facts, struct verdict *ret)
 {
 	const struct figures *device = &fact_position(facts, ret->fact)->device;
+	int64_t room; /* what the allocator may have at most */
 
 	if (ret->fact->reading.framework != FRAMEWORK_TENSORFLOW || figures_has(&ret->figures, FIGURE_OTHERS) ||
 	    !is_sane(device, FIGURE_CAPACITY) || facts_first(facts, SIGNAL_GPU_FRACTION))
 		return;
+	room = is_sane(device, FIGURE_FREE) ? device->bytes[FIGURE_FREE] : ret->figures.bytes[FIGURE_CAPACITY];
 	figures_set(&ret->figures, FIGURE_CAPACITY, device->bytes[FIGURE_CAPACITY]);
-	if (is_sane(device, FIGURE_FREE))
-		figures_set(&ret->figures, FIGURE_OTHERS,
-			    MAX(device->bytes[FIGURE_CAPACITY] - device->bytes[FIGURE_FREE], (int64_t)0));
+	if (room != FIGURE_NONE)
+		figures_set(&ret->figures, FIGURE_OTHERS, MAX(device->bytes[FIGURE_CAPACITY] - room, (int64_t)0));
 }
 
 /* The deadly allocation and its figures, with what a sample of the same rank adds. */
@@ -308,15 +309,21 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	int n;
 
 	if (!take_oom(facts, ret) || !has_both(&ret->figures))
 		return false;
 	set_cause(facts, ret);
-	snprintf(ret->why, sizeof(ret->why),
-		 "The card of %s is full: %s was asked for, %s was free, and %s reserved but unallocated would not "
-		 "have helped.",
-		 FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
-		 FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	n = snprintf(ret->why, sizeof(ret->why), "The card of %s is full: %s was asked for",
+		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	if (figures_has(&ret->figures, FIGURE_FREE))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s was free",
+			      FIGURE_TEXT(bytes[FIGURE_FREE]));
+	if (figures_has(&ret->figures, FIGURE_UNALLOCATED))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n,
+			      ", and %s reserved but unallocated would not have helped",
+			      FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
 }
 

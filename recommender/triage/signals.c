@@ -44,7 +44,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
 	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
-	[SIGNAL_TALOS] = {"talos", "oom controller triggered|runtime.oomcontroller", NULL,
+	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
 				   "low on resource: memory|evicted due to memory|must evict pod(s) to reclaim|"
@@ -88,7 +88,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
-			       "limit:|inuse:|memory_limit_:|tried to allocate|but unallocated",
+			       "limit:|inuse:|memory_limit_:|tried to allocate|but unallocated|currently allocated  |"
+			       "requested  |device limit  |free (according to cuda)",
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"

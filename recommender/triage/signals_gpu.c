@@ -9,7 +9,7 @@
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size"
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
@@ -126,7 +126,7 @@ static bool read_statistics(const char *lower, struct reading *ret)
 	int64_t value;
 	bool is_found = false;
 
-	if (text_labelled(lower, " limit:", &value) && strstr(lower, "limit:  ")) {
+	if (text_labelled(lower, "limit:  ", &value)) {
 		figures_set(&ret->figures, FIGURE_CAPACITY, value);
 		is_found = true;
 	}

@@ -9,7 +9,7 @@ bool read_retry(const struct line *line, struct reading *ret)
 	const char *at;
 
 	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. */
-	ret->is_exact = text_has(line->lower, "using batch-size |finished batch size finder");
+	ret->is_exact = text_has(line->lower, "autobatch: using batch-size |finished batch size finder");
 	if (ret->is_exact)
 		return true;
 	at = text_find(line->lower,

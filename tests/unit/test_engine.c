@@ -533,6 +533,63 @@ static struct recommendation cron_of(struct place *place)
 	return ret;
 }
 
+/* A source that answers six hours at most is asked for more only at first, and again a day later. */
+static void refused_sizes_are_remembered(void **state)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	struct engine_result result;
+	struct engine engine;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.heavy_above_ms = FAKE_DAY_MS / 4;
+	assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+	engine = (struct engine){.config = place.config, .reader = &place.reader.base, .store = store};
+	/* Seven closed days of four parts and the open hours; three refusals on the first day. */
+	assert_int_equal(engine_cycle(&engine, NOW_MS, &result, NULL), 0);
+	assert_false(result.is_partial);
+	assert_int_equal(place.reader.n_reads, 7 * 4 + 1 + 3);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	/* The closed day is over after 21.5 hours: four parts without a refusal. */
+	place.reader.n_reads = 0;
+	assert_int_equal(engine_cycle(&engine, NOW_MS + FAKE_DAY_MS - 150 * TIME_MINUTE_MS, &result, NULL), 0);
+	assert_int_equal(place.reader.n_reads, 4 + 1);
+	/* A day later everything is forgotten, and the source is faster. */
+	place.reader.n_reads = 0;
+	place.reader.heavy_above_ms = 0;
+	assert_int_equal(engine_cycle(&engine, NOW_MS + 2 * FAKE_DAY_MS, &result, NULL), 0);
+	assert_int_equal(place.reader.n_reads, 1 + 1);
+	engine_release(&engine);
+	store_closep(&store);
+	teardown(&place);
+}
+
+/* One window that cannot be read does not make the others small. */
+static void sizes_that_were_answered_are_asked_for(void **state)
+{
+	struct split split = {.since_ms = 0};
+	const struct split_part bad = {1000, FAKE_DAY_MS, "a", 16}, other = {1000, FAKE_DAY_MS, "q", 16};
+	const struct split_part hour = {1000, TIME_HOUR_MS, "a", 16}, large = {1000, FAKE_DAY_MS, "a", 40};
+
+	(void)state;
+	split_begin(&split, 5000);
+	split_note_refusal(&split, &bad, 5000);
+	split_note_refusal(&split, &bad, 6000);
+	assert_false(split_is_heavy(&split, &other));
+	split_note_refusal(&split, &other, 6000);
+	assert_true(split_is_heavy(&split, &other));
+	assert_true(split_is_heavy(&split, &large));
+	assert_false(split_is_heavy(&split, &hour));
+	assert_false(split_is_heavy(&split, &(struct split_part){1000, FAKE_DAY_MS, "a", 7}));
+	split_note_answer(&split, &bad);
+	assert_false(split_is_heavy(&split, &other));
+	split_note_refusal(&split, &bad, 6000);
+	split_note_refusal(&split, &other, 6000);
+	split_begin(&split, 6000 + SPLIT_KEPT_MS);
+	assert_false(split_is_heavy(&split, &other));
+}
+
 /* Ten minutes of the first day fail, in the run n-1. After some cycles the rest is learned, and when they can be read,
  * they are. */
 static void a_window_that_cannot_be_read_is_passed_over(void **state)
@@ -793,6 +850,8 @@ int main(void)
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
 		cmocka_unit_test(too_heavy_windows_are_halved),
+		cmocka_unit_test(refused_sizes_are_remembered),
+		cmocka_unit_test(sizes_that_were_answered_are_asked_for),
 		cmocka_unit_test(a_window_that_cannot_be_read_is_passed_over),
 		cmocka_unit_test(a_source_that_refuses_everything_is_waited_for),
 		cmocka_unit_test(a_window_that_failed_once_is_no_gap),

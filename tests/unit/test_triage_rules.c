@@ -191,6 +191,24 @@ static void logs(void **state)
 		 "name: A totalMemory: 8.00GiB freeMemory: 1.00GiB\nOOM when allocating tensor with shape[16,112] and "
 		 "type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
 		 KIND_CO_TENANT, NULL},
+		{"TensorFlow's limit far below the card", INPUT_LOG,
+		 "pciBusID: 0 name: A deviceMemorySize: 8.00GiB\nOOM when allocating tensor with shape[16,112] and "
+		 "type "
+		 "float on /device:GPU:0 by allocator GPU_0_bfc\nStats:\nLimit:   1073741824\nInUse:   1000000000\n",
+		 KIND_CO_TENANT, NULL},
+		{"PyTorch's cudaMallocAsync", INPUT_LOG,
+		 "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+		 "Currently allocated     : 10.00 GiB\nRequested               : 2.00 GiB\n"
+		 "Device limit            : 24.00 GiB\nFree (according to CUDA): 1.00 GiB\n",
+		 KIND_CO_TENANT, NULL},
+		{"CuPy before 6", INPUT_LOG,
+		 "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 12373894656 "
+		 "bytes)\n",
+		 KIND_TRUE_OOM, NULL},
+		{"a sidecar that was injected", INPUT_LOG, "sidecar injected; container a: reason OOMKilled\n",
+		 KIND_CONTAINER_LIMIT, NULL},
+		{"an injected fault", INPUT_LOG, "injecting fault: container a: reason OOMKilled\n", KIND_UNKNOWN,
+		 NULL},
 		{"kernel's scratch", INPUT_LOG, "Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem.\n",
 		 KIND_NOT_OOM, "kernel-scratch"},
 		{"a search for a batch", INPUT_LOG, FULL "AutoBatch: Using batch-size 52 for CUDA:0\n", KIND_NOT_OOM,
