@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import subprocess
 
 import harness
 
@@ -60,3 +61,15 @@ class Readme(harness.Case):
                 done = harness.run("memtamer-recommender", "--check-config", "--config", self.write("c.yaml", text))
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(found, 0)
+
+    def test_a_cluster_that_is_gone(self):
+        """demo/loop does not take what a cluster left for a cluster that runs."""
+        self.write("init.pid", "999999999 1\n")
+        for left in (False, True):
+            if left:
+                self.write("ready", "")
+            done = subprocess.run([os.path.join(harness.TOP, "demo/loop")], capture_output=True, text=True, check=False,
+                                  timeout=harness.PATIENCE, env={**os.environ, "MEMTAMER_CLUSTER": self.folder})
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertEqual(done.stderr, f"demo/loop: no cluster runs in {self.folder}: demo/cluster (or make cluster) "
+                                          "starts one\n")
