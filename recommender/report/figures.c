@@ -136,3 +136,8 @@ bool figures_compute(const struct knowledge *knowledge, const struct known *know
 	ret->risk = figures_risk(ret, killed_limit_bytes);
 	return *known_workload(known);
 }
+
+enum risk figures_rank(const struct figures *self)
+{
+	return MAX(self->risk, self->is_leak ? RISK_NO_LIMIT : RISK_NONE);
+}

@@ -39,3 +39,6 @@ const char *figures_not_lowered(const struct knowledge *knowledge, const struct 
 /** Computes the figures of one entry. Cost: linear in the runs of its history. @return false: the entry has no
  * workload. */
 bool figures_compute(const struct knowledge *knowledge, const struct known *known, struct figures *ret);
+/** How much attention the workload needs, with a suspected leak as grave as a missing limit: it ends in a kill once a
+ * run is longer, as growth without a limit affects other pods. */
+enum risk figures_rank(const struct figures *self);

@@ -31,9 +31,8 @@ static int by_waste(const void *a, const void *b)
 static int by_risk(const void *a, const void *b)
 {
 	const struct report_row *x = a, *y = b;
-	int r = (int)y->figures.risk - (int)x->figures.risk;
+	int r = (int)figures_rank(&y->figures) - (int)figures_rank(&x->figures);
 
-	r = r ? r : y->figures.is_leak - x->figures.is_leak;
 	r = r ? r : y->figures.oom_runs - x->figures.oom_runs;
 	return r ? r : compare_places(x, y);
 }
@@ -77,7 +76,7 @@ static int collect(const struct knowledge *knowledge, struct report *ret)
 			continue;
 		row.is_first = !before || !is_same_workload(before, row.known);
 		before = row.known;
-		ret->at_risk += f->risk != RISK_NONE || f->is_leak;
+		ret->at_risk += figures_rank(f) != RISK_NONE;
 		ret->sum.runs += f->runs;
 		ret->sum.oom_runs += f->oom_runs;
 		ret->sum.waste_gibh += f->waste_gibh;
@@ -89,7 +88,7 @@ static int collect(const struct knowledge *knowledge, struct report *ret)
 
 /* ---- the command ---- */
 
-static int render_table(const struct report *report, struct strbuf *buf)
+static int write_table(const struct report *report, struct strbuf *buf)
 {
 	char *text = NULL;
 	size_t n = 0;
@@ -107,24 +106,22 @@ static int render_table(const struct report *report, struct strbuf *buf)
 	return r;
 }
 
+static const struct {
+	const char *name;
+	int (*write)(const struct report *report, struct strbuf *buf);
+} formats[] = {
+	{"table", write_table}, {"json", report_write_json}, {"csv", report_write_csv}, {"name", report_write_names}};
+
 /* Renders the complete report into memory, so that a file is either complete or not written. */
 static int render(const struct knowledge *knowledge, const struct cli_args *args, struct strbuf *buf)
 {
-	const char *format = cli_get(args, "output");
 	struct report report = {.knowledge = knowledge, .rows = VEC_INIT};
 	int r = collect(knowledge, &report);
 
 	sort(&report, cli_get(args, "sort-by"));
-	if (r)
-		;
-	else if (streq(format, "json"))
-		r = report_write_json(&report, buf);
-	else if (streq(format, "csv"))
-		r = report_write_csv(&report, buf);
-	else if (streq(format, "name"))
-		r = report_write_names(&report, buf);
-	else
-		r = render_table(&report, buf);
+	for (size_t i = 0; i < ARRAY_LEN(formats) && !r; i++)
+		if (streq(cli_get(args, "output"), formats[i].name))
+			r = formats[i].write(&report, buf);
 	vec_release(&report.rows);
 	return r;
 }

@@ -5,17 +5,12 @@
 
 #include <stdio.h>
 
-/* A kill will happen again; growth without a limit affects other pods, and a leak ends in a kill once a run is longer;
- * an eviction needs a full node. */
-static enum risk rank_of(const struct risky *self)
-{
-	return MAX(self->figures.risk, self->figures.is_leak ? RISK_NO_LIMIT : RISK_NONE);
-}
-
 static bool is_worse(const struct risky *a, const struct risky *b)
 {
-	if (rank_of(a) != rank_of(b))
-		return rank_of(a) > rank_of(b);
+	enum risk rank_a = figures_rank(&a->figures), rank_b = figures_rank(&b->figures);
+
+	if (rank_a != rank_b)
+		return rank_a > rank_b;
 	if (a->oom_runs != b->oom_runs)
 		return a->oom_runs > b->oom_runs;
 	return a->pod_hours > b->pod_hours;
@@ -103,7 +98,7 @@ size_t riskiest_find(const struct knowledge *knowledge, int64_t from_ms, int64_t
 		figures_compute(knowledge, risky.known, &risky.figures);
 		if (risky.figures.risk == RISK_NO_LIMIT && !knows_limits)
 			risky.figures.risk = RISK_NONE;
-		if (!risky.runs || rank_of(&risky) == RISK_NONE)
+		if (!risky.runs || figures_rank(&risky.figures) == RISK_NONE)
 			continue;
 		say_why(&risky);
 		insert(ret, &n, &risky);

@@ -121,9 +121,11 @@ class Changes(Case):
         for one, (n, request, peak) in zip(histories, ((1, "2Gi", "1Gi"), (2, "20Gi", "1Gi"), (3, "1Gi", "1Gi"))):
             one["spec"]["runs"] = runs(n, request, peak)
             one["spec"]["container"] = "x,\"y\""
+        for one in histories[2]["spec"]["runs"]:
+            one["limit"] = "1Gi"  # and that is the peak
         self.write("profiles.json", json.dumps(store(*histories)))
         self.assertNotIn("will not be lowered", self.call("report").stdout)
-        for order, wanted in (("name", "abc"), ("waste", "bac"), ("runs", "cba")):
+        for order, wanted in (("name", "abc"), ("waste", "bac"), ("runs", "cba"), ("risk", "cab")):
             self.assertEqual(self.call("report", "--sort-by", order, "-o", "name").stdout.split(),
                              [f"Job/{name}" for name in wanted], order)
         self.assertIn("is one of name|waste|risk|runs", self.call("report", "--sort-by", "age", code=2).stderr)
