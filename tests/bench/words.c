@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the words that triage searches logs for, one on each line: grep looks for the same in tests/bench/triage.py. */
+/* Prints the words that triage searches logs for, one on each line: grep looks for the same in tests/bench/triage.py.
+ */
 #include "triage/signals.h"
 
 #include <stdio.h>
