@@ -30,10 +30,12 @@ static bool is_file(const struct cli_args *args, const struct config *config)
 	       config->store.kind == STORE_FILE;
 }
 
-static void print_none(const struct cli_args *args, const struct config *config)
+static void print_none(const struct cli_args *args, const struct knowledge *knowledge)
 {
-	printf("No changes recorded%s\n",
-	       is_file(args, config) ? ": a recommender whose store is a file (store.kind) does not watch pods" : "");
+	printf("No changes recorded%s%s\n", knowledge_where(knowledge, (char[KNOWN_WHERE_BYTES]){0}),
+	       is_file(args, knowledge->config)
+		       ? ": a recommender whose store is a file (store.kind) does not watch pods"
+		       : "");
 }
 
 static int print_table(const struct changes *changes)
@@ -57,7 +59,7 @@ static int history_run(const struct cli_args *args)
 		return code;
 	r = changes_find(knowledge.items.items, knowledge.items.n, &changes);
 	if (!r && !is_json && !changes.items.n)
-		print_none(args, knowledge.config);
+		print_none(args, &knowledge);
 	else if (!r)
 		r = (is_json ? print_json : print_table)(&changes);
 	vec_release(&changes.items);
