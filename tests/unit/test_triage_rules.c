@@ -178,6 +178,23 @@ static void logs(void **state)
 		 KIND_GPU_FAULT, "row-remap"},
 		{"remapped rows, none pending", INPUT_SMI, "    Remapped Rows\n        Pending : No\n", KIND_UNKNOWN,
 		 NULL},
+		{"XML: memory without a process", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<reserved>300 MiB</reserved>\n<used>70000 MiB</used>\n"
+		 "</fb_memory_usage>\n<bar1_memory_usage>\n<total>1 MiB</total>\n<used>1 MiB</used>\n"
+		 "</bar1_memory_usage>\n<processes>\n</processes>\n",
+		 KIND_CO_TENANT, "zombie"},
+		{"XML: memory of a process", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<used>70000 MiB</used>\n</fb_memory_usage>\n"
+		 "<processes>\n<process_info>\n<pid>7</pid>\n</process_info>\n</processes>\n",
+		 KIND_UNKNOWN, NULL},
+		{"XML: an idle card", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<used>3 MiB</used>\n</fb_memory_usage>\n"
+		 "<processes>\n</processes>\n",
+		 KIND_UNKNOWN, NULL},
+		{"CuPy 8", INPUT_LOG,
+		 "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,589,934,592 bytes (allocated so far: "
+		 "12,373,894,656 bytes).\n",
+		 KIND_TRUE_OOM, NULL},
 		{"a column of CSV", INPUT_SMI, "name, remapped_rows.failure\nA100, 0\nA100, 1\n", KIND_GPU_FAULT,
 		 "row-remap"},
 		{"garbage after a timeout", INPUT_LOG,
