@@ -15,6 +15,15 @@ void collector_state_release(struct collector_state *self)
 	*self = (struct collector_state)COLLECTOR_STATE_INIT;
 }
 
+void collector_state_read_again(struct collector_state *self, int64_t from_ms, int64_t oldest_ms)
+{
+	if (from_ms < oldest_ms)
+		self->history_from_ms = from_ms = oldest_ms;
+	from_ms -= from_ms % TIME_DAY_MS;
+	strbuf_clear(&self->table);
+	self->watermark_ms = self->open_from_ms = MIN(from_ms, self->watermark_ms);
+}
+
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf)
 {
 	char watermark[TIME_TEXT_BYTES], from[TIME_TEXT_BYTES], open_from[TIME_TEXT_BYTES];

@@ -30,6 +30,9 @@ struct collector_state {
 	}
 
 void collector_state_release(struct collector_state *self);
+/** Makes reading begin again with the day of `from_ms`, if that day was read, or with that of `oldest_ms`, the first
+ * day of the history. */
+void collector_state_read_again(struct collector_state *self, int64_t from_ms, int64_t oldest_ms);
 /** Writes text and bytes. @return the sticky status of `buf`. */
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf);
 /** Reads what collector_state_encode, or version 0.1, wrote into `ret`, which must be empty. No bytes give an empty

@@ -3,6 +3,8 @@
 
 #include "support/test.h"
 
+#include <signal.h>
+
 #define MINUTE_MS ((int64_t)60000)
 
 static int64_t at_ms(int64_t minutes)
@@ -102,6 +104,8 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	assert_true(self->n_reads < (int)ARRAY_LEN(self->read_ms));
 	self->read_ms[self->n_reads++] = batch->window.start_ms;
 	base->n_queries++;
+	if (self->n_reads == self->kill_at_read)
+		raise(SIGKILL);
 	if (self->fail_from_read && self->n_reads >= self->fail_from_read)
 		return err_set(err, self->fail_status, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)

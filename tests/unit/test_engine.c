@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DONE .ends = END_SUCCEEDED, .container_ends = END_COMPLETED
@@ -211,6 +212,39 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 			strbuf_release(&found);
 			teardown(&place);
 		}
+	strbuf_release(&expected);
+}
+
+/* A first reading that is killed at each window goes on with the day that was being read. */
+static void a_kill_loses_at_most_one_day(void **state)
+{
+	struct strbuf expected;
+
+	(void)state;
+	undisturbed(&expected);
+	for (int at = 1; at <= WORLD_DAYS + 2; at++) {
+		struct engine_result result;
+		struct strbuf found;
+		struct place place;
+		int status;
+		pid_t child;
+
+		setup(&place);
+		place.reader.kill_at_read = at;
+		child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			_exit(cycle_at(&place, NOW_MS, &result));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		place.reader.kill_at_read = 0;
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(place.reader.n_reads, WORLD_DAYS + 2 - (at - 1));
+		digest_of(&place, &found);
+		assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+		strbuf_release(&found);
+		teardown(&place);
+	}
 	strbuf_release(&expected);
 }
 
@@ -841,6 +875,7 @@ int main(void)
 		cmocka_unit_test(runs_become_profiles_once),
 		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
+		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
