@@ -6,6 +6,7 @@
 #include "base/timefmt.h"
 #include "engine/collect_gaps.h"
 #include "engine/collect_read.h"
+#include "engine/collect_warnings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -166,6 +167,7 @@ static int begin(struct collect *self, struct err *err)
 		strbuf_clear(&state->table);
 		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
 	}
+	collect_begin_warnings(self, from_ms);
 	collect_retry_gaps(self, from_ms);
 	return load_table(self) ? no_memory(err) : 0;
 }
@@ -210,6 +212,8 @@ int collect_day(struct collect *self, struct err *err)
 	r = collect_read(self, &window, &is_partial, err);
 	if (!r && is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
 		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
+	if (!r && is_partial)
+		collect_note_warned_day(self, start_ms);
 	return r ? r : collect_fold(self, &self->table, window.end_ms, err);
 }
 
@@ -243,5 +247,6 @@ int collect_open(struct collect *self, struct err *err)
 
 void collect_end(struct collect *self)
 {
+	collect_end_warnings(self);
 	report_progress(self, self->now_ms);
 }

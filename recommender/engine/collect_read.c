@@ -4,8 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/collect_gaps.h"
-
-#include <stdio.h>
+#include "engine/collect_warnings.h"
 
 /* After so many small parts of one window failed, what fails of the rest is not split any further. */
 enum { SMALL_FAILURES = 16 };
@@ -155,10 +154,9 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
 	note_size(self, &part, r);
 	if (!r) {
+		collect_note_answer(collect, &batch);
 		r = pod_table_merge(&collect->table, &batch, err);
 		self->is_partial |= batch.is_partial;
-		if (batch.is_partial && !collect->warning[0])
-			snprintf(collect->warning, sizeof(collect->warning), "%s", batch.warning);
 		log_overfull(collect, batch.pods.overfull);
 		collect->done.n_series += batch.n_series;
 		collect->done.n_samples += batch.n_samples;

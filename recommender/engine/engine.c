@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "engine/collect_warnings.h"
 #include "engine/engine_internal.h"
 #include "engine/keep.h"
 #include "engine/learn.h"
@@ -185,12 +186,17 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 
 static void count(const struct collect *collect, struct engine_result *ret)
 {
+	char since[TIME_TEXT_BYTES];
+
 	ret->n_runs = collect->n_final_runs + collect->n_open_runs;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
 	ret->days_done = collect->done.days_done;
 	ret->days_total = collect->done.days_total;
 	ret->gaps = collect->state.gaps;
+	if (collect_ignores_warnings(collect) && collect->warning[0])
+		snprintf(ret->warning, sizeof(ret->warning), "every answer since %s: %s",
+			 time_render(collect->state.warned_since_ms, since), collect->warning);
 }
 
 /* Reading ended early. Windows that were read completely are used. */

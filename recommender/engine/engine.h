@@ -84,7 +84,8 @@ struct engine_result {
 	char why[640];
 	unsigned int partial; /* bits of enum engine_partial */
 	struct gaps gaps;     /* known after reading */
-	int reading;	      /* how reading ended: 0, an enum evidence_condition, -errno */
+	char warning[240]; /* a warning of every answer that is ignored (collect_warnings.h), and since when; or "" */
+	int reading;	   /* how reading ended: 0, an enum evidence_condition, -errno */
 };
 
 /** Frees what the engine keeps between cycles. It does not free what the caller set. */

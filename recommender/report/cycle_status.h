@@ -3,9 +3,8 @@
 /* cycle_status: what the last cycle of the recommender did, stored for `status` (store_status_save). JSON
  * (apiVersion status.memtamer.io/v1alpha1): {"apiVersion", "kind": "CycleStatus", "time", "version", "mode",
  * "result", "why", "runs", "workloads", "profilesChanged", "daysDone", "daysTotal", "durationMs", "silentAfterMs",
- * "webhook", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}], "gaps": [as in the
- * collector's state]}. Unknown members are
- * ignored. One thread. */
+ * "webhook", "warning", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}], "gaps": [as in the
+ * collector's state]}. Unknown members are ignored. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -28,6 +27,7 @@ struct cycle_status {
 	bool watches_pods;			 /* pods are watched, so metrics about pods are not missed */
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
+	const char *warning;	 /* of every answer of Prometheus, and since when; it is ignored; "": none */
 	const struct gaps *gaps; /* windows that are passed over; NULL: none */
 };
 

@@ -51,6 +51,11 @@ static void print_cycle(const struct status *self, FILE *out)
 	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
 		PLAIN(cycle->mode));
 	print_gaps(cycle->gaps, out);
+	if (cycle->warning && cycle->warning[0]) {
+		fputs("            Prometheus warns in ", out);
+		plain_print(cycle->warning, out);
+		fputs("; the warning is ignored\n", out);
+	}
 	if (status_is_silent(self))
 		fprintf(out,
 			"            The recommender has written nothing since %s: it does not run, or cannot write\n",

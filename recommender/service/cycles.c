@@ -130,6 +130,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.findings = self->reader->findings,
 		.n_findings = self->reader->n_findings,
 		.gaps = &passed,
+		.warning = result->warning,
 	};
 	struct err why = ERR_INIT;
 

@@ -4,6 +4,7 @@
 #include "support/test.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 #define MINUTE_MS ((int64_t)60000)
 
@@ -115,6 +116,8 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 		return err_set(err, self->bad_status, "made up");
 	fake_read(self->pods, self->n_pods, batch);
 	batch->is_partial = self->is_partial;
+	if (self->is_partial)
+		snprintf(batch->warning, sizeof(batch->warning), "store-3 is away (try %d)", self->n_reads);
 	return 0;
 }
 

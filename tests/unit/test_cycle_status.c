@@ -40,6 +40,7 @@ static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .watches_pods = true,
 					 .findings = findings,
 					 .n_findings = 2,
+					 .warning = "every answer since then: \"store-3\"",
 					 .gaps = &gaps};
 
 static void what_is_written_is_read(void **state)
@@ -56,6 +57,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(got.days_total, 14);
 	assert_int_equal(got.silent_after_ms, 1800000);
 	assert_string_equal(got.why, full.why);
+	assert_string_equal(got.warning, full.warning);
 	assert_true(got.watches_pods);
 	assert_int_equal(got.n_findings, 2);
 	assert_int_equal(got.gaps->n, 1);

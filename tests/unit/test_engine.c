@@ -530,6 +530,65 @@ static void a_partial_closed_day_is_asked_again(void **state)
 	teardown(&place);
 }
 
+/* A store that is gone for good: after a day in which no answer was without a warning, what was read with warnings is
+ * read again and counts, and so does what is read from then on, until an answer is without one. */
+static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
+{
+	const int64_t later_ms = NOW_MS + FAKE_DAY_MS;
+	struct strbuf expected, found;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, later_ms, &result), 0);
+	digest_of(&place, &expected);
+	teardown(&place);
+	setup(&place);
+	place.reader.is_partial = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cycle_at(&place, NOW_MS + i * FAKE_DAY_MS / 2, &result), 0);
+		assert_true(result.is_partial);
+		assert_string_equal(result.warning, "");
+		assert_int_equal(whole_runs(&place), 0);
+	}
+	assert_int_equal(cycle_at(&place, later_ms, &result), 0);
+	assert_false(result.is_partial);
+	assert_non_null(strstr(result.warning, "store-3 is away"));
+	digest_of(&place, &found);
+	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+	/* The days are read again only once. */
+	assert_int_equal(cycle_at(&place, later_ms + TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(place.reader.n_reads, 1);
+	assert_false(result.is_partial);
+	/* The store is back, and away again later. */
+	place.reader.is_partial = false;
+	assert_int_equal(cycle_at(&place, later_ms + 2 * TIME_MINUTE_MS, &result), 0);
+	assert_string_equal(result.warning, "");
+	place.reader.is_partial = true;
+	assert_int_equal(cycle_at(&place, later_ms + 3 * TIME_MINUTE_MS, &result), 0);
+	assert_true(result.is_partial);
+	strbuf_release(&found);
+	strbuf_release(&expected);
+	teardown(&place);
+}
+
+/* An outage of some hours at a time is no property of the source. */
+static void one_answer_without_a_warning_is_enough(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	for (int i = 0; i < 8; i++) {
+		place.reader.is_partial = i % 3 > 0;
+		assert_int_equal(cycle_at(&place, NOW_MS + i * FAKE_DAY_MS / 3, &result), 0);
+		assert_int_equal(result.is_partial, i % 3 > 0);
+	}
+	teardown(&place);
+}
+
 /* Windows are halved until the source can bear them; figures of peaks and runs stay the same. */
 static void too_heavy_windows_are_halved(void **state)
 {
@@ -884,6 +943,8 @@ int main(void)
 		cmocka_unit_test(open_runs_without_room_in_the_state_are_read_again_after_a_restart),
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
+		cmocka_unit_test(a_warning_of_every_answer_is_ignored_after_a_day),
+		cmocka_unit_test(one_answer_without_a_warning_is_enough),
 		cmocka_unit_test(too_heavy_windows_are_halved),
 		cmocka_unit_test(refused_sizes_are_remembered),
 		cmocka_unit_test(sizes_that_were_answered_are_asked_for),
