@@ -84,10 +84,12 @@ static void an_ignored_warning_is_shown(void **state)
 
 	(void)state;
 	status.cycle.warning = "every answer since noon: store-3";
+	status.cycle.retry_after_ms = 20 * TIME_MINUTE_MS;
 	assert_non_null(out);
 	assert_int_equal(status_print(&status, out), 0);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "Prometheus warns in every answer since noon: store-3; the warning is ignored\n"));
+	assert_non_null(strstr(text, "the next one begins 20m after the last one\n"));
 	assert_false(status_is_partial(&status));
 	assert_int_equal(status_render_json(&status, &json), 0);
 	assert_non_null(strstr(strbuf_text(&json), "\"warning\":\"every answer since noon: store-3\""));

@@ -466,6 +466,28 @@ class Spoilt(OnPrometheus):
         self.assertEqual(done.returncode, 3)
         self.assertFalse(os.path.exists(place.store))
 
+    def test_cycles_that_fail_come_less_often(self):
+        """Prometheus refuses everything: the time to the next cycle grows, until an answer comes."""
+        proxy = self.proxy(lambda *_: (503, b"overloaded"))
+        place = self.place_at(proxy.url, timeout="2s")
+        program = harness.Program(place.folder, RECOMMENDER, "run", "--config", place.config)
+        self.addCleanup(program.kill)
+        program.wait_log(r'msg="cycle failed', count=3)
+        harness.wait_until(lambda: self.retry_after_ms(place) >= 4000, "a longer interval in the status")
+        status = harness.run(RECOMMENDER, "status", "--config", place.config)
+        self.assertRegex(status.stdout, r"Prometheus failed in several cycles: the next one begins \d+s after the last one")
+        proxy.spoil = None
+        program.wait_log(r'msg="cycle done"')
+        harness.wait_until(lambda: self.retry_after_ms(place) == 0, "the interval as configured")
+        program.stop()
+
+    @staticmethod
+    def retry_after_ms(place):
+        if not os.path.exists(place.store + ".status"):
+            return -1
+        with open(place.store + ".status", encoding="utf-8") as file:
+            return json.load(file)["retryAfterMs"]
+
     def test_an_empty_prometheus(self):
         server = Prometheus(os.path.join(self.folder, "empty"), "# TYPE up gauge\nup 1 1700000000\n# EOF\n")
         self.addCleanup(server.stop)
