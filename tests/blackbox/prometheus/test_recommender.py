@@ -330,6 +330,27 @@ class ToldOtherwise(OnPrometheus):
         gaps = json.loads(harness.run(RECOMMENDER, "status", "--config", place.config, "-o", "json").stdout)["lastCycle"]["gaps"]
         self.assertTrue(gaps and all("checksum" in gap["why"] for gap in gaps), gaps)
 
+    def test_only_namespaces_with_training_pods_are_asked_for_use(self):
+        """Most containers of a cluster do not train; what is asked of them is who owns them."""
+        start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
+        server = [f'kube_pod_owner{{namespace="web",pod="shop-1",uid="11111111-0000-4000-8000-000000000000",'
+                  f'owner_kind="ReplicaSet",owner_name="shop",owner_is_controller="true"}} 1 {start + 600 * i}' for i in range(6)]
+        head = "# TYPE kube_pod_owner gauge\n"
+        text = real_prometheus.many_pods(3, start).replace(head, head + "\n".join(server) + "\n")
+        prometheus = Prometheus(os.path.join(self.folder, "web"), text)
+        self.addCleanup(prometheus.stop)
+        proxy, asked = Proxy(prometheus.port), []
+        self.addCleanup(proxy.stop)
+        proxy.spoil_form = lambda form, status, body: asked.append(form.get("query", "")) or (status, body)
+        place = self.place_at(proxy.url)
+        self.assertEqual(place.run().returncode, 0)
+        self.assertEqual(len(place.profiles()), 3)
+        use = [query for query in asked if "(container_memory" in query and "pod=~" not in query]
+        self.assertTrue(use)
+        for query in use:
+            self.assertIn('namespace=~"team-', query)
+            self.assertNotIn("web", query)
+
     def test_ten_thousand_pods(self):
         start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
         place = self.learned_from("many", real_prometheus.many_pods(10000, start))
