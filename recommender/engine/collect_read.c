@@ -6,6 +6,8 @@
 #include "engine/collect_gaps.h"
 #include "engine/collect_warnings.h"
 
+#include <errno.h>
+
 /* After so many small parts of one window failed, what fails of the rest is not split any further. */
 enum { SMALL_FAILURES = 16 };
 
@@ -152,6 +154,8 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 	if (r)
 		err_set(err, r, "no memory left for watched pods");
 	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
+	if (r == -ENOMEM && batch.pods.arena.is_full)
+		r = EVIDENCE_TOO_HEAVY; /* for us: a smaller part has room */
 	note_size(self, &part, r);
 	if (!r) {
 		collect_note_answer(collect, &batch);

@@ -3,6 +3,9 @@
 
 #include "support/test.h"
 
+#include "base/limits.h"
+
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -111,6 +114,10 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 		return err_set(err, self->fail_status, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)
 		return err_set(err, EVIDENCE_TOO_HEAVY, "made up");
+	if (self->full_above_ms && batch->window.end_ms - batch->window.start_ms > self->full_above_ms) {
+		assert_null(arena_alloc(&batch->pods.arena, LIMIT_EVIDENCE_BYTES + 1));
+		return err_set(err, -ENOMEM, "made up");
+	}
 	if (batch->window.start_ms < at_ms(self->bad_until_min) && batch->window.end_ms > at_ms(self->bad_from_min) &&
 	    self->bad_until_min)
 		return err_set(err, self->bad_status, "made up");
