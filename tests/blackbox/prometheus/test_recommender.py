@@ -351,6 +351,18 @@ class ToldOtherwise(OnPrometheus):
             self.assertIn('namespace=~"team-', query)
             self.assertNotIn("web", query)
 
+    def test_only_the_configured_namespaces_are_read(self):
+        start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
+        prometheus = Prometheus(os.path.join(self.folder, "some"), real_prometheus.many_pods(5, start))
+        self.addCleanup(prometheus.stop)
+        place = self.place_at(prometheus.url)
+        with open(place.config, encoding="utf-8") as file:
+            text = file.read().replace("interval: 1s", "interval: 1s, namespaces: [team-1, team-3]")
+        with open(place.config, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(place.run().returncode, 0)
+        self.assertEqual({item["metadata"]["namespace"] for item in place.items("MemoryProfile")}, {"team-1", "team-3"})
+
     def test_ten_thousand_pods(self):
         start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
         place = self.learned_from("many", real_prometheus.many_pods(10000, start))
