@@ -687,6 +687,31 @@ static void sizes_that_were_answered_are_asked_for(void **state)
 	assert_false(split_is_heavy(&split, &other));
 }
 
+/* The minutes after midnight are read before the day that they follow is closed. What the day says of a run must not
+ * replace its end. */
+static void a_closed_day_does_not_undo_an_end(void **state)
+{
+	static const struct fake_pod pods[] = {
+		{"n-1-a", "u1", "Job", "n-1", "CronJob", "n", .start_min = 1380, .end_min = 1445, .ends = END_FAILED,
+		 .container_ends = END_OOM_KILLED, .limit_mib = 160, .request_mib = 160, .usual_mib = 100,
+		 .peak_mib = 159, .rss_mib = 159, .peak_after_min = 59},
+	};
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 10 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cron_of(&place).oom_kills, 1);
+	place.reader.fail_from_read = 2;
+	place.reader.fail_status = EVIDENCE_STOPPED;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 20 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(result.days_done, 1);
+	assert_int_equal(cron_of(&place).oom_kills, 1);
+	teardown(&place);
+}
+
 /* Ten minutes of the first day fail, in the run n-1. After some cycles the rest is learned, and when they can be read,
  * they are. */
 static void a_window_that_cannot_be_read_is_passed_over(void **state)
@@ -952,6 +977,7 @@ int main(void)
 		cmocka_unit_test(too_heavy_windows_are_halved),
 		cmocka_unit_test(refused_sizes_are_remembered),
 		cmocka_unit_test(sizes_that_were_answered_are_asked_for),
+		cmocka_unit_test(a_closed_day_does_not_undo_an_end),
 		cmocka_unit_test(a_window_that_cannot_be_read_is_passed_over),
 		cmocka_unit_test(a_source_that_refuses_everything_is_waited_for),
 		cmocka_unit_test(a_window_that_failed_once_is_no_gap),
