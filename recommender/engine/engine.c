@@ -195,7 +195,7 @@ static void count(const struct collect *collect, struct engine_result *ret)
 	ret->days_total = collect->done.days_total;
 	ret->gaps = collect->state.gaps;
 	if (collect_ignores_warnings(collect) && collect->warning[0])
-		snprintf(ret->warning, sizeof(ret->warning), "every answer since %s: %s",
+		snprintf(ret->warning, sizeof(ret->warning), "since %s: %s",
 			 time_render(collect->state.warned_since_ms, since), collect->warning);
 }
 

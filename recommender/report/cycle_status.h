@@ -30,7 +30,7 @@ struct cycle_status {
 	bool watches_pods;			 /* pods are watched, so metrics about pods are not missed */
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
-	const char *warning;	 /* of every answer of Prometheus, and since when; it is ignored; "": none */
+	const char *warning;	 /* since when every answer has a warning, and its text; it is ignored; "": none */
 	const struct gaps *gaps; /* windows that are passed over; NULL: none */
 };
 

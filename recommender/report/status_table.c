@@ -56,7 +56,7 @@ static void print_cycle(const struct status *self, FILE *out)
 			duration_render(cycle->retry_after_ms, took));
 	print_gaps(cycle->gaps, out);
 	if (cycle->warning && cycle->warning[0]) {
-		fputs("            Prometheus warns in ", out);
+		fputs("            Prometheus warns in every answer ", out);
 		plain_print(cycle->warning, out);
 		fputs("; the warning is ignored\n", out);
 	}

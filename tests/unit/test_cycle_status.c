@@ -41,7 +41,7 @@ static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .watches_pods = true,
 					 .findings = findings,
 					 .n_findings = 2,
-					 .warning = "every answer since then: \"store-3\"",
+					 .warning = "since then: \"store-3\"",
 					 .gaps = &gaps};
 
 static void what_is_written_is_read(void **state)

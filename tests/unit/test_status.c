@@ -83,7 +83,7 @@ static void an_ignored_warning_is_shown(void **state)
 	FILE *out = open_memstream(&text, &n);
 
 	(void)state;
-	status.cycle.warning = "every answer since noon: store-3";
+	status.cycle.warning = "since noon: store-3";
 	status.cycle.retry_after_ms = 20 * TIME_MINUTE_MS;
 	assert_non_null(out);
 	assert_int_equal(status_print(&status, out), 0);
@@ -92,7 +92,7 @@ static void an_ignored_warning_is_shown(void **state)
 	assert_non_null(strstr(text, "the next one begins 20m after the last one\n"));
 	assert_false(status_is_partial(&status));
 	assert_int_equal(status_render_json(&status, &json), 0);
-	assert_non_null(strstr(strbuf_text(&json), "\"warning\":\"every answer since noon: store-3\""));
+	assert_non_null(strstr(strbuf_text(&json), "\"warning\":\"since noon: store-3\""));
 	free(text);
 }
 
