@@ -52,7 +52,7 @@
 #define LIMIT_PROM_QUERY_BYTES	  (256 * KIB) /* one expression with its list of namespaces */
 #define LIMIT_PROM_SERIES	  2000000     /* series in one answer */
 #define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
-#define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; a larger window is halved */
+#define LIMIT_EVIDENCE_BYTES	  (128 * MIB) /* one window of pods, without their containers; a larger one is split */
 #define LIMIT_POD_TABLE_BYTES	  (2 * GIB)   /* pods of open runs, without their containers */
 #define LIMIT_READING_GAPS	  32	      /* windows that could not be read; with more, neighbours are joined */
 #define LIMIT_CYCLE_CURVES	  256	      /* curves of runs that one cycle reads, with two queries each */
