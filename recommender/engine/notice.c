@@ -115,17 +115,18 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 		 harm_names[harm], figures && *figures ? figures : words[harm]);
 }
 
-void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			   int64_t limit_bytes, struct notice *ret)
+void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			     int64_t limit_bytes, struct notice *ret)
 {
+	char why[300] = "with which it restarts, as recommender.resize is off";
 	int64_t to = limit_bytes > INT64_MAX / 2 ? INT64_MAX : limit_bytes * 2;
 
 	begin(ret, NOTICE_KILL, namespace_name, owner, "MemoryNotRaised");
 	ret->is_warning = true;
-	snprintf(
-		ret->text, sizeof(ret->text),
-		"%.63s: OOM-killed at its limit of %s, which cannot be raised: %.200s counted it; submit again with %s",
-		container, EXACT(limit_bytes), queue, EXACT(to));
+	if (queue)
+		snprintf(why, sizeof(why), "which cannot be raised: %.200s counted it", queue);
+	snprintf(ret->text, sizeof(ret->text), "%.63s: OOM-killed at its limit of %s, %s; submit again with %s",
+		 container, EXACT(limit_bytes), why, EXACT(to));
 }
 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)

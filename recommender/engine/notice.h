@@ -48,10 +48,10 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 /** Writes the notice of a namespace that was capped. */
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret);
 
-/** Writes the notice of a container that was OOM-killed although it cannot be raised: its request equals its limit, and
- * a queue has counted the request. `queue`: as in struct sighting. */
-void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			   int64_t limit_bytes, struct notice *ret);
+/** Writes the notice of a container that was OOM-killed and is not raised. `queue`, as in struct sighting: its request
+ * equals its limit, and a queue has counted the request; NULL: it restarts in its pod, and resizes are off. */
+void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			     int64_t limit_bytes, struct notice *ret);
 
 /** Called from the engine's thread; the notice is borrowed for the call. */
 typedef void notice_fn(void *context, const struct notice *notice);
