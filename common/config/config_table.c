@@ -93,6 +93,9 @@ static const struct config_key keys[] = {
 	 "With `store.kind: kube`: the leader also watches pods. An OOM kill is then in the profile within "
 	 "seconds, without Prometheus and kube-state-metrics, and the outcome of sizes that memtamer set is "
 	 "known."},
+	{"recommender.runEvents", CONFIG_BOOL, AT(recommender.run_events), "true", 0, 0, NULL,
+	 "With `recommender.pods`: an Event `MemoryUsed` of the owner says at the end of a run what it asked for, "
+	 "what it used, and what to ask for next time. At most one for each owner and hour."},
 
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "

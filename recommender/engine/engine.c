@@ -95,6 +95,16 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 		engine_note(ret, ENGINE_PARTIAL_DELETION, err.msg);
 }
 
+/* After a partial reading the use of a run may be incomplete; the next cycle reports its end. */
+static int note_endings(struct engine *self, struct learn *learn, const struct engine_result *result)
+{
+	unsigned int parts = 1U << ENGINE_PARTIAL_ANSWER | 1U << ENGINE_PARTIAL_READING;
+
+	if (!self->config->recommender.run_events || result->partial & parts)
+		return 0;
+	return endings_note(&self->endings, learn);
+}
+
 static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
 			    struct engine_result *ret, struct err *err)
 {
@@ -109,7 +119,7 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 			? learn_runs(&learn, collect->runs.items, collect->runs.n, err)
 			: learn_all(&learn, collect->runs.items, collect->runs.n, err);
 
-	if (!r && find_shapes(self, &learn, collect->now_ms, &shapes, ret))
+	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, &shapes, ret, err);

@@ -5,18 +5,6 @@
 
 const char *const risk_names[RISK_COUNT_] = {"", "no limit", "peak over request", "limit below peak", "OOM-killed"};
 
-/* The unused memory of one run in GiB-hours, of all its pods; 0 if it had no limit or was not measured. Only the need
- * of the largest rank is known, so every rank is assumed to need as much: memory that smaller ranks left unused is not
- * counted. */
-static double run_waste_gibh(const struct run *run)
-{
-	int64_t spare_bytes = run->limit_bytes - run_need_bytes(run);
-
-	if (!run->limit_bytes || !run->peak_bytes || spare_bytes <= 0)
-		return 0;
-	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
-}
-
 static enum risk figures_risk(const struct figures *f, int64_t killed_limit_bytes)
 {
 	if (killed_limit_bytes && f->limit_bytes && f->limit_bytes <= killed_limit_bytes)
@@ -36,7 +24,7 @@ static void figures_of_history(const struct history *history, struct figures *f)
 	for (size_t i = 0; i < history->runs.n; i++) {
 		const struct run *run = &history->runs.items[i];
 
-		f->waste_gibh += run_waste_gibh(run);
+		f->waste_gibh += run_unused_gib_hours(run);
 		if (run->start_ms < f->last_start_ms)
 			continue;
 		f->last_start_ms = run->start_ms;

@@ -19,9 +19,7 @@ struct figures {
 	int64_t request_bytes, limit_bytes;	    /* of the last run */
 	int64_t new_request_bytes, new_limit_bytes; /* of a new pod */
 	int64_t median_bytes, peak_bytes;
-	/* sum over listed runs with a limit: (limit - need) x duration x ranks; each rank is assumed to need as much as
-	 * the largest one */
-	double waste_gibh;
+	double waste_gibh; /* sum over the listed runs, as run_unused_gib_hours */
 	enum risk risk;
 	enum confidence confidence;
 };
