@@ -15,8 +15,9 @@ static const char intro[] =
 	"json\n"
 	"```\n\n"
 	"`kubectl memtamer triage` is the same command. Logs are read as streams of any length, also compressed with "
-	"gzip. "
-	"The rank\nof a log comes from its name (`rank3.log`, `worker-3`) or from its lines (`[rank3]:`, `[3]:`, `3:`, "
+	"gzip or "
+	"Zstandard. The rank\nof a log comes from its name (`rank3.log`, `worker-3`) or from its lines (`[rank3]:`, "
+	"`[3]:`, `3:`, "
 	"`[default3]:`). The exit\ncode is 0 whatever was found, and 2 for an input that cannot be read.\n\n"
 	"Without the tool, read the rules below from the top: the first one that holds decides.\n";
 

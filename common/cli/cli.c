@@ -96,6 +96,12 @@ static int run_command(const struct cli_program *program, const struct cli_comma
 	return r ? cli_usage_error(name, "%s", err.msg) : command->run(&args);
 }
 
+static int print_version(const struct cli_program *program)
+{
+	printf("%s %s\n", program->name, MEMTAMER_VERSION);
+	return EXIT_CLEAN;
+}
+
 /* Runs the program's own options. An operand after them is a command in the wrong place. */
 static int run_program(const struct cli_program *program, int argc, char **argv)
 {
@@ -105,10 +111,8 @@ static int run_program(const struct cli_program *program, int argc, char **argv)
 
 	if (r == CLI_WANTS_HELP)
 		return run_help(program, 0, NULL);
-	if (r == CLI_WANTS_VERSION) {
-		printf("%s %s\n", program->name, MEMTAMER_VERSION);
-		return EXIT_CLEAN;
-	}
+	if (r == CLI_WANTS_VERSION)
+		return print_version(program);
 	if (r)
 		return cli_usage_error(program->name, "%s", err.msg);
 	if (args.n_operands && cli_find_command(program, args.operands[0]))
@@ -137,6 +141,8 @@ static int dispatch(const struct cli_program *program, int argc, char **argv)
 		return run_command(program, command, argc - 2, argv + 2);
 	if (streq(argv[1], "help"))
 		return run_help(program, argc - 2, argv + 2);
+	if (streq(argv[1], "version") && argc == 2)
+		return print_version(program);
 	return unknown_command(program, argv[1]);
 }
 

@@ -74,7 +74,7 @@ static void print_options(FILE *out, const struct cli_option *options, bool is_p
 		print_option(out, options, columns);
 	print_row(out, "-h, --help", "Show this help", columns);
 	if (is_program)
-		print_row(out, "--version", "Show the version", columns);
+		print_row(out, "--version", "Show the version, as the command `version` does", columns);
 }
 
 void cli_help_program(const struct cli_program *program, size_t columns, FILE *out)

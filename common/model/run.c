@@ -30,9 +30,10 @@ const char *const run_shape_names[RUN_SHAPE_COUNT_] = {
 
 double run_unused_gib_hours(const struct run *run)
 {
-	int64_t spare_bytes = run->limit_bytes - run_need_bytes(run);
+	int64_t claimed_bytes = run->limit_bytes ? run->limit_bytes : run->request_bytes;
+	int64_t spare_bytes = claimed_bytes - run_need_bytes(run);
 
-	if (!run->limit_bytes || !run->peak_bytes || spare_bytes <= 0)
+	if (!claimed_bytes || !run->peak_bytes || spare_bytes <= 0)
 		return 0;
 	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
 }

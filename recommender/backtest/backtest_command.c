@@ -91,7 +91,7 @@ static int choose_rules(struct command *self)
 /* Options that only make sense with a store. */
 static const char *given_store_option(const struct cli_args *args)
 {
-	static const char *const names[] = {"store", "kubeconfig", "context", "namespace"};
+	static const char *const names[] = {"store", "kubeconfig", "context", "namespace", "all-namespaces"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (cli_has(args, names[i]))
@@ -143,8 +143,10 @@ static int read_trace(struct command *self, const char *folder)
 /* Reads the histories of the store, which the options or the configuration name. */
 static int read_histories(struct command *self)
 {
-	int code = knowledge_load(self->args, NULL, &self->knowledge);
+	int code;
 
+	self->knowledge.reads_all = true;
+	code = knowledge_load(self->args, NULL, &self->knowledge);
 	for (size_t i = 0; i < self->knowledge.items.n && !code; i++) {
 		const struct known *known = &self->knowledge.items.items[i];
 
@@ -234,7 +236,7 @@ static const struct cli_option backtest_options[] = {
 	 "Directory with runs.csv and series.csv or series.csv.gz, in place of the stored histories", NULL},
 	{"rule", 0, CLI_LIST, "NAME",
 	 "Compare memtamer with this rule: krr, vpa-p90, vpa-p95, peak-20 or oracle (default: all)", NULL},
-	KNOWLEDGE_OPTIONS,
+	KNOWLEDGE_OPTIONS_ALL,
 	{"node-memory", 0, CLI_STRING, "QUANTITY", "Allocatable memory of the simulated nodes", "256Gi"},
 	{"plot", 0, CLI_STRING, "FILE", "Also draw OOM kills against waste, as SVG", NULL},
 	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},

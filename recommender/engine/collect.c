@@ -356,7 +356,7 @@ static bool is_ahead(const struct collect *self)
 {
 	if (self->state.watermark_ms <= self->now_ms + TIME_MINUTE_MS)
 		return false;
-	log_event(LOG_WARN, "days were read before they had begun: the clock was ahead; they are read again", NULL);
+	log_event(LOG_WARN, "the clock was ahead: days that had not begun were read, and are read again", NULL);
 	return true;
 }
 

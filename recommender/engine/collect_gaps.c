@@ -134,7 +134,7 @@ static void read_again(struct collect *self, const struct gap *gap, int64_t olde
 	int64_t from_ms = MAX(gap->open_from_ms, oldest_ms);
 	char text[TIME_TEXT_BYTES];
 
-	log_event(LOG_INFO, "Prometheus answers about a window again that was passed over", "from",
+	log_event(LOG_INFO, "Prometheus answers again for a window that was skipped", "from",
 		  time_render(gap->start_ms, text), "namespace", *gap->namespace_name ? gap->namespace_name : "(all)",
 		  NULL);
 	if (gap->start_ms >= state->watermark_ms)

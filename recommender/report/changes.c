@@ -103,13 +103,18 @@ static void write_change(const struct change *change, struct strbuf *buf)
 	strbuf_addc(buf, '}');
 }
 
-int changes_render_json(const struct changes *self, const struct ended_runs *runs, int64_t now_ms, struct strbuf *buf)
+void changes_write_json(const struct changes *self, struct strbuf *buf)
 {
-	knowledge_write_head("history.memtamer.io/v1alpha1", "ChangeList", now_ms, buf);
 	json_write_open(buf, "changes", '[');
 	for (size_t i = 0; i < self->items.n; i++)
 		write_change(&self->items.items[i], buf);
 	strbuf_addc(buf, ']');
+}
+
+int changes_render_json(const struct changes *self, const struct ended_runs *runs, int64_t now_ms, struct strbuf *buf)
+{
+	knowledge_write_head("history.memtamer.io/v1alpha1", "ChangeList", now_ms, buf);
+	changes_write_json(self, buf);
 	ended_runs_write_json(runs, buf);
 	return strbuf_adds(buf, "\n}\n");
 }

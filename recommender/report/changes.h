@@ -25,5 +25,7 @@ struct changes {
 int changes_find(const struct known *items, size_t n, struct changes *ret) ATTR_NODISCARD;
 /** Prints a table, with the names of the workloads if `has_names`. @return 0 or -ENOMEM. */
 int changes_print(const struct changes *self, bool has_names, FILE *out, int indent) ATTR_NODISCARD;
+/** Appends the member "changes" of a JSON object. */
+void changes_write_json(const struct changes *self, struct strbuf *buf);
 /** Appends the changes and the runs as a JSON document. @return the sticky status of `buf`. */
 int changes_render_json(const struct changes *self, const struct ended_runs *runs, int64_t now_ms, struct strbuf *buf);

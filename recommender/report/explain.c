@@ -2,6 +2,7 @@
 /* explain: `explain` prints what will be set in the next run of a workload, and from which runs and by which rules. */
 #include "report/changes.h"
 #include "report/explain_internal.h"
+#include "report/figures.h"
 #include "report/question.h"
 #include "report/report_commands.h"
 
@@ -9,6 +10,8 @@
 #include "policy/decide.h"
 
 #include <errno.h>
+
+#define EXPLAIN_BYTES (GIB)
 
 /* A recommendation, and the sizes after what people decided. */
 struct explained {
@@ -116,7 +119,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	const struct profile *profile = known->profile;
 	const struct recommendation *rec = &profile->parent;
 	struct explained explained = {.sizing = &knowledge->config->policy.sizing, .learned = rec};
-	const char *kept = explain_not_lowered(knowledge, known);
+	const char *kept = figures_not_lowered(knowledge, known);
 
 	explained.sizes = known_sizes(knowledge, known, rec, explained.by);
 	explain_request(&explained);
@@ -159,10 +162,14 @@ static int explain_changes(const struct known *known)
 
 static int explain_known(const struct knowledge *knowledge, const struct known *known)
 {
-	int r;
+	struct verdict verdict = VERDICT_INIT;
+	int r = explain_verdict(knowledge, known, &verdict);
 
-	known_print(known, stdout);
-	r = explain_verdict(knowledge, known);
+	if (!r) {
+		known_print(known, stdout);
+		printf(": next run: %s\n", strbuf_text(&verdict.text));
+	}
+	strbuf_release(&verdict.text);
 	if (r)
 		return r;
 	if (known->profile) {
@@ -172,28 +179,53 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 	if (known->history && explain_runs(known->history))
 		return -ENOMEM;
 	if (known->history)
-		explain_growth(known->history);
+		explain_print_growth(known->history);
 	r = explain_changes(known);
 	if (known->profile)
 		explain_manifest(knowledge, known);
 	return r;
 }
 
+static int print_json(const struct knowledge *knowledge)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(EXPLAIN_BYTES);
+	int r = explain_write_json(knowledge, &buf);
+
+	if (!r)
+		fputs(strbuf_text(&buf), stdout);
+	return r;
+}
+
+static int print_text(const struct knowledge *knowledge)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < knowledge->items.n && !r; i++) {
+		printf("%s", i ? "\n" : "");
+		r = explain_known(knowledge, &knowledge->items.items[i]);
+	}
+	return r;
+}
+
 static int explain_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
-	int code = question_load(args, &knowledge);
+	bool is_json = streq(cli_get(args, "output"), "json");
+	int code;
 
-	for (size_t i = 0; i < knowledge.items.n && !code; i++) {
-		printf("%s", i ? "\n" : "");
-		if (explain_known(&knowledge, &knowledge.items.items[i]))
-			code = EXIT_DEPENDENCY;
-	}
-	return code;
+	knowledge.keeps_store = true;
+	code = question_load(args, &knowledge);
+	if (code)
+		return code;
+	knowledge_read_shapes(&knowledge);
+	if ((is_json ? print_json : print_text)(&knowledge))
+		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
+	return EXIT_CLEAN;
 }
 
 static const struct cli_option explain_options[] = {
 	KNOWLEDGE_OPTIONS,
+	{"output", 'o', CLI_STRING, "text|json", "Output format", "text"},
 	{.name = NULL},
 };
 

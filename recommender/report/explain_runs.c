@@ -56,8 +56,6 @@ int explain_runs(const struct history *history)
 	return table_print(&table, stdout, 4);
 }
 
-enum { GROWTH_PARTS = 8 };
-
 /* The greatest mean of a part of the curve, in permille of the run's peak. */
 static int64_t part_permille(const struct run *run, int part)
 {
@@ -68,23 +66,33 @@ static int64_t part_permille(const struct run *run, int part)
 	return (int64_t)((double)top * 1000 / (double)run->peak_bytes);
 }
 
-void explain_growth(const struct history *history)
+const struct run *explain_growth(const struct history *history, int64_t ret_permille[GROWTH_PARTS])
 {
-	static const char *const bars[] = {"\u2581", "\u2582", "\u2583", "\u2584",
-					   "\u2585", "\u2586", "\u2587", "\u2588"};
-	const int64_t n_bars = (int64_t)ARRAY_LEN(bars);
 	const struct run *run = NULL;
 
 	for (size_t i = 0; i < history->runs.n; i++)
 		if (history->runs.items[i].n_curve >= GROWTH_PARTS && history->runs.items[i].peak_bytes > 0)
 			run = &history->runs.items[i];
+	for (int part = 0; run && part < GROWTH_PARTS; part++)
+		ret_permille[part] = part_permille(run, part);
+	return run;
+}
+
+void explain_print_growth(const struct history *history)
+{
+	static const char *const bars[] = {"\u2581", "\u2582", "\u2583", "\u2584",
+					   "\u2585", "\u2586", "\u2587", "\u2588"};
+	const int64_t n_bars = (int64_t)ARRAY_LEN(bars);
+	int64_t permille[GROWTH_PARTS];
+	const struct run *run = explain_growth(history, permille);
+
 	if (!run)
 		return;
 	printf("  growth      ");
 	for (int part = 0; part < GROWTH_PARTS; part++)
-		printf("%s", bars[MIN(part_permille(run, part) * n_bars / 1000, n_bars - 1)]);
-	printf(" from %lld %% to %lld %% of its peak (", (long long)part_permille(run, 0) / 10,
-	       (long long)part_permille(run, GROWTH_PARTS - 1) / 10);
+		printf("%s", bars[MIN(permille[part] * n_bars / 1000, n_bars - 1)]);
+	printf(" from %lld %% to %lld %% of its peak (", (long long)permille[0] / 10,
+	       (long long)permille[GROWTH_PARTS - 1] / 10);
 	plain_print(run->name, stdout);
 	printf(", without page cache)\n");
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain_verdict: what will happen to the next run, by the decision about a pod that is like the last one. */
 #include "report/explain_internal.h"
+#include "report/figures.h"
 #include "report/replay_internal.h"
 
-#include "base/plain.h"
-
-#include <errno.h>
 #include <stdio.h>
-
-enum { RECENT_RUNS = 5 }; /* as in policy/size/size_evidence.c */
 
 const char *explain_percent(int32_t permille, char buf[16])
 {
@@ -27,90 +23,113 @@ static const struct run *last_run(const struct known *known)
 	return history && history->runs.n ? &history->runs.items[history->runs.n - 1] : NULL;
 }
 
-static bool was_killed_lately(const struct history *history)
-{
-	bool was_killed = false;
-
-	for (size_t i = history->runs.n - MIN(history->runs.n, (size_t)RECENT_RUNS); i < history->runs.n; i++)
-		was_killed |= history->runs.items[i].n_killed_limits > 0 ||
-			      history->runs.items[i].outcome == OUTCOME_SUSPECTED_OOM;
-	return was_killed;
-}
-
-const char *explain_not_lowered(const struct knowledge *knowledge, const struct known *known)
-{
-	const struct recommendation *rec = &known->profile->parent;
-
-	if (rec->flags & REC_HARM)
-		return "a run was harmed at a lowered size";
-	if (rec->flags & REC_LEAK)
-		return "memory leak suspected";
-	if (rec->flags & REC_CACHE_BOUND)
-		return "page cache fills the memory";
-	if (rec->flags & REC_UNSTABLE)
-		return "peaks differ widely between runs";
-	if (rec->whole_runs < knowledge->config->policy.sizing.lower_min_runs)
-		return "too few complete runs are known (sizing.lowering.minRuns)";
-	if (!(rec->flags & REC_NO_LOWER))
-		return NULL;
-	if (known->history && was_killed_lately(known->history))
-		return "one of the last five runs was OOM-killed";
-	return "too few complete runs of this image, arguments and number of pods";
-}
-
 /* ---- the verdict ---- */
 
+/* What the decision and the recommendation say of the next run. */
+struct judging {
+	const struct known *known;
+	const struct replay_outcome *outcome;
+	struct recommendation sizes; /* recommended, with what people decided */
+	const char *not_lowered;
+	int min_runs;
+};
+
 /* "limit 768Mi -> 1600Mi in mode raise". */
-static void add_change(const char *what, int64_t from_bytes, int64_t to_bytes, const char **comma)
+static void add_change(struct verdict *ret, const char *what, int64_t from_bytes, int64_t to_bytes, const char *cap)
 {
 	enum mode mode = !from_bytes ? MODE_FILL : to_bytes > from_bytes ? MODE_RAISE : MODE_ENFORCE;
 
 	if (to_bytes == from_bytes)
 		return;
-	printf("%s%s %s -> %s in mode %s", *comma, what, from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes),
-	       mode_names[mode]);
-	*comma = ", ";
+	strbuf_addf(&ret->text, "%s%s %s -> %s in mode %s", ret->text.len ? ", " : "", what,
+		    from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes), mode_names[mode]);
+	if (cap)
+		strbuf_addf(&ret->text, " (%s)", cap);
+}
+
+static bool is_larger(int64_t a, int64_t b)
+{
+	return a && b && a > b;
+}
+
+static bool is_above(const struct judging *self)
+{
+	return is_larger(self->outcome->limit_bytes, self->sizes.limit_bytes) ||
+	       is_larger(self->outcome->request_bytes, self->sizes.request_bytes);
+}
+
+static bool is_below(const struct judging *self)
+{
+	return is_larger(self->sizes.limit_bytes, self->outcome->limit_bytes) ||
+	       is_larger(self->sizes.request_bytes, self->outcome->request_bytes);
+}
+
+/* Whether a higher mode would change more. */
+static bool is_withheld(const struct judging *self)
+{
+	enum mode mode = self->outcome->mode;
+
+	return mode < MODE_FILL || (is_below(self) && mode < MODE_RAISE) ||
+	       (is_above(self) && !self->not_lowered && mode < MODE_ENFORCE);
 }
 
 /* Why nothing is set. */
-static void print_kept(const struct knowledge *knowledge, const struct known *known, const struct run *run,
-		       const struct replay_outcome *outcome)
+static void add_kept(const struct judging *self, struct verdict *ret)
 {
-	const struct recommendation *rec = &known->profile->parent;
-	const char *kept = explain_not_lowered(knowledge, known);
-	enum size_by by[2];
-	const struct recommendation sizes = known_sizes(knowledge, known, rec, by);
-	bool is_above = (sizes.limit_bytes && replay_own_limit(run) > sizes.limit_bytes) ||
-			(sizes.request_bytes && replay_own_request(run) > sizes.request_bytes);
+	const struct replay_outcome *outcome = self->outcome;
 
-	if (outcome->skip)
-		printf("its pods are not changed (%s)", outcome->skip);
-	else if (outcome->mode < MODE_FILL)
-		printf("keeps its own values: capped at %s", mode_names[outcome->mode]);
-	else if (is_above && kept)
-		printf("keeps its own values: will not be lowered, %s", kept);
+	strbuf_adds(&ret->text, "keeps its own values");
+	if (is_withheld(self))
+		strbuf_addf(&ret->text, ": capped at %s (%s)", mode_names[outcome->mode], outcome->mode_why);
+	else if (is_above(self) && self->not_lowered)
+		strbuf_addf(&ret->text, ": will not be lowered, %s", self->not_lowered);
+	else if (is_above(self) || is_below(self))
+		strbuf_adds(&ret->text, ": no change is allowed or larger than sizing.changeThreshold");
 	else
-		printf("keeps its own values, which fit");
+		strbuf_adds(&ret->text, ", which fit");
 }
 
-static void print_outcome(const struct knowledge *knowledge, const struct known *known, const struct run *run,
-			  const struct replay_outcome *outcome)
+static void add_outcome(const struct judging *self, struct verdict *ret)
 {
-	const struct recommendation *rec = &known->profile->parent;
-	const char *comma = "";
+	const struct recommendation *rec = &self->known->profile->parent;
+	const struct replay_outcome *outcome = self->outcome;
+	bool is_changed;
 
-	printf(": next run: ");
-	add_change("request", replay_own_request(run), outcome->request_bytes, &comma);
-	add_change("limit", replay_own_limit(run), outcome->limit_bytes, &comma);
-	if (rec->confidence < CONFIDENCE_MEDIUM && !outcome->skip)
-		printf("%s%d of %d complete runs are known", *comma ? "; " : "keeps its own values: ", rec->whole_runs,
-		       knowledge->config->policy.sizing.min_runs);
-	else if (!*comma)
-		print_kept(knowledge, known, run, outcome);
-	printf("\n");
+	if (outcome->skip) {
+		strbuf_addf(&ret->text, "its pods are not changed (%s)", outcome->skip);
+		return;
+	}
+	add_change(ret, "request", ret->request_from_bytes, ret->request_to_bytes, outcome->request_cap);
+	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes, outcome->limit_cap);
+	is_changed = ret->text.len > 0;
+	if (rec->confidence < CONFIDENCE_MEDIUM)
+		strbuf_addf(&ret->text, "%s%d of %d complete runs are known",
+			    is_changed ? "; " : "keeps its own values: ", rec->whole_runs, self->min_runs);
+	else if (!is_changed)
+		add_kept(self, ret);
+	else if (is_withheld(self))
+		strbuf_addf(&ret->text, "; capped at %s (%s)", mode_names[outcome->mode], outcome->mode_why);
 }
 
-int explain_verdict(const struct knowledge *knowledge, const struct known *known)
+static void judge(const struct knowledge *knowledge, const struct known *known, const struct run *run,
+		  const struct replay_outcome *outcome, struct verdict *ret)
+{
+	enum size_by by[2];
+	const struct judging judging = {.known = known,
+					.outcome = outcome,
+					.sizes = known_sizes(knowledge, known, &known->profile->parent, by),
+					.not_lowered = figures_not_lowered(knowledge, known),
+					.min_runs = knowledge->config->policy.sizing.min_runs};
+
+	ret->mode = outcome->mode;
+	ret->request_from_bytes = replay_own_request(run);
+	ret->limit_from_bytes = replay_own_limit(run);
+	ret->request_to_bytes = outcome->request_bytes;
+	ret->limit_to_bytes = outcome->limit_bytes;
+	add_outcome(&judging, ret);
+}
+
+int explain_verdict(const struct knowledge *knowledge, const struct known *known, struct verdict *ret)
 {
 	const struct profile *decided = known_decided(knowledge, known);
 	struct profile_spec spec = decided ? *decided->spec : profile_spec_none;
@@ -123,10 +142,8 @@ int explain_verdict(const struct knowledge *knowledge, const struct known *known
 	struct profile draft;
 	int r;
 
-	if (!known->profile) {
-		printf(": next run: keeps its own values, as it has no profile\n");
-		return 0;
-	}
+	if (!known->profile)
+		return strbuf_adds(&ret->text, "keeps its own values, as it has no profile");
 	draft = *known->profile;
 	spec.ref = (struct profile_ref){.key = NULL}; /* the pod that is decided about has another name */
 	draft.spec = &spec;
@@ -134,9 +151,9 @@ int explain_verdict(const struct knowledge *knowledge, const struct known *known
 	if (!r)
 		r = replay_decide(world, &draft, run, &outcome, &err);
 	if (!r)
-		print_outcome(knowledge, known, run, &outcome);
+		judge(knowledge, known, run, &outcome, ret);
 	replay_free(world);
-	return r;
+	return r ? r : ret->text.status;
 }
 
 /* ---- the manifest ---- */

@@ -30,10 +30,12 @@ static bool is_file(const struct cli_args *args, const struct config *config)
 	       config->store.kind == STORE_FILE;
 }
 
-static void print_none(const struct cli_args *args, const struct config *config)
+static void print_none(const struct cli_args *args, const struct knowledge *knowledge)
 {
-	printf("No changes recorded%s\n",
-	       is_file(args, config) ? ": a recommender whose store is a file (store.kind) does not watch pods" : "");
+	printf("No changes recorded%s%s\n", knowledge_where(knowledge, (char[KNOWN_WHERE_BYTES]){0}),
+	       is_file(args, knowledge->config)
+		       ? ": a recommender whose store is a file (store.kind) does not watch pods"
+		       : "");
 }
 
 static int print_table(const struct changes *changes)
@@ -46,7 +48,7 @@ static int print_table(const struct changes *changes)
 	return r;
 }
 
-static int print_text(const struct cli_args *args, const struct config *config, const struct changes *changes,
+static int print_text(const struct cli_args *args, const struct knowledge *knowledge, const struct changes *changes,
 		      const struct ended_runs *runs)
 {
 	int r = 0;
@@ -54,7 +56,7 @@ static int print_text(const struct cli_args *args, const struct config *config, 
 	if (changes->items.n)
 		r = print_table(changes);
 	else
-		print_none(args, config);
+		print_none(args, knowledge);
 	if (!r && runs->items.n) {
 		printf("\nRuns:\n");
 		r = ended_runs_print(runs, stdout);
@@ -75,7 +77,7 @@ static int history_run(const struct cli_args *args)
 	r = changes_find(knowledge.items.items, knowledge.items.n, &changes);
 	r = r ? r : ended_runs_find(&knowledge, &runs);
 	if (!r)
-		r = is_json ? print_json(&changes, &runs) : print_text(args, knowledge.config, &changes, &runs);
+		r = is_json ? print_json(&changes, &runs) : print_text(args, &knowledge, &changes, &runs);
 	vec_release(&changes.items);
 	vec_release(&runs.items);
 	if (r)

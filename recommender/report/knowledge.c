@@ -110,7 +110,7 @@ bool known_is_ignored(const struct knowledge *self, const struct known *known, c
 {
 	const struct profile *profile = known->profile, *decided;
 
-	if (!profile || !profile_has_spec(profile) || streq(profile->name, PROFILE_OF_NAMESPACE))
+	if (!profile || !profile_has_spec(profile))
 		return false;
 	decided = known_decided(self, known);
 	if (profile->spec->invalid)
@@ -208,11 +208,11 @@ struct loading {
 
 static void warn_bad(void *context, const struct err *why)
 {
-	struct loading *self = context;
+	struct knowledge *self = context;
 	bool is_spec = why->code == STORE_SPEC_INVALID;
 
-	self->knowledge->n_bad += !is_spec;
-	cli_complain(self->args, is_spec ? "spec not applied, only observed" : "passed over", why);
+	self->n_bad += !is_spec;
+	cli_complain(self->args, is_spec ? "spec not applied, only observed" : "skipped", why);
 }
 
 /* Reads the histories of the selected entries. */
@@ -246,21 +246,59 @@ static int load_store(struct loading *self, const struct knowledge_filter *filte
 	return !r && is_filtered ? load_wanted(self, filter, err) : r;
 }
 
+/* 0 or -ENOMEM. */
+static int choose_namespace(struct loading *self)
+{
+	struct knowledge *knowledge = self->knowledge;
+	bool is_all = cli_has(self->args, "all-namespaces"), is_named = cli_has(self->args, "namespace");
+
+	knowledge->namespace_name = is_all ? NULL : cli_get(self->args, "namespace");
+	if (!is_all && !is_named && !knowledge->reads_all && self->access.kube.server.kubectl) {
+		knowledge->context_namespace = strdup(self->access.kube.namespace);
+		knowledge->namespace_name = knowledge->context_namespace;
+		if (!knowledge->namespace_name)
+			return -ENOMEM;
+	}
+	return store_set_namespace(self->access.store, knowledge->namespace_name);
+}
+
 static int open_and_load(struct loading *self, const struct knowledge_filter *filter, struct err *err)
 {
-	const char *namespace_name = self->knowledge->namespace_name;
 	int r = store_access_open_args(self->args, self->knowledge->config, false, "memtamer-recommender",
 				       &self->access, err);
 
 	if (r)
 		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_DEPENDENCY;
-	store_set_bad(self->access.store, warn_bad, self);
-	if (store_set_namespace(self->access.store, namespace_name))
+	store_set_bad(self->access.store, warn_bad, self->knowledge);
+	if (choose_namespace(self))
 		return err_set(err, -ENOMEM, "out of memory"), EXIT_DEPENDENCY;
 	r = load_store(self, filter, err);
-	if (r == -EACCES && self->access.kube.client && !namespace_name)
+	if (r == -EACCES && self->access.kube.client && !cli_has(self->args, "namespace"))
 		err_wrap(err, "-n NAMESPACE may be what you are allowed to read");
 	return r ? EXIT_DEPENDENCY : EXIT_CLEAN;
+}
+
+/* Moves the profiles of namespaces out of the entries. 0 or -ENOMEM. */
+static int take_caps(struct knowledge *self, struct err *err)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < self->items.n; i++) {
+		struct known *known = &self->items.items[i];
+		bool is_cap = known->profile && streq(known->profile->name, PROFILE_OF_NAMESPACE);
+
+		if (is_cap && !r)
+			r = vec_push(&self->caps, known->profile);
+		if (!is_cap || r) {
+			self->items.items[n++] = *known;
+			continue;
+		}
+		known->profile = NULL;
+		known_release(known);
+	}
+	self->items.n = n;
+	return r ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 /* Makes a snapshot of the profiles that name a workload. 0 or -ENOMEM. */
@@ -289,7 +327,7 @@ int knowledge_load(const struct cli_args *args, const struct knowledge_filter *f
 	struct err err = ERR_INIT;
 	int code;
 
-	ret->namespace_name = cli_get(args, "namespace");
+	ret->args = args;
 	if (config_load(cli_get(args, "config"), &ret->config, &err))
 		return cli_fail(args, &err, EXIT_USAGE);
 	own_namespace = ret->config->policy.own_namespace;
@@ -302,13 +340,40 @@ int knowledge_load(const struct cli_args *args, const struct knowledge_filter *f
 		ret->access = loading.access;
 	else
 		store_access_release(&loading.access);
-	if (!code && index_refs(ret, &err))
+	if (!code && (take_caps(ret, &err) || index_refs(ret, &err)))
 		code = EXIT_DEPENDENCY;
 	if (code)
 		return cli_fail(args, &err, code);
 	if (ret->items.n)
 		qsort(ret->items.items, ret->items.n, sizeof(*ret->items.items), known_compare);
 	return EXIT_CLEAN;
+}
+
+const char *knowledge_where(const struct knowledge *self, char buf[KNOWN_WHERE_BYTES])
+{
+	buf[0] = '\0';
+	if (self->namespace_name)
+		snprintf(buf, KNOWN_WHERE_BYTES, " in namespace %s%s", self->namespace_name,
+			 self->context_namespace ? " (that of kubectl's context; -A reads all namespaces)" : "");
+	return buf;
+}
+
+static int take_shape(void *context, const struct node_shape *shape, struct err *err)
+{
+	struct knowledge *self = context;
+
+	return vec_push(&self->shapes, *shape) ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+void knowledge_read_shapes(struct knowledge *self)
+{
+	const struct store_visitor visitor = {.context = self, .shape = take_shape};
+	struct err err = ERR_INIT;
+
+	if (!self->access.kube.client) /* the whole file is read again, and what is bad in it was reported */
+		store_set_bad(self->access.store, NULL, NULL);
+	if (store_visit(self->access.store, &visitor, &err))
+		self->shapes.n = 0;
 }
 
 void knowledge_release(struct knowledge *self)
@@ -318,6 +383,11 @@ void knowledge_release(struct knowledge *self)
 	for (size_t i = 0; i < self->items.n; i++)
 		known_release(&self->items.items[i]);
 	vec_release(&self->items);
+	for (size_t i = 0; i < self->caps.n; i++)
+		profile_free(self->caps.items[i]);
+	vec_release(&self->caps);
+	vec_release(&self->shapes);
 	strmap_release(&self->index);
 	config_freep(&self->config);
+	free(self->context_namespace);
 }

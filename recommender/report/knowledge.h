@@ -11,7 +11,8 @@
 #include "report/table.h"
 #include "store/store.h"
 
-#define KNOWN_WHY_BYTES 400
+#define KNOWN_WHY_BYTES	  400
+#define KNOWN_WHERE_BYTES 400
 
 struct known {
 	char *key;		 /* heap: "namespace/name" */
@@ -20,14 +21,19 @@ struct known {
 };
 
 struct knowledge {
+	const struct cli_args *args; /* borrowed */
 	struct config *config;
 	const char *namespace_name; /* borrowed: only its entries were loaded; NULL: all */
+	char *context_namespace;    /* heap: that of kubectl's context, if it was chosen; NULL: otherwise */
 	VEC(struct known) items;
-	struct strmap index;   /* key -> index of an item + 1, while loading */
-	struct snapshot *refs; /* of the profiles that name a workload in their spec; NULL: there are none */
-	size_t n_bad;	       /* objects that could not be read; they were reported and are missing here */
-	/* Set before loading: keep the store open, and where memtamer runs in a cluster. */
-	bool keeps_store;
+	VEC(struct profile *) caps; /* heap: profiles of whole namespaces (PROFILE_OF_NAMESPACE), which are no items */
+	VEC(struct node_shape) shapes; /* after knowledge_read_shapes */
+	struct strmap index;	       /* key -> index of an item + 1, while loading */
+	struct snapshot *refs;	       /* of the profiles that name a workload in their spec; NULL: there are none */
+	size_t n_bad;		       /* objects that could not be read; they were reported and are missing here */
+	/* Set before loading: read all namespaces unless -n names one, keep the store open, and where memtamer runs in
+	 * a cluster. */
+	bool reads_all, keeps_store;
 	const char *own_namespace;  /* borrowed; NULL: as configured */
 	struct store_access access; /* open with keeps_store; may be released before the rest */
 };
@@ -37,11 +43,16 @@ struct knowledge {
 		.config = NULL                                                                                         \
 	}
 
-/** Options of every reading command: --config, --store, --kubeconfig, --context, --namespace. */
-#define KNOWLEDGE_OPTIONS                                                                                              \
+/** Options of every reading command: --config, --store, --kubeconfig, --context, --namespace, --all-namespaces. As with
+ * kubectl, the default is the namespace of its context, and -A wins over -n. A file, and a program in a pod, have no
+ * context: they read all namespaces. KNOWLEDGE_OPTIONS_ALL: for commands with `reads_all`. */
+#define KNOWLEDGE_OPTIONS     KNOWLEDGE_OPTIONS_("Read only this namespace (default: that of kubectl's context)")
+#define KNOWLEDGE_OPTIONS_ALL KNOWLEDGE_OPTIONS_("Read only this namespace (default: all)")
+#define KNOWLEDGE_OPTIONS_(namespace_help)                                                                             \
 	{"config", 0, CLI_STRING, "FILE", "Configuration file", NULL}, STORE_ACCESS_OPTIONS,                           \
+		{"namespace", 'n', CLI_STRING, "NAMESPACE", namespace_help, NULL},                                     \
 	{                                                                                                              \
-		"namespace", 'n', CLI_STRING, "NAMESPACE", "Read only this namespace", NULL                            \
+		"all-namespaces", 'A', CLI_FLAG, NULL, "Read all namespaces", NULL                                     \
 	}
 
 /** Selects workloads. Without a filter, or with a file store, all are loaded. With a filter, only the histories of the
@@ -54,13 +65,19 @@ struct knowledge_filter {
 /** Loads configuration and store according to the options. `filter` may be NULL. @return an exit code; if it is not
  * EXIT_CLEAN, the reason was printed. */
 int knowledge_load(const struct cli_args *args, const struct knowledge_filter *filter, struct knowledge *ret);
+/** Reads the node shapes of the store, which must be open (`keeps_store`). Users who may read one namespace may not be
+ * allowed to read node shapes, so a failure leaves `shapes` empty. */
+void knowledge_read_shapes(struct knowledge *self);
 void knowledge_release(struct knowledge *self);
+/** Where nothing was found, for messages: " in namespace ml", with a hint to -A if nobody named the namespace; "" for
+ * all namespaces. @return `buf`. */
+const char *knowledge_where(const struct knowledge *self, char buf[KNOWN_WHERE_BYTES]);
 /** Begins a JSON document of a reading command: its opening bracket, "apiVersion", "kind" and "generated". */
 void knowledge_write_head(const char *api_version, const char *kind, int64_t now_ms, struct strbuf *buf);
 
 void known_release(struct known *self);
 /** The names of an entry, from the profile or the history. For a profile that people wrote and that has no runs, the
- * names in its spec. A workload of "" means the profile of a namespace. */
+ * names in its spec; a workload of "" means that it names none. */
 const char *known_namespace(const struct known *self);
 const char *known_workload(const struct known *self);
 const char *known_role(const struct known *self);

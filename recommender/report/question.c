@@ -4,6 +4,7 @@
 #include "k8s/kinds.h"
 #include "model/identity.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -39,14 +40,24 @@ static bool is_stemmed(const char *key)
 	return !kind || !kind->is_recurring;
 }
 
-/* "Job/resnet-train" matches itself, "resnet-train" any kind, "job/..." in any case. */
+/* Whether `n` bytes mean this kind as kubectl understands them: "Job", "job", "jobs", "jobs.batch". All kinds of
+ * kinds.h form the plural with an "s". */
+static bool kind_matches(const char *kind, size_t n_kind, const char *wanted, size_t n)
+{
+	n = MIN(n, strcspn(wanted, "."));
+	if (n == n_kind + 1 && tolower((unsigned char)wanted[n_kind]) == 's')
+		n = n_kind;
+	return n == n_kind && strncasecmp(kind, wanted, n) == 0;
+}
+
+/* "Job/resnet-train" matches itself, "resnet-train" any kind. */
 static bool key_matches(const char *key, const char *wanted)
 {
 	const char *slash = strchr(key, '/'), *wanted_slash = strchr(wanted, '/');
 
 	if (!slash || !wanted_slash)
 		return streq(slash ? slash + 1 : key, wanted);
-	return slash - key == wanted_slash - wanted && strncasecmp(key, wanted, (size_t)(slash - key)) == 0 &&
+	return kind_matches(key, (size_t)(slash - key), wanted, (size_t)(wanted_slash - wanted)) &&
 	       streq(slash, wanted_slash);
 }
 
@@ -117,7 +128,6 @@ int question_load(const struct cli_args *args, struct knowledge *ret)
 {
 	struct question question = {.operand = args->n_operands ? args->operands[0] : NULL};
 	const struct knowledge_filter filter = {may_be_meant, &question};
-	const char *only = cli_get(args, "namespace");
 	struct err err;
 	int code;
 
@@ -127,7 +137,7 @@ int question_load(const struct cli_args *args, struct knowledge *ret)
 	code = knowledge_load(args, &filter, ret);
 	if (code || keep_meant(&question, ret))
 		return code;
-	err_set(&err, -ENOENT, "nothing is known of %s%s%s; `report` lists what is", question.operand,
-		only ? " in namespace " : "", only ? only : "");
+	err_set(&err, -ENOENT, "nothing is known of %s%s; `report` lists what is", question.operand,
+		knowledge_where(ret, (char[KNOWN_WHERE_BYTES]){0}));
 	return cli_fail(args, &err, EXIT_USAGE);
 }

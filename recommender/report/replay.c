@@ -29,16 +29,12 @@ static int put_all(struct snapshot_builder *builder, const struct replay_scope *
 {
 	int r = 0;
 
-	for (size_t i = 0; i < scope->n_shapes && !r; i++)
-		r = snapshot_builder_put_shape(builder, &scope->shapes[i]);
+	for (size_t i = 0; i < scope->knowledge->shapes.n && !r; i++)
+		r = snapshot_builder_put_shape(builder, &scope->knowledge->shapes.items[i]);
 	for (size_t i = 0; i < scope->config->n_node_shapes && !r; i++)
 		r = snapshot_builder_put_shape(builder, &scope->config->node_shapes[i]);
-	for (size_t i = 0; i < scope->knowledge->items.n && !r; i++) {
-		const struct profile *profile = scope->knowledge->items.items[i].profile;
-
-		if (profile && streq(profile->name, PROFILE_OF_NAMESPACE))
-			r = snapshot_builder_put_copy(builder, profile);
-	}
+	for (size_t i = 0; i < scope->knowledge->caps.n && !r; i++)
+		r = snapshot_builder_put_copy(builder, scope->knowledge->caps.items[i]);
 	return r;
 }
 

@@ -36,9 +36,7 @@ struct replay {
 
 struct replay_scope {
 	const struct config *config;
-	const struct node_shape *shapes;
-	size_t n_shapes;
-	const struct knowledge *knowledge; /* provides the caps of namespaces */
+	const struct knowledge *knowledge; /* provides the caps of namespaces and the node shapes */
 	int64_t from_ms, now_ms;	   /* runs that started between these times */
 	bool knows_limits, knows_requests; /* a 0 in a run means that no value was set */
 };

@@ -12,11 +12,13 @@ struct replay_world {
 	struct arena arena;    /* for the current run */
 };
 
-/** The memory values that would have been set. */
+/** The memory values that would have been set. Texts are valid until the next decision of this world. */
 struct replay_outcome {
 	const char *skip; /* as in the decision; NULL: none */
 	enum mode mode;
-	int64_t request_bytes, limit_bytes; /* the resulting values; 0: none */
+	const char *mode_why;		     /* as in the decision */
+	int64_t request_bytes, limit_bytes;  /* the resulting values; 0: none */
+	const char *request_cap, *limit_cap; /* why a change was limited; NULL: it was not */
 	bool is_filled, is_raised, is_lowered;
 };
 

@@ -132,6 +132,7 @@ static void take_size(const struct replay_world *self, const struct size_change 
 	ret->is_raised |= size->has_from && size->to_bytes > size->from_bytes;
 	ret->is_lowered |= size->has_from && size->to_bytes < size->from_bytes;
 	*(size->field == SIZE_LIMIT ? &ret->limit_bytes : &ret->request_bytes) = size->to_bytes;
+	*(size->field == SIZE_LIMIT ? &ret->limit_cap : &ret->request_cap) = size->cap;
 }
 
 int replay_decide(struct replay_world *self, const struct profile *profile, const struct run *run,
@@ -159,6 +160,7 @@ int replay_decide(struct replay_world *self, const struct profile *profile, cons
 	if (!r) {
 		*ret = (struct replay_outcome){.skip = decision.skip,
 					       .mode = decision.mode,
+					       .mode_why = decision.mode_why,
 					       .request_bytes = replay_own_request(run),
 					       .limit_bytes = replay_own_limit(run)};
 		for (size_t i = 0; i < decision.n_sizes && !decision.skip; i++)

@@ -1,147 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report: the capacity report, as a table or as JSON.
- *
- * JSON (apiVersion report.memtamer.io/v1alpha1): {"apiVersion", "kind": "Report", "generated": RFC 3339, "summary":
- * {"workloads", "runs", "oomKilledRuns", "wasteGibHours", "atRisk"}, "workloads": [{"namespace", "workload",
- * "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun", "medianBytes", "peakBytes", "requestBytes",
- * "limitBytes" (last run's; null: none), "recommendedRequestBytes", "recommendedLimitBytes" (null: no
- * recommendation), "wasteGibHours" (of all ranks, each assumed to need as much as the largest one), "risk" ("" or
- * text), "confidence"}]} */
-#include "report/figures.h"
+/* report: the capacity report: which workloads waste memory or are at risk, with recommendations. */
+#include "report/question.h"
 #include "report/report_commands.h"
+#include "report/report_internal.h"
 
 #include "base/io.h"
-#include "base/json_write.h"
-#include "base/timefmt.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #define REPORT_BYTES (GIB)
 
-/* ---- as a table ---- */
+/* ---- the order ---- */
 
-/* "3Gi -> 704Mi"; "3Gi" if nothing changes or nothing is recommended. */
-static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes)
+/* Rows are sorted by name before, and qsort need not be stable. */
+static int compare_places(const struct report_row *a, const struct report_row *b)
 {
-	if (!to_bytes || from_bytes == to_bytes)
-		table_add_bytes(table, from_bytes);
-	else
-		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "-", HUMAN(to_bytes));
+	return (a->known > b->known) - (a->known < b->known);
 }
 
-static void add_row(struct table *table, const struct known *known, const struct figures *f)
+static int by_waste(const void *a, const void *b)
 {
-	known_add_names(known, table);
-	table_addf(table, f->oom_runs ? "%d (%d OOM)" : "%d", f->runs, f->oom_runs);
-	table_add_bytes(table, f->median_bytes);
-	table_add_bytes(table, f->peak_bytes);
-	add_change(table, f->request_bytes, f->new_request_bytes);
-	add_change(table, f->limit_bytes, f->new_limit_bytes);
-	table_addf(table, "%.2f", f->waste_gibh);
-	table_add(table, confidence_names[f->confidence]);
-	table_add(table, risk_names[f->risk]);
+	const struct report_row *x = a, *y = b;
+	int r = (x->figures.waste_gibh < y->figures.waste_gibh) - (x->figures.waste_gibh > y->figures.waste_gibh);
+
+	return r ? r : compare_places(x, y);
 }
 
-static int print_table(const struct knowledge *knowledge, FILE *out)
+static int by_risk(const void *a, const void *b)
 {
-	const char *only = knowledge->namespace_name;
-	struct figures f;
-	struct table table;
-	bool is_empty;
-	int r;
+	const struct report_row *x = a, *y = b;
+	int r = (int)figures_rank(&y->figures) - (int)figures_rank(&x->figures);
 
-	table_init(&table, KNOWN_HEADS ",>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,>WASTE GiBh,CONFIDENCE,RISK");
-	for (size_t i = 0; i < knowledge->items.n; i++)
-		if (figures_compute(knowledge, &knowledge->items.items[i], &f))
-			add_row(&table, &knowledge->items.items[i], &f);
-	is_empty = !table_rows(&table);
-	r = table_print(&table, out, 0);
-	if (is_empty)
-		fprintf(out, "No workloads known%s%s.\n", only ? " in namespace " : "", only ? only : "");
-	else
-		fprintf(out,
-			"\nREQUEST and LIMIT: of the last run -> recommended. WASTE: (limit - peak) x time x ranks, "
-			"each rank taken for the worst one, all runs listed.\n");
-	return r;
+	r = r ? r : y->figures.oom_runs - x->figures.oom_runs;
+	return r ? r : compare_places(x, y);
 }
 
-/* ---- as JSON ---- */
-
-static void write_workload(const struct known *known, const struct figures *f, struct strbuf *buf)
+static int by_runs(const void *a, const void *b)
 {
-	json_write_line(buf, 4);
-	json_write_open(buf, NULL, '{');
-	known_write_names(known, buf);
-	json_write_int(buf, "runs", f->runs);
-	json_write_int(buf, "wholeRuns", f->whole_runs);
-	json_write_int(buf, "oomKilledRuns", f->oom_runs);
-	if (f->last_start_ms)
-		json_write_time(buf, "lastRun", f->last_start_ms);
-	else
-		json_write_text(buf, "lastRun", NULL);
-	json_write_int_or_null(buf, "medianBytes", f->median_bytes);
-	json_write_int_or_null(buf, "peakBytes", f->peak_bytes);
-	json_write_int_or_null(buf, "requestBytes", f->request_bytes);
-	json_write_int_or_null(buf, "limitBytes", f->limit_bytes);
-	json_write_int_or_null(buf, "recommendedRequestBytes", f->new_request_bytes);
-	json_write_int_or_null(buf, "recommendedLimitBytes", f->new_limit_bytes);
-	json_write_text(buf, "risk", risk_names[f->risk]);
-	json_write_double(buf, "wasteGibHours", f->waste_gibh);
-	json_write_text(buf, "confidence", confidence_names[f->confidence]);
-	strbuf_addc(buf, '}');
+	const struct report_row *x = a, *y = b;
+
+	return x->figures.runs == y->figures.runs ? compare_places(x, y) : y->figures.runs - x->figures.runs;
 }
 
-/* One line for each workload. @return the sticky status of `buf`. */
-static int write_json(const struct knowledge *knowledge, struct strbuf *buf)
-{
-	struct figures f, sum = {.runs = 0};
-	int workloads = 0, at_risk = 0;
+static const struct {
+	const char *name;
+	int (*compare)(const void *a, const void *b); /* NULL: as loaded, by name */
+} orders[] = {{"name", NULL}, {"waste", by_waste}, {"risk", by_risk}, {"runs", by_runs}};
 
-	knowledge_write_head("report.memtamer.io/v1alpha1", "Report", time_now_ms(), buf);
-	json_write_open(buf, "workloads", '[');
+static void sort(struct report *self, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++)
+		if (self->rows.n && orders[i].compare && streq(name, orders[i].name))
+			qsort(self->rows.items, self->rows.n, sizeof(*self->rows.items), orders[i].compare);
+}
+
+/* ---- the rows ---- */
+
+static bool is_same_workload(const struct known *a, const struct known *b)
+{
+	return streq(known_namespace(a), known_namespace(b)) && streq(known_workload(a), known_workload(b));
+}
+
+/* 0 or -ENOMEM. */
+static int collect(const struct knowledge *knowledge, struct report *ret)
+{
+	const struct known *before = NULL;
+
 	for (size_t i = 0; i < knowledge->items.n; i++) {
-		if (!figures_compute(knowledge, &knowledge->items.items[i], &f))
+		struct report_row row = {.known = &knowledge->items.items[i]};
+		const struct figures *f = &row.figures;
+
+		if (!figures_compute(knowledge, row.known, &row.figures))
 			continue;
-		write_workload(&knowledge->items.items[i], &f, buf);
-		workloads++;
-		at_risk += f.risk != RISK_NONE;
-		sum.runs += f.runs;
-		sum.oom_runs += f.oom_runs;
-		sum.waste_gibh += f.waste_gibh;
+		row.is_first = !before || !is_same_workload(before, row.known);
+		before = row.known;
+		ret->at_risk += figures_rank(f) != RISK_NONE;
+		ret->sum.runs += f->runs;
+		ret->sum.oom_runs += f->oom_runs;
+		ret->sum.waste_gibh += f->waste_gibh;
+		if (vec_push(&ret->rows, row))
+			return -ENOMEM;
 	}
-	strbuf_adds(buf, "\n  ]");
-	json_write_line(buf, 2);
-	json_write_open(buf, "summary", '{');
-	json_write_int(buf, "workloads", workloads);
-	json_write_int(buf, "runs", sum.runs);
-	json_write_int(buf, "oomKilledRuns", sum.oom_runs);
-	json_write_double(buf, "wasteGibHours", sum.waste_gibh);
-	json_write_int(buf, "atRisk", at_risk);
-	return strbuf_adds(buf, "}\n}\n");
+	return 0;
 }
 
 /* ---- the command ---- */
 
-/* Renders the complete report into memory, so that a file is either complete or not written. */
-static int render(const struct knowledge *knowledge, bool is_json, struct strbuf *buf)
+static int write_table(const struct report *report, struct strbuf *buf)
 {
 	char *text = NULL;
 	size_t n = 0;
-	FILE *memory;
+	FILE *memory = open_memstream(&text, &n);
 	int r;
 
-	if (is_json)
-		return write_json(knowledge, buf);
-	memory = open_memstream(&text, &n);
 	if (!memory)
 		return -errno;
-	r = print_table(knowledge, memory);
+	r = report_print_table(report, memory);
 	if (fclose(memory) && !r)
 		r = -ENOMEM;
 	if (!r)
 		r = strbuf_add(buf, text, n);
 	free(text);
+	return r;
+}
+
+static const struct {
+	const char *name;
+	int (*write)(const struct report *report, struct strbuf *buf);
+} formats[] = {
+	{"table", write_table}, {"json", report_write_json}, {"csv", report_write_csv}, {"name", report_write_names}};
+
+/* Renders the complete report into memory, so that a file is either complete or not written. */
+static int render(const struct knowledge *knowledge, const struct cli_args *args, struct strbuf *buf)
+{
+	struct report report = {.knowledge = knowledge, .rows = VEC_INIT};
+	int r = collect(knowledge, &report);
+
+	sort(&report, cli_get(args, "sort-by"));
+	for (size_t i = 0; i < ARRAY_LEN(formats) && !r; i++)
+		if (streq(cli_get(args, "output"), formats[i].name))
+			r = formats[i].write(&report, buf);
+	vec_release(&report.rows);
 	return r;
 }
 
@@ -151,11 +132,11 @@ static int report_run(const struct cli_args *args)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(REPORT_BYTES);
 	const char *out = cli_get(args, "out");
 	struct err err = ERR_INIT;
-	int code = knowledge_load(args, NULL, &knowledge);
+	int code = question_load(args, &knowledge);
 
 	if (code)
 		return code;
-	if (render(&knowledge, streq(cli_get(args, "output"), "json"), &text))
+	if (render(&knowledge, args, &text))
 		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
 	if (out && io_write_file_atomic(out, strbuf_text(&text), text.len, 0644, &err))
 		return cli_fail(args, &err, EXIT_DEPENDENCY);
@@ -166,15 +147,18 @@ static int report_run(const struct cli_args *args)
 
 static const struct cli_option report_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
+	{"output", 'o', CLI_STRING, "table|json|csv|name", "Output format", "table"},
+	{"sort-by", 0, CLI_STRING, "name|waste|risk|runs", "Order of the workloads; except by name, the greatest first",
+	 "name"},
 	{"out", 0, CLI_STRING, "FILE", "Write atomically to FILE", NULL},
 	{.name = NULL},
 };
 
 const struct cli_command report_command = {
 	.name = "report",
+	.operands = "[KIND/NAME]",
 	.help = "List workloads that waste memory or are at risk, with recommendations",
-	.example = "-n ml-team -o json",
+	.example = "-n ml-team --sort-by waste",
 	.options = report_options,
 	.run = report_run,
 };

@@ -5,19 +5,12 @@
 
 #include <stdio.h>
 
-/* A kill will happen again; growth without a limit affects other pods; an eviction needs a full node. */
-static int rank_of(const struct risky *self)
-{
-	static const int ranks[RISK_COUNT_] = {
-		[RISK_OVER_REQUEST] = 1, [RISK_NO_LIMIT] = 2, [RISK_LIMIT_BELOW_PEAK] = 3, [RISK_OOM] = 4};
-
-	return ranks[self->figures.risk];
-}
-
 static bool is_worse(const struct risky *a, const struct risky *b)
 {
-	if (rank_of(a) != rank_of(b))
-		return rank_of(a) > rank_of(b);
+	enum risk rank_a = figures_rank(&a->figures), rank_b = figures_rank(&b->figures);
+
+	if (rank_a != rank_b)
+		return rank_a > rank_b;
 	if (a->oom_runs != b->oom_runs)
 		return a->oom_runs > b->oom_runs;
 	return a->pod_hours > b->pod_hours;
@@ -43,12 +36,15 @@ static void say_why(struct risky *self)
 {
 	const struct figures *f = &self->figures;
 	const char *limit = HUMAN(f->limit_bytes), *peak = HUMAN(f->peak_bytes);
-	char kills[64] = "", more[80] = "";
+	const char *leak = "; memory grows until its runs end: possible leak, a larger limit only delays the OOM kill";
+	char kills[64] = "", more[120] = "";
 
 	if (self->oom_runs)
 		snprintf(kills, sizeof(kills), "%lld of %lld runs OOM-killed; ", (long long)self->oom_runs,
 			 (long long)self->runs);
-	if (f->new_limit_bytes && f->confidence >= CONFIDENCE_MEDIUM)
+	if (f->is_leak)
+		snprintf(more, sizeof(more), "%s", leak);
+	else if (f->new_limit_bytes && f->confidence >= CONFIDENCE_MEDIUM)
 		snprintf(more, sizeof(more), "; recommended limit %s", HUMAN(f->new_limit_bytes));
 	switch (f->risk) {
 	case RISK_OOM:
@@ -61,8 +57,11 @@ static void say_why(struct risky *self)
 		break;
 	case RISK_OVER_REQUEST:
 		snprintf(self->why, sizeof(self->why),
-			 "%speak %s is above the request of %s: first to be evicted when its node runs short", kills,
-			 peak, HUMAN(f->request_bytes));
+			 "%speak %s is above the request of %s: first to be evicted when its node runs short%s", kills,
+			 peak, HUMAN(f->request_bytes), f->is_leak ? leak : "");
+		break;
+	case RISK_NONE:
+		snprintf(self->why, sizeof(self->why), "%s%s", kills, leak + strlen("; "));
 		break;
 	default:
 		snprintf(self->why, sizeof(self->why),
@@ -97,8 +96,9 @@ size_t riskiest_find(const struct knowledge *knowledge, int64_t from_ms, int64_t
 			continue;
 		count_runs(&risky, from_ms, now_ms);
 		figures_compute(knowledge, risky.known, &risky.figures);
-		if (!risky.runs || risky.figures.risk == RISK_NONE ||
-		    (risky.figures.risk == RISK_NO_LIMIT && !knows_limits))
+		if (risky.figures.risk == RISK_NO_LIMIT && !knows_limits)
+			risky.figures.risk = RISK_NONE;
+		if (!risky.runs || figures_rank(&risky.figures) == RISK_NONE)
 			continue;
 		say_why(&risky);
 		insert(ret, &n, &risky);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* riskiest: the workloads that most need attention, worst first: by the risk of their last run (figures.h), then by OOM
- * kills in the window, then by pod-hours. */
+/* riskiest: the workloads that most need attention, worst first: by the risk of their last run (figures.h) and a
+ * suspected leak, then by OOM kills in the window, then by pod-hours. */
 #include "report/figures.h"
 
 #define RISKIEST 10
@@ -11,7 +11,7 @@ struct risky {
 	struct figures figures;
 	int64_t runs, oom_runs; /* in the window */
 	double pod_hours;
-	char why[200]; /* text for people */
+	char why[300]; /* text for people */
 };
 
 /** Finds the riskiest workloads. `knows_limits`: a run without a limit really had none; otherwise a missing limit is

@@ -16,14 +16,12 @@
 struct asking {
 	struct knowledge knowledge;
 	struct evidence_reader *reader;
-	VEC(struct node_shape) shapes;
 	struct status status;
 };
 
 static void asking_release(struct asking *self)
 {
 	query_reader_freep(&self->reader);
-	vec_release(&self->shapes);
 	arena_release(&self->status.arena);
 	knowledge_release(&self->knowledge);
 }
@@ -49,23 +47,6 @@ static void read_cycle(struct asking *self)
 	else if (r)
 		snprintf(status->cycle_unknown, sizeof(status->cycle_unknown), "%s cannot be read: %s", place,
 			 err_text(&err, why, sizeof(why)));
-}
-
-static int take_shape(void *context, const struct node_shape *shape, struct err *err)
-{
-	struct asking *self = context;
-
-	return vec_push(&self->shapes, *shape) ? err_set(err, -ENOMEM, "out of memory") : 0;
-}
-
-/* A user who may read one namespace may not be allowed to read node shapes; the replay works without them. */
-static void read_shapes(struct asking *self)
-{
-	const struct store_visitor visitor = {.context = self, .shape = take_shape};
-	struct err err = ERR_INIT;
-
-	if (store_visit(self->knowledge.access.store, &visitor, &err))
-		self->shapes.n = 0;
 }
 
 /* ---- Prometheus ---- */
@@ -129,8 +110,6 @@ static int replay_all(struct asking *self, struct err *err)
 {
 	struct status *status = &self->status;
 	const struct replay_scope scope = {.config = self->knowledge.config,
-					   .shapes = self->shapes.items,
-					   .n_shapes = self->shapes.n,
 					   .knowledge = &self->knowledge,
 					   .from_ms = status->from_ms,
 					   .now_ms = status->now_ms,
@@ -196,23 +175,22 @@ static int status_run(const struct cli_args *args)
 	CLEANUP(asking_release)
 	struct asking self = {
 		.knowledge = KNOWLEDGE_INIT,
-		.status = {.now_ms = time_now_ms(),
-			   .namespace_name = cli_get(args, "namespace"),
-			   .arena = ARENA_INIT(MIB)},
+		.status = {.now_ms = time_now_ms(), .arena = ARENA_INIT(MIB)},
 	};
 	struct err err = ERR_INIT;
 	int code;
 
 	self.status.from_ms = self.status.now_ms - WINDOW_MS;
-	self.knowledge.keeps_store = true;
+	self.knowledge.reads_all = self.knowledge.keeps_store = true;
 	self.knowledge.own_namespace = cli_get(args, "memtamer-namespace");
 	if (!self.knowledge.own_namespace && !cli_get(args, "config"))
 		self.knowledge.own_namespace = "memtamer";
 	code = knowledge_load(args, NULL, &self.knowledge);
 	if (code)
 		return code;
+	self.status.namespace_name = self.knowledge.namespace_name;
 	read_cycle(&self);
-	read_shapes(&self);
+	knowledge_read_shapes(&self.knowledge);
 	store_access_release(&self.knowledge.access);
 	find_metrics(&self, cli_get(args, "config"));
 	if (!compute(&self, &err) && show(&self.status, streq(cli_get(args, "output"), "json")))
@@ -223,7 +201,7 @@ static int status_run(const struct cli_args *args)
 }
 
 static const struct cli_option status_options[] = {
-	KNOWLEDGE_OPTIONS,
+	KNOWLEDGE_OPTIONS_ALL,
 	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
 	{"memtamer-namespace", 0, CLI_STRING, "NAMESPACE",
 	 "Namespace of memtamer (default: as --config says; without it, memtamer)", NULL},

@@ -63,9 +63,10 @@ static void print_webhook(const struct status *self, FILE *out)
 		const char *result, *words;
 	} rows[] = {
 		{"reached", "reached by the API server"},
-		{"not-configured", "NOT CONFIGURED: there is no webhook configuration (switched off, or not "
-				   "installed); pods are not examined"},
-		{"failed-open", "NOT REACHED: the API server fails open; pods are not examined"},
+		{"not-configured",
+		 "not configured: there is no webhook configuration (switched off, or not installed), so "
+		 "pods are not examined"},
+		{"failed-open", "not reached by the API server, which fails open: pods are not examined"},
 		{"refused", "not known: the API server refused the recommender's dry run"},
 		{"timed-out", "not known: the API server did not answer the recommender in time"},
 		{"no-server", "not known: the recommender did not reach the API server"},

@@ -134,7 +134,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 	struct err why = ERR_INIT;
 
 	if (cycle_record_leave(&self->record, self->access.store, &status, time_monotonic_ms(), &why) < 0)
-		log_err(LOG_WARN, "what the cycle did could not be left for `status`", &why);
+		log_err(LOG_WARN, "the result of the cycle could not be stored for `status`", &why);
 }
 
 /* Logged once for each configuration, as a missing metric does not appear by itself. */

@@ -141,7 +141,7 @@ static void end_leading(struct replica *self)
 {
 	if (self->lease) {
 		metrics_set(self->config.metrics, METRIC_IS_LEADER, 0);
-		log_event(LOG_INFO, "not leading any more", "lease", self->config.config->recommender.lease, NULL);
+		log_event(LOG_INFO, "no longer leading", "lease", self->config.config->recommender.lease, NULL);
 	}
 	replica_stop_work(self);
 }
@@ -186,7 +186,7 @@ static void *replica_main(void *context)
 	}
 	follow_leadership(self, false);
 	if (self->lease && lease_give_up(self->lease, GIVE_UP_MS, &err))
-		log_err(LOG_WARN, "the Lease was not given up, another one must wait until it ends", &err);
+		log_err(LOG_WARN, "the Lease was not released; another replica must wait until it expires", &err);
 	return NULL;
 }
 

@@ -182,7 +182,7 @@ static void start_resizes(struct replica *self)
 	if (config->policy.resize == RESIZE_OFF)
 		return;
 	if (resizes_start(self->access.client, config, self->config.metrics, self->identity, &resizes, &err))
-		log_err(LOG_ERROR, "pods that run are not resized", &err);
+		log_err(LOG_ERROR, "running pods are not resized", &err);
 	else
 		SHARE(self, resizes, resizes);
 }

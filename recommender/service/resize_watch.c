@@ -169,7 +169,7 @@ void resize_watch_kills(struct resize_watch *self)
 	struct err err = ERR_INIT;
 
 	if (resize_scan_kills(self->scan, &err))
-		log_err(LOG_WARN, "killed containers are not resized", &err);
+		log_err(LOG_WARN, "OOM-killed containers are not resized", &err);
 }
 
 void resize_watch_deadline(struct resize_watch *self, int64_t deadline_ms)
@@ -189,7 +189,8 @@ void resize_watch_ramps(struct resize_watch *self)
 	if (!r)
 		self->said[0] = '\0';
 	else if (replica_is_new(self->said, &err))
-		log_err(LOG_WARN, "what containers use is not known: none is resized before it is killed", &err);
+		log_err(LOG_WARN, "the memory use of containers is not known; none is resized before it is OOM-killed",
+			&err);
 	query_reader_deadline(self->reader, self->deadline_ms);
 }
 

@@ -63,7 +63,7 @@ static int refresh(struct session *self)
 		is_bad = config_load(self->path, &config, &err) != 0;
 		metrics_count(self->metrics, METRIC_CONFIG_RELOADS, is_bad ? RELOAD_FAILED : RELOAD_OK, 0, 0);
 		if (is_bad) {
-			log_err(LOG_ERROR, "configuration is invalid, the old one stays", &err);
+			log_err(LOG_ERROR, "configuration is invalid; the old one stays in use", &err);
 			config = self->config;
 		} else {
 			self->has_logged_missing = false;
@@ -74,7 +74,7 @@ static int refresh(struct session *self)
 		return EXIT_CLEAN;
 	code = session_reopen(self, config, &err);
 	if (code)
-		log_err(LOG_ERROR, "cannot go on", &err);
+		log_err(LOG_ERROR, "cannot continue", &err);
 	return code;
 }
 

@@ -64,7 +64,7 @@ static void log_bad(void *context, const struct err *why)
 	(void)context;
 	log_err(LOG_WARN,
 		why->code == STORE_SPEC_INVALID ? "spec of a profile is not applied; its workload is only observed"
-						: "object passed over",
+						: "object skipped",
 		why);
 }
 
@@ -157,7 +157,7 @@ static void connect_replica(struct session *self, struct replica *replica)
 		self->engine.between_context = self;
 	}
 	if (resize_watch_new(self->config, replica, self->reader, self->access.store, &self->resizes, &err))
-		log_err(LOG_ERROR, "pods that run are not resized", &err);
+		log_err(LOG_ERROR, "running pods are not resized", &err);
 }
 
 /* From now on signals and the loss of leadership end the current cycle. */

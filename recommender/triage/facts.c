@@ -3,6 +3,7 @@
 
 #include "triage/lines.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ int facts_init(struct facts *self)
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		scanner_add(&self->scanner, signals[i].words, i);
 	self->buffer = malloc(sizeof(*self->buffer));
-	return self->buffer ? 0 : -ENOMEM;
+	return progress_init(&self->progress) || !self->buffer ? -ENOMEM : 0;
 }
 
 void facts_release(struct facts *self)
@@ -28,6 +29,7 @@ void facts_release(struct facts *self)
 	vec_release(&self->items);
 	vec_release(&self->positions);
 	vec_release(&self->kernel.tasks);
+	progress_release(&self->progress);
 	free(self->buffer);
 	self->buffer = NULL;
 }
@@ -280,35 +282,62 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 		add_fact(self, &line, signal, &reading);
 }
 
-static void take_line(void *context, const struct raw_line *raw)
+/* Signals that only say how far the run came. */
+static const struct scan_set progress_signals = {
+	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64,
+};
+static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64, "one word of the set holds both");
+
+static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
-	struct facts *self = context;
+	if (line->rank == RANK_NONE)
+		line->rank = self->sources.items[self->sources.n - 1].rank;
+	see_signals(self, line, found);
+}
+
+static void read_progress(struct facts *self)
+{
+	const struct progress_line *step;
+	struct line line;
+
+	while ((step = progress_take(&self->progress))) {
+		line_make((struct str){step->text, step->n}, step->number, self->buffer, &line);
+		read_line(self, &line, &progress_signals);
+	}
+}
+
+static void take_log(struct facts *self, const struct raw_line *raw)
+{
 	struct scan_set found = {{0}};
 	struct str text = raw->text;
 	struct line line;
-	bool is_made = false;
 
-	if (raw->is_last || self->status)
-		return;
-	if (self->sources.items[self->sources.n - 1].input == INPUT_SMI) {
-		take_smi(self, raw);
-		return;
-	}
 	/* Colours may stand within words. */
 	if (line_has_colour(text) || self->kernel.is_table) {
 		line_make(text, raw->number, self->buffer, &line);
 		text = (struct str){line.text, line.n};
-		is_made = true;
 	}
 	if (self->kernel.is_table)
 		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
-	if (!is_made)
-		line_make(text, raw->number, self->buffer, &line);
-	if (line.rank == RANK_NONE)
-		line.rank = self->sources.items[self->sources.n - 1].rank;
-	see_signals(self, &line, &found);
+	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
+		return;
+	read_progress(self);
+	line_make(raw->text, raw->number, self->buffer, &line);
+	read_line(self, &line, &found);
+}
+
+static void take_line(void *context, const struct raw_line *raw)
+{
+	struct facts *self = context;
+
+	if (raw->is_last)
+		read_progress(self);
+	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+		take_smi(self, raw);
+	else if (!self->status)
+		take_log(self, raw);
 }
 
 static int open_source(struct facts *self, const char *name, enum input input)
@@ -317,6 +346,7 @@ static int open_source(struct facts *self, const char *name, enum input input)
 
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
+	self->progress.n = 0;
 	self->open_oom = SIZE_MAX;
 	return vec_push(&self->sources, source);
 }

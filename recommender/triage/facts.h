@@ -10,6 +10,7 @@
 #include "triage/scan.h"
 #include "triage/signals.h"
 #include "triage/smi.h"
+#include "triage/progress.h"
 
 enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI };
 
@@ -40,7 +41,8 @@ struct facts {
 	VEC(struct source) sources;
 	VEC(struct fact) items;
 	VEC(struct position) positions;
-	size_t position; /* the last one used */
+	size_t position;	  /* the last one used */
+	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
 	size_t open_oom; /* the fact that the next lines may complete; SIZE_MAX: none */

@@ -176,7 +176,7 @@ static size_t read_rank_prefix(const char *at, int *ret)
 	size_t n, digits, end;
 	int rank;
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+	for (size_t i = 0; *at == '[' && i < ARRAY_LEN(words); i++) {
 		n = strlen(words[i]);
 		if (strncasecmp(at, words[i], n) != 0)
 			continue;
@@ -210,6 +210,8 @@ static size_t read_pod_prefix(const char *at, int *ret)
 		if (at[n] != ']')
 			return 0;
 		n++;
+	} else if (!islower((unsigned char)*at)) {
+		return 0;
 	} else {
 		n = strcspn(at, " ");
 		if (n < 4 || at[n] != ' ' || !strchr(":|0123456789", at[n - 1]) || !memchr(at, '-', n))
@@ -217,8 +219,6 @@ static size_t read_pod_prefix(const char *at, int *ret)
 		for (size_t i = 0; i + 1 < n; i++)
 			if (!islower((unsigned char)at[i]) && !isdigit((unsigned char)at[i]) && at[i] != '-')
 				return 0;
-		if (isdigit((unsigned char)*at))
-			return 0;
 	}
 	if (n >= sizeof(name))
 		return 0;
@@ -236,8 +236,11 @@ static size_t read_level(const char *at)
 					     "critical", "trace",   "notice", "stderr", "stdout", "kernel"};
 
 	for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
-		size_t n = strlen(levels[i]);
+		size_t n;
 
+		if ((*at | 0x20) != *levels[i])
+			continue;
+		n = strlen(levels[i]);
 		/* "Error: out of memory" keeps its word: only a level apart from the message is a prefix. */
 		if (strncasecmp(at, levels[i], n) == 0 &&
 		    (at[n] == ' ' || at[n] == ':' || at[n] == '|' || at[n] == '-'))
@@ -250,10 +253,12 @@ static size_t read_level(const char *at)
 /* A token of digits and what stands between them in dates, times and the kernel's seconds. */
 static size_t read_time(const char *at)
 {
-	size_t n = strspn(at, "0123456789-:.,/TZ+");
-	size_t digits = strspn(at, "0123456789");
+	size_t digits = strspn(at, "0123456789"), n;
 
-	if (!digits || n < 4 || n == digits)
+	if (!digits)
+		return 0;
+	n = strspn(at, "0123456789-:.,/TZ+");
+	if (n < 4 || n == digits)
 		return 0;
 	return at[n] == ' ' || at[n] == '\0' || at[n] == ']' ? n : 0;
 }
@@ -324,6 +329,27 @@ static size_t escape_length(const char *p, size_t n)
 	return MIN(n, i + 1);
 }
 
+/* Eight bytes at a time: whether one of them is a control character or not ASCII. */
+static bool is_any_special(uint64_t bytes)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+
+	return ((bytes - ones * 0x20) | bytes | (bytes + ones)) & (ones * 0x80);
+}
+
+/* How many bytes at `p` stay as they are: printable ASCII, in steps of eight. */
+static size_t plain_length(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	for (uint64_t bytes; i + sizeof(bytes) <= n; i += sizeof(bytes)) {
+		memcpy(&bytes, p + i, sizeof(bytes));
+		if (is_any_special(bytes))
+			break;
+	}
+	return i;
+}
+
 /* One character into `text`; bytes that are not UTF-8 become '?'. */
 static size_t copy_character(const char *p, size_t n, char *text, size_t *ret_n)
 {
@@ -344,12 +370,42 @@ static size_t copy_character(const char *p, size_t n, char *text, size_t *ret_n)
 	return used;
 }
 
+/* Sets the bit 0x20 of the bytes from 'A' to 'Z', eight at a time. */
+static uint64_t lower_eight(uint64_t bytes)
+{
+	const uint64_t ones = UINT64_MAX / 255;
+	uint64_t low = bytes & ones * 0x7f;
+	uint64_t is_upper = (low + ones * (0x80 - 'A')) ^ (low + ones * (0x7f - 'Z'));
+
+	return bytes | ((is_upper & ~bytes & ones * 0x80) >> 2);
+}
+
+static void lower_copy(const char *text, size_t n, char *ret)
+{
+	size_t i = 0;
+
+	for (uint64_t bytes; i + sizeof(bytes) <= n; i += sizeof(bytes)) {
+		memcpy(&bytes, text + i, sizeof(bytes));
+		bytes = lower_eight(bytes);
+		memcpy(ret + i, &bytes, sizeof(bytes));
+	}
+	for (; i < n; i++)
+		ret[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]);
+}
+
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret)
 {
 	size_t n = 0;
 
 	raw.n = MIN(raw.n, LIMIT_TRIAGE_LINE_BYTES);
 	for (size_t i = 0; i < raw.n;) {
+		size_t plain = plain_length(raw.p + i, raw.n - i);
+
+		memcpy(buffer->text + n, raw.p + i, plain);
+		n += plain;
+		i += plain;
+		if (i == raw.n)
+			break;
 		if (raw.p[i] == 0x1b)
 			i += escape_length(raw.p + i, raw.n - i);
 		else
@@ -358,9 +414,7 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 	while (n && buffer->text[n - 1] == ' ')
 		n--;
 	buffer->text[n] = buffer->lower[n] = '\0';
-	for (size_t i = 0; i < n; i++)
-		buffer->lower[i] = (char)(buffer->text[i] >= 'A' && buffer->text[i] <= 'Z' ? buffer->text[i] + 32
-											   : buffer->text[i]);
+	lower_copy(buffer->text, n, buffer->lower);
 	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
 	find_body(ret);
 }

@@ -3,15 +3,10 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "triage/unpack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
-
-#define READ_BYTES (256 * KIB)
 
 enum encoding { ENCODING_UNKNOWN, ENCODING_BYTES, ENCODING_UTF16LE, ENCODING_UTF16BE };
 
@@ -198,66 +193,38 @@ int lines_read_bytes(const char *bytes, size_t n, raw_line_fn fn, void *context,
 	return 0;
 }
 
-static int open_file(const char *path, struct err *err)
+static int read_blocks(struct reader *reader, struct unpack *file, struct err *err)
 {
-	bool is_input = streq(path, "-");
-	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
-	struct stat status;
+	struct str block;
+	int r;
 
-	if (fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (!fstat(fd, &status) && S_ISDIR(status.st_mode)) {
-		close(fd);
-		return err_set(err, -EISDIR, "%s: is a folder, not a log", path);
-	}
-	return fd;
-}
-
-static int read_blocks(struct reader *reader, gzFile file, const char *path, struct err *err)
-{
-	char *block = malloc(READ_BYTES);
-	int n = 0, code = Z_OK, saved;
-
-	if (!block)
-		return err_set(err, -ENOMEM, "no memory left");
-	errno = 0;
-	while ((n = gzread(file, block, READ_BYTES)) > 0)
-		take_block(reader, block, (size_t)n);
-	saved = errno;
-	gzerror(file, &code);
-	free(block);
-	if (code == Z_ERRNO)
-		return err_set(err, saved ? -saved : -EIO, "%s: %s", path, strerror(saved ? saved : EIO));
-	if (code == Z_MEM_ERROR)
-		return err_set(err, -ENOMEM, "no memory left");
-	reader->result.is_damaged = code != Z_OK && code != Z_STREAM_END;
-	return 0;
+	do {
+		r = unpack_next(file, &block, err);
+		if (!r && block.n)
+			take_block(reader, block.p, block.n);
+	} while (!r && block.n);
+	reader->result.is_damaged = unpack_is_damaged(file);
+	return r;
 }
 
 int lines_read(const char *path, raw_line_fn fn, void *context, struct lines_result *ret, struct err *err)
 {
 	struct reader reader;
-	int fd = open_file(path, err), r;
-	gzFile file;
+	struct unpack *file;
+	int r = unpack_open(path, &file, err);
 
-	if (fd < 0)
-		return fd;
-	file = gzdopen(fd, "rb");
-	if (!file) {
-		close(fd);
-		return err_set(err, -ENOMEM, "no memory left");
-	}
-	gzbuffer(file, READ_BYTES);
+	if (r)
+		return r;
 	r = reader_init(&reader, fn, context);
 	if (r) {
-		gzclose(file);
+		unpack_close(file);
 		return err_set(err, r, "no memory left");
 	}
-	r = read_blocks(&reader, file, path, err);
+	r = read_blocks(&reader, file, err);
 	if (r)
 		free(reader.pending);
 	else
 		reader_end(&reader, ret);
-	gzclose(file);
+	unpack_close(file);
 	return r;
 }

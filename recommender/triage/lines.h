@@ -3,9 +3,9 @@
 /* lines: reads a log as a stream of lines, in constant memory.
  *
  * A line ends with a newline; a carriage return ends one as well, so that each state of a progress bar is a line, but
- * only newlines are counted. Files compressed with gzip are unpacked, UTF-16 with a byte order mark becomes UTF-8. A
- * line longer than LIMIT_TRIAGE_LINE_BYTES comes in pieces of that size, with the same number. Bytes that are not text
- * stay as they are. One thread. Cost: linear in the file; about 1 MiB of memory. */
+ * only newlines are counted. Files compressed with gzip or Zstandard are unpacked, UTF-16 with a byte order mark
+ * becomes UTF-8. A line longer than LIMIT_TRIAGE_LINE_BYTES comes in pieces of that size, with the same number. Bytes
+ * that are not text stay as they are. One thread. Cost: linear in the file; about 1 MiB of memory. */
 #include "base/err.h"
 #include "base/str.h"
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <ctype.h>
 
-/* Words are compared by their first SCAN_WORD_BYTES_MIN bytes; where these match, the rest is compared. */
+/* The search looks for SCAN_WORD_BYTES_MIN bytes of each word; where their last pair is met, the word is compared. */
 #define WINDOW SCAN_WORD_BYTES_MIN
 
 void scanner_init(struct scanner *self)
@@ -40,18 +40,53 @@ static void set_pair(struct scanner *self, const char *pair, uint8_t shift, int 
 	}
 }
 
+/* How often logs have a byte: the rarer, the further the search moves. */
+static unsigned int frequency(char c)
+{
+	static const char order[] = "zqjx][)(:=|'\"@vkwybg_ufmpdchlnrisaote ";
+	const char *at = strchr(order, c);
+
+	return at ? (unsigned int)(at - order) : 0;
+}
+
+/* The place of the window in a word whose pairs of bytes are the rarest ones. */
+static size_t choose_window(const char *text, size_t n)
+{
+	size_t best = 0;
+	unsigned int best_cost = UINT32_MAX;
+
+	for (size_t at = 0; at + WINDOW <= n; at++) {
+		unsigned int cost = 0;
+
+		for (size_t i = 0; i + 1 < WINDOW; i++) {
+			unsigned int pair = (frequency(text[at + i]) + 1) * (frequency(text[at + i + 1]) + 1);
+
+			/* The last pair stops the search; the others shorten its moves. */
+			cost += i + 2 == WINDOW ? 3 * pair : pair;
+		}
+		if (cost < best_cost) {
+			best = at;
+			best_cost = cost;
+		}
+	}
+	return best;
+}
+
 static void add_word(struct scanner *self, const char *text, size_t n, unsigned int value)
 {
+	size_t window;
 	int16_t head;
 	char last[2];
 
 	assert(n >= WINDOW && n < 256 && self->n < SCAN_WORDS_MAX && value < SCAN_VALUES_MAX);
+	window = choose_window(text, n);
 	for (size_t i = 0; i + 1 < WINDOW - 1; i++)
-		set_pair(self, text + i, (uint8_t)(WINDOW - 2 - i), -1);
-	last[0] = text[WINDOW - 2];
-	last[1] = text[WINDOW - 1];
+		set_pair(self, text + window + i, (uint8_t)(WINDOW - 2 - i), -1);
+	last[0] = text[window + WINDOW - 2];
+	last[1] = text[window + WINDOW - 1];
 	head = self->first[pair_at((const unsigned char *)last)];
-	self->words[self->n] = (struct scan_word){.text = text, .length = (uint8_t)n, .value = (uint8_t)value};
+	self->words[self->n] = (struct scan_word){
+		.text = text, .length = (uint8_t)n, .value = (uint8_t)value, .window = (uint8_t)window};
 	set_pair(self, last, 0, (int)self->n);
 	/* All spellings of a pair have the same list. */
 	self->words[self->n].next = head;
@@ -68,10 +103,14 @@ void scanner_add(struct scanner *self, const char *words, unsigned int value)
 	}
 }
 
-static bool is_word_at(const struct scan_word *word, const char *p, size_t n)
+/* Whether the word stands in `text` so that its window is at `at`. */
+static bool is_word_at(const struct scan_word *word, struct str text, size_t at)
 {
-	if (n < word->length)
+	const char *p;
+
+	if (at < word->window || text.n - (at - word->window) < word->length)
 		return false;
+	p = text.p + at - word->window;
 	for (size_t i = 0; i < word->length; i++)
 		if (tolower((unsigned char)p[i]) != word->text[i])
 			return false;
@@ -93,7 +132,7 @@ bool scanner_find(const struct scanner *self, struct str text, struct scan_set *
 		for (int i = self->first[pair]; i >= 0; i = self->words[i].next) {
 			const struct scan_word *word = &self->words[i];
 
-			if (!is_word_at(word, text.p + at, text.n - at))
+			if (!is_word_at(word, text, at))
 				continue;
 			ret->bits[word->value / 64] |= (uint64_t)1 << word->value % 64;
 			is_found = true;

@@ -17,6 +17,14 @@ struct scan_set {
 	uint64_t bits[SCAN_VALUES_MAX / 64];
 };
 
+static inline bool scan_set_is_within(const struct scan_set *self, const struct scan_set *other)
+{
+	for (size_t i = 0; i < ARRAY_LEN(self->bits); i++)
+		if (self->bits[i] & ~other->bits[i])
+			return false;
+	return true;
+}
+
 static inline bool scan_set_has(const struct scan_set *self, unsigned int value)
 {
 	return self->bits[value / 64] >> value % 64 & 1;
@@ -25,7 +33,8 @@ static inline bool scan_set_has(const struct scan_set *self, unsigned int value)
 struct scan_word {
 	const char *text; /* lower case; borrowed */
 	uint8_t length, value;
-	int16_t next; /* the next word with the same last pair of bytes; -1: none */
+	uint8_t window; /* where the bytes begin that the search looks at first: those that are rare in logs */
+	int16_t next;	/* the next word with the same last pair of bytes; -1: none */
 };
 
 struct scanner {

@@ -124,13 +124,18 @@ static bool read_bar(const char *lower, int64_t *ret)
 
 bool read_step(const struct line *line, struct reading *ret)
 {
-	static const char *const words[] = {"global_step", "global step", "step", "iteration", "iter"};
+	const char *lower = line->lower;
 
 	if (line->n > 4096)
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (read_position(line->lower, words[i], &ret->value))
-			return true;
+	/* Most lines of many logs come here: the shortest word tells first whether the others are worth a search. */
+	if (strstr(lower, "step") &&
+	    (read_position(lower, "global_step", &ret->value) || read_position(lower, "global step", &ret->value) ||
+	     read_position(lower, "step", &ret->value)))
+		return true;
+	if (strstr(lower, "iter") &&
+	    (read_position(lower, "iteration", &ret->value) || read_position(lower, "iter", &ret->value)))
+		return true;
 	if (text_has(line->lower, "it/s|s/it") && !text_has(line->lower, "loading|fetching|download|captur") &&
 	    read_bar(line->lower, &ret->value))
 		return true;

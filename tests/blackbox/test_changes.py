@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """history and undo on a store that is a file: what was changed, a workload's own values back, and back again."""
+import csv
+import io
 import json
 import subprocess
 
@@ -107,12 +109,67 @@ class Changes(Case):
                           self.call("history", "Job/nobody", code=2, name=name).stderr)
 
     def test_other_namespaces_are_not_read(self):
-        chosen = ((), ("-n", "other"), ("-n", "nobody"))
+        chosen = ((), ("-n", "other"), ("-n", "nobody"), ("-A", "-n", "other"))
         for command, key in (("report", "workloads"), ("history", "changes")):
             self.assertEqual([{item["namespace"] for item in json.loads(self.call(command, *args, "-o", "json").stdout)[key]}
-                              for args in chosen], [{"ml", "other"}, {"other"}, set()], command)
+                              for args in chosen], [{"ml", "other"}, {"other"}, set(), {"ml", "other"}], command)
         self.assertEqual([json.loads(self.call("status", *args, "-o", "json", code=1).stdout)["workloads"]
-                          for args in chosen], [3, 1, 0])
+                          for args in chosen], [3, 1, 0, 3])
+
+    def test_report_in_other_forms(self):
+        rows = list(csv.DictReader(io.StringIO(self.call("report", "-o", "csv").stdout)))
+        listed = json.loads(self.call("report", "-o", "json").stdout)
+        self.assertEqual(len(rows), 6)
+        for row, one in zip(rows, listed["workloads"]):
+            self.assertEqual(list(row), list(one))
+            same = {key: json.dumps(value) if isinstance(value, bool) else f"{value:.3f}" if isinstance(value, float)
+                    else "" if value is None else str(value) for key, value in one.items()}
+            self.assertEqual(row, same)
+        # each workload of a namespace once, as explain takes it
+        self.assertEqual(self.call("report", "-o", "name").stdout.split(), ["Job/a", "Job/c", "PyTorchJob/b", "PyTorchJob/c",
+                                                                            "Job/a"])
+        self.assertEqual(self.call("report", "-n", "ml", "-o", "name", "pytorchjobs/b").stdout, "PyTorchJob/b\n")
+        self.assertIn("nothing is known of", self.call("report", "Job/nobody", code=2).stderr)
+        table = self.call("report").stdout
+        self.assertRegex(table, r"(?m)^TOTAL .* 42 .* 6 of 6 at risk$")
+        self.assertNotIn("TOTAL", self.call("report", "-n", "ml", "Job/a").stdout)
+
+    def test_report_in_other_orders(self):
+        def runs(n, request, peak):
+            return [{"uid": f"r{i}", "name": f"r-{i}", "outcome": "completed", "start": f"2026-11-02T0{i}:00:00Z",
+                     "duration": "1h", "attempts": 1, "ranks": 1, "request": request, "by": "user", "peak": peak,
+                     "whole": True, "source": "query"} for i in range(n)]
+
+        histories = [history(f"{name}-0123456789", f"Job/{name}") for name in "abc"]
+        for one, (n, request, peak) in zip(histories, ((1, "2Gi", "1Gi"), (2, "20Gi", "1Gi"), (3, "1Gi", "1Gi"))):
+            one["spec"]["runs"] = runs(n, request, peak)
+            one["spec"]["container"] = "x,\"y\""
+        for one in histories[2]["spec"]["runs"]:
+            one["limit"] = "1Gi"  # and that is the peak
+        self.write("profiles.json", json.dumps(store(*histories)))
+        self.assertNotIn("will not be lowered", self.call("report").stdout)
+        for order, wanted in (("name", "abc"), ("waste", "bac"), ("runs", "cba"), ("risk", "cab")):
+            self.assertEqual(self.call("report", "--sort-by", order, "-o", "name").stdout.split(),
+                             [f"Job/{name}" for name in wanted], order)
+        self.assertIn("is one of name|waste|risk|runs", self.call("report", "--sort-by", "age", code=2).stderr)
+        rows = list(csv.DictReader(io.StringIO(self.call("report", "-o", "csv").stdout)))
+        self.assertEqual([(row["container"], row["wasteGibHours"]) for row in rows],
+                         [('x,"y"', "1.000"), ('x,"y"', "38.000"), ('x,"y"', "0.000")])
+
+    def test_report_shows_no_arrow_that_will_not_come_true(self):
+        run_of = {"uid": "r1", "name": "r-1", "outcome": "completed", "start": "2026-11-02T08:00:00Z", "duration": "1h",
+                  "attempts": 1, "ranks": 1, "request": "20Gi", "limit": "20Gi", "by": "user", "peak": "10Gi", "whole": True,
+                  "source": "query"}
+        one = history("a-0123456789", "Job/a")
+        one["spec"]["runs"] = [run_of]
+        for flags, arrows, risk in (([], True, ""), (["leak"], False, "possible leak")):
+            self.write("profiles.json", json.dumps(store(profile("a-0123456789", "Job/a", flags=flags), one)))
+            table, listed = self.call("report").stdout, json.loads(self.call("report", "-o", "json").stdout)
+            self.assertEqual("20Gi -> 8Gi" in table and "20Gi -> 12Gi" in table, arrows, table)
+            self.assertEqual("will not be lowered" in table, not arrows)
+            self.assertIn(risk, table)
+            self.assertEqual(listed["workloads"][0]["notLowered"], None if arrows else "memory leak suspected")
+            self.assertEqual((listed["workloads"][0]["leakSuspected"], listed["summary"]["atRisk"]), (not arrows, 0 + (not arrows)))
 
     def test_explain_shows_changes(self):
         text = self.call("explain", "-n", "ml", "Job/a").stdout
@@ -153,7 +210,7 @@ class Changes(Case):
         self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
         self.assertEqual(self.capped(), ["a-0123456789"])
         self.assertIn("capped at observe", self.call("explain", "-n", "ml", "Job/a").stdout)
-        self.assertIn("next run: keeps its own values: capped at observe\n",
+        self.assertIn("next run: keeps its own values: capped at observe (modeCap of the workload's profile)\n",
                       self.call("explain", "-n", "ml", "Job/a").stdout)
         self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
         self.assertIn("removed", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
@@ -206,6 +263,12 @@ class Changes(Case):
         self.keep("Job/train", "CronJob/nightly")
         self.call("undo", "job/train-20261101")
         self.assertEqual(self.capped(), ["w0-0123456789"])
+
+    def test_kinds_as_kubectl_takes_them(self):
+        for asked in ("job/c", "jobs/c", "JOBS/c", "jobs.batch/c", "job.batch/c"):
+            self.assertIn("ml  Job/c", self.call("explain", asked).stdout, asked)
+        for asked in ("jo/c", "jobss/c", "cronjobs/c", "s/c", "/c"):
+            self.assertIn("nothing is known of", self.call("explain", asked, code=2).stderr, asked)
 
     def test_somebody_elses_cap_stays(self):
         with open(self.store, encoding="utf-8") as file:

@@ -51,6 +51,7 @@ class Programs(Case):
             with self.subTest(name):
                 called = name.replace("kubectl-", "kubectl ")
                 self.assertRegex(run(name, "--version").stdout, rf"^{called} \d+\.\d+\.\d+")
+                self.assertEqual(run(name, "version").stdout, run(name, "--version").stdout)
                 top = run(name, "--help")
                 self.assertEqual((top.returncode, top.stderr), (0, ""))
                 commands = re.findall(r"^  ([a-z][a-z-]*)\s{2,}\S", top.stdout, re.MULTILINE)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that reach the API server through kubectl, when kubectl cannot: what they say, their status, and what is left
 of them."""
+import http.server
 import json
 import os
 import signal
 import subprocess
+import threading
 import unittest
 
 import harness
@@ -53,6 +55,46 @@ class Kubectl(Case):
                 self.assertIn(words, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_which_namespaces_are_read(self):
+        """As kubectl does: that of the context, unless -n or -A says otherwise. status and backtest are about all."""
+        paths = []
+
+        class Server(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                paths.append(self.path)
+                body = b'{"kind":"List","apiVersion":"memtamer.io/v1alpha1","metadata":{"resourceVersion":"1"},"items":[]}'
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        config = json.loads(open(self.kubeconfig, encoding="utf-8").read())
+        config["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{server.server_port}"
+        self.write("kubeconfig", json.dumps(config))
+        hint = " in namespace ml (that of kubectl's context; -A reads all namespaces)"
+        for args, namespace, status, words in (
+                (("report",), "ml", 0, f"No workloads known{hint}"), (("report", "-n", "other"), "other", 0, "in namespace other\n"),
+                (("report", "-A"), None, 0, "No workloads known\n"), (("history",), "ml", 0, f"No changes recorded{hint}"),
+                (("explain", "Job/x"), "ml", 2, f"nothing is known of Job/x{hint}"),
+                (("undo", "Job/x"), "ml", 2, f"nothing is known of Job/x{hint}"),
+                (("undo", "-A", "Job/x"), None, 2, "nothing is known of Job/x;"),
+                (("status",), None, 1, ""), (("status", "-n", "other"), "other", 1, ""), (("backtest",), None, 0, "")):
+            with self.subTest(args):
+                paths.clear()
+                done = run("kubectl-memtamer", *args, env=self.environment())
+                self.assertEqual(done.returncode, status, done)
+                self.assertIn(words, done.stdout + done.stderr)
+                asked = {path.partition("?")[0] for path in paths if "/memoryprofiles" in path}
+                self.assertEqual(asked, {"/apis/memtamer.io/v1alpha1/" + (f"namespaces/{namespace}/" if namespace else "")
+                                         + "memoryprofiles"}, paths)
 
     def test_without_a_kubeconfig_kubectl_is_not_needed(self):
         environment = {**os.environ, "KUBECONFIG": self.path("none"), "PATH": self.path("nothing")}

@@ -3,8 +3,13 @@
 import os
 import re
 import shlex
+import subprocess
+import sys
 
 import harness
+
+sys.path.append(os.path.join(harness.TOP, "tests/e2e"))
+import loop_history  # noqa: E402
 
 README = os.path.join(harness.TOP, "README.md")
 
@@ -60,3 +65,22 @@ class Readme(harness.Case):
                 done = harness.run("memtamer-recommender", "--check-config", "--config", self.write("c.yaml", text))
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(found, 0)
+
+    def test_the_figures_of_the_loop(self):
+        """tests/e2e/test_loop.py proves that a retry gets twice the limit of the workload's YAML, and completes."""
+        limit = loop_history.WORKLOADS["vit-train"].limit
+        with open(README, encoding="utf-8") as file:
+            self.assertIn(f"OOM-killed at the {limit}Mi of its YAML, and its retry completes with {2 * limit}Mi",
+                          file.read().replace("\n", " "))
+
+    def test_a_cluster_that_is_gone(self):
+        """demo/loop does not take what a cluster left for a cluster that runs."""
+        self.write("init.pid", "999999999 1\n")
+        for left in (False, True):
+            if left:
+                self.write("ready", "")
+            done = subprocess.run([os.path.join(harness.TOP, "demo/loop")], capture_output=True, text=True, check=False,
+                                  timeout=harness.PATIENCE, env={**os.environ, "MEMTAMER_CLUSTER": self.folder})
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertEqual(done.stderr, f"demo/loop: no cluster runs in {self.folder}: demo/cluster (or make cluster) "
+                                          "starts one\n")

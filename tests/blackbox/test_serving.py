@@ -174,7 +174,7 @@ class Watching(Case):
             self.skipTest("no user namespaces here")
         with mock.patch.object(harness, "WRAP", self.NO_INOTIFY + harness.WRAP):
             webhook = self.webhook("mode: raise", store())
-        webhook.wait_log("no inotify")
+        webhook.wait_log("inotify is not available")
         self.assertNotIn("12Gi", json.dumps(sizes(webhook.admit(job_pod("a")))))
         write_atomic(self.path("profiles.json"), json.dumps(store(profile("a-0123456789", "Job/a", limit="12Gi"))))
         harness.wait_until(lambda: "12Gi" in json.dumps(sizes(webhook.admit(job_pod("a")))), "the new profiles")

@@ -69,6 +69,50 @@ class Spec(Case):
         report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
         self.assertEqual(report["workloads"][0]["recommendedLimitBytes"], 2 << 30)
 
+    def test_explain_promises_what_the_caps_and_nodes_allow(self):
+        """The verdict, as text and as JSON, with a limit of 512Mi in the last run and 712Mi recommended."""
+        run_of = {"uid": "r1", "name": "train-7", "outcome": "completed", "start": "2026-11-02T08:00:00Z", "duration": "1h",
+                  "attempts": 1, "ranks": 1, "acceleratorsMilli": 1000, "request": "512Mi", "limit": "512Mi", "by": "user",
+                  "peak": "500Mi", "whole": True, "source": "pods"}
+        history = {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryHistory",
+                   "metadata": {"namespace": "ml", "name": "train-0123456789"},
+                   "spec": {"workload": "Job/train", "container": "pytorch", "aliases": ["Job/train"], "runs": [run_of]}}
+
+        def cap(mode):
+            return {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryProfile",
+                    "metadata": {"namespace": "ml", "name": "memtamer-namespace"}, "spec": {"modeCap": mode}}
+
+        node = {"apiVersion": "memtamer.io/v1alpha1", "kind": "NodeShape", "metadata": {"name": "small"},
+                "spec": {"resource": "nvidia.com/gpu", "accelerators": 1, "memory": "640Mi", "declared": True}}
+        kept = "keeps its own values: capped at {} (modeCap of {})"
+        for spec, others, words, mode, limit in (
+                ({}, (), "limit 512Mi -> 712Mi in mode raise", "enforce", 712),
+                ({}, (cap("raise"),), "limit 512Mi -> 712Mi in mode raise", "raise", 712),
+                ({}, (cap("fill"),), kept.format("fill", "profile memtamer-namespace"), "fill", 512),
+                ({}, (cap("observe"),), kept.format("observe", "profile memtamer-namespace"), "observe", 512),
+                ({"modeCap": "observe"}, (), kept.format("observe", "the workload's profile"), "observe", 512),
+                ({}, (node,), "limit 512Mi -> 640Mi in mode raise (largest node 640Mi)", "enforce", 640),
+                ({"pinLimit": "512Mi"}, (), "keeps its own values, which fit", "enforce", 512)):
+            with self.subTest(words):
+                self.put(self.learned(**spec), history, *others)
+                self.assertEqual(self.explain().splitlines()[0], "ml  Job/train  container pytorch: next run: " + words)
+                (told,) = json.loads(self.explain("-o", "json"))["workloads"]
+                self.assertEqual(told["nextRun"], {"text": words, "mode": mode, "requestFrom": 512 << 20,
+                                                   "requestTo": 512 << 20, "limitFrom": 512 << 20, "limitTo": limit << 20})
+
+    def test_explain_for_programs(self):
+        self.put(self.learned(modeCap="raise", pinLimit="2Gi"))
+        told = json.loads(self.explain("-o", "json"))
+        self.assertEqual((told["apiVersion"], told["kind"]), ("explain.memtamer.io/v1alpha1", "Explanation"))
+        (one,) = told["workloads"]
+        self.assertEqual((one["namespace"], one["workload"], one["container"]), ("ml", "Job/train", "pytorch"))
+        wanted = {"name": "train-0123456789", "requestBytes": 512 << 20, "limitBytes": 2 << 30, "requestBy": "runs",
+                  "limitBy": "spec.pinLimit", "learnedLimitBytes": 712 << 20, "peakBytes": 612 << 20, "wholeRuns": 14,
+                  "confidence": "high", "flags": [], "notLowered": None, "modeCap": "raise", "specInvalid": None,
+                  "reasons": ["peak 612Mi of 14 runs"], "variants": []}
+        self.assertEqual({key: one["profile"][key] for key in wanted}, wanted)
+        self.assertEqual((one["runs"], one["growth"], one["changes"]), ([], None, []))
+
     def test_a_ceiling_bounds_what_is_stored(self):
         self.put(self.learned())
         self.assertIn("will be 650Mi", self.review("mode: raise\nsizing: { ceiling: 650Mi }"))
@@ -96,6 +140,10 @@ class Spec(Case):
             explained = self.explain()
             self.assertIn(f"spec        not applied, and the mode is at most observe until it is corrected: {why}", explained)
             self.assertIn("limit       712Mi", explained)
+            for command in (("explain", "Job/train"), ("status",)):
+                said = run("memtamer-recommender", *command, "--store", self.path("profiles.json")).stderr
+                self.assertEqual(said.count("spec not applied"), 1, said)
+                self.assertIn(why, said)
         webhook = self.webhook("mode: raise", store(self.learned(pinLimit="400m")))
         webhook.wait_log(r'spec of a profile is not applied.*less than 1Mi')
         self.assertEqual(self.admitted(webhook), (None, None, {}))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """triage on the corpus of messages, and its options, formats and refusals."""
+import ctypes
 import glob
 import gzip
 import json
@@ -48,6 +49,14 @@ class Corpus(Case):
                     self.assertEqual(answer["cause"], head["cause"], answer["why"])
 
 
+def zstd(data):
+    """Python has no module for it; the programs are linked with the library."""
+    library = ctypes.CDLL("libzstd.so.1")
+    out = ctypes.create_string_buffer(len(data) + 4096)
+    n = library.ZSTD_compress(out, ctypes.c_size_t(len(out)), data, ctypes.c_size_t(len(data)), 3)
+    return out.raw[:n]
+
+
 class Triage(Case):
     sample = True
 
@@ -71,6 +80,21 @@ class Triage(Case):
             done = run(RECOMMENDER, "triage", "--log", self.path("rank1.log.gz"), "-o", text)
             self.assertEqual(done.returncode, 0)
             self.assertIn("fragmentation", done.stdout)
+
+    def test_compressed_logs(self):
+        log = (OOM + "all is well\n" * 300000).encode()
+        whole = {"gzip": gzip.compress(log), "members": gzip.compress(OOM.encode()) + gzip.compress(b"well\n" * 9),
+                 "padded": gzip.compress(log) + bytes(512), "zstd": zstd(log), "frames": zstd(OOM.encode()) + zstd(b"well\n" * 9)}
+        for name, raw in whole.items():
+            with self.subTest(name):
+                answer = triage("--log", raw)
+                self.assertEqual(answer["evidence"][0]["text"], OOM.strip().splitlines()[0][:512])
+                self.assertFalse(answer["inputs"][0]["damaged"])
+        for pack in (gzip.compress, zstd):
+            raw = pack(log)
+            for part in (raw[:len(raw) - 5], raw[:len(raw) // 2] + b"\xff" * 64 + raw[len(raw) // 2 + 64:]):
+                with self.subTest(pack.__name__, n=len(part)):
+                    self.assertTrue(triage("--log", part)["inputs"][0]["damaged"])
 
     def test_bytes_of_any_kind(self):
         for raw in (b"", b"\0" * 100000, bytes(range(256)) * 100, OOM.encode("utf-16"), b"\x1f\x8b\x08broken",

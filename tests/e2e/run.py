@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--needing SERVICE...]
-[--jobs N] [--logs build/logs/e2e] [--list]
+"""Run the end-to-end tests on a real cluster: run.py [--bin build/dev/bin] [--only NAME...] [--except NAME...]
+[--needing SERVICE...] [--jobs N] [--logs build/logs/e2e] [--list]
 
 The cluster is that of tests/cluster/up: one that is up in $MEMTAMER_CLUSTER is taken and left as it is, else one is
 brought up there (default: build/cluster-e2e) and ends with this program, however that ends. The runner moves into the
 cluster's network, so tests, kubectl and programs reach the API server as a node does, and it reaches them.
 
 Tests are the functions test_* of the files test_*.py beside this one; kit.py is what they use. --only picks those whose
-full name (file.function) contains a NAME. Tests marked @parallel run beside each other, the others one by one after
+full name (file.function) contains a NAME, --except leaves such out. Tests marked @parallel run beside each other, the others one by one after
 them; then, in the same way, those that need optional services of the cluster. Without --only, tests that need another
 service than kueue and vpa-admission are left out; --needing picks those that need one of these services. Each test prints
 one line: what it has proved, or why not. Logs, configurations and certificates of what they started stay in
@@ -51,14 +51,16 @@ def services_of(function):
     return getattr(function, "services", ())
 
 
-def is_chosen(name, function, names, services):
+def is_chosen(name, function, names, unwanted, services):
     needed = set(services_of(function))
+    if any(part in name for part in unwanted):
+        return False
     if names and not any(part in name for part in names):
         return False
     return bool(needed & set(services)) if services else bool(names) or needed <= USUAL_SERVICES
 
 
-def find_tests(names, services):
+def find_tests(names, unwanted, services):
     """[(full name, function)] in the order of files and lines."""
     found = []
     for file in sorted(os.listdir(HERE)):
@@ -69,7 +71,7 @@ def find_tests(names, services):
                      if name.startswith("test_") and inspect.isfunction(one) and one.__module__ == module.__name__]
         functions.sort(key=lambda one: one.__code__.co_firstlineno)
         found += [(f"{file[5:-3]}.{one.__name__[5:]}", one) for one in functions]
-    return [(name, one) for name, one in found if is_chosen(name, one, names, services)]
+    return [(name, one) for name, one in found if is_chosen(name, one, names, unwanted, services)]
 
 
 def describe(error):
@@ -147,6 +149,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", default=os.path.join(TOP, "build/dev/bin"))
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--except", nargs="*", default=[], dest="unwanted")
     parser.add_argument("--needing", nargs="*", default=[])
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 2))
     parser.add_argument("--again", type=int, default=0)
@@ -155,7 +158,7 @@ def main():
     options = parser.parse_args()
     sys.path[:0] = [HERE, os.path.join(TOP, "tests/blackbox")]
     os.environ["MEMTAMER_BIN"] = os.path.abspath(options.bin)
-    tests = find_tests(options.only, options.needing)
+    tests = find_tests(options.only, options.unwanted, options.needing)
     if options.list:
         for name, function in tests:
             print(name + (" (parallel)" if getattr(function, "is_parallel", False) else "")

@@ -163,19 +163,22 @@ def test_commands_read_the_cluster(t):
     write_yaml(manifest, JOB)
     developer = as_developer(t, "memoryprofiles", "memoryhistories")
     explained = 0
-    for options in (["--config", config], ["--kubeconfig", admin], [], ["--kubeconfig", developer, "-n", TRAINED]):
+    for options in (["--config", config, "-A"], ["--kubeconfig", admin, "-A"], ["-A"],
+                    ["--kubeconfig", developer, "-n", TRAINED]):
         done = harness.run("memtamer-recommender", "explain", *options, "Job/vit-train")
         assert done.returncode == 0 and "OOM-killed at 768Mi" in done.stdout, f"{options}: {done}"
         done = harness.run("memtamer-recommender", "report", "-o", "json", *options)
         assert done.returncode == 0, f"{options}: {done}"
         workloads = [one for one in json.loads(done.stdout)["workloads"] if one["namespace"] == TRAINED]
         assert len(workloads) == 8, done.stdout
-        done = harness.run("memtamer-webhook", "review", *[one for one in options if one not in ("-n", TRAINED)], manifest)
+        done = harness.run("memtamer-webhook", "review", *[one for one in options if one not in ("-n", TRAINED, "-A")], manifest)
         assert done.returncode == 1 and "is below peak" in done.stdout, f"{options}: {done}"
         explained += 1
     assert "limitranges of ml-team are not considered" in done.stderr, done.stderr
-    # who may read one namespace is told how
-    done = harness.run("memtamer-recommender", "report", "--kubeconfig", developer)
+    # who may read one namespace, that of the context, reads it, and is told how if it asks for all
+    done = harness.run("memtamer-recommender", "report", "-o", "json", "--kubeconfig", developer)
+    assert done.returncode == 0 and {one["namespace"] for one in json.loads(done.stdout)["workloads"]} == {TRAINED}, done
+    done = harness.run("memtamer-recommender", "report", "-A", "--kubeconfig", developer)
     assert done.returncode == 3 and "-n NAMESPACE" in done.stderr, done
     # rules of the namespace count in a review
     t.kubectl("label", "namespace", TRAINED, "memtamer.io/mode=observe")

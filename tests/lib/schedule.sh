@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs stages beside each other, a stage after those it needs: one more than there are processors, as tests also wait;
-# those that run beside all others do not count. A stage is a function of stages.sh; its output goes to build/logs/STAGE.log. Each has a
-# temporary folder of its own in the folder $scratch. A stage that leaves files there, or processes, has failed.
+# those that run beside all others do not count. A stage is a function of stages.sh; its output goes to
+# build/logs/STAGE.log. Each has a temporary folder of its own in the folder $scratch. A stage that leaves files there,
+# or processes, has failed.
 
 logs=build/logs
 linger_seconds=30 # how long processes of a stage may outlive it: a cluster ends after its owner

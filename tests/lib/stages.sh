@@ -8,26 +8,16 @@ stages_short="" # in the order of the rows; the first that can start starts firs
 stages_long=""
 stages_by_hand=""
 
-row() # NAME "NEEDS" "ABOUT"
+add_row() # LIST NAME "NEEDS" "ABOUT"
 {
-	stages_short+=" $1"
-	stage_needs[$1]=$2
-	stage_about[$1]=$3
+	declare -g "$1=${!1} $2"
+	stage_needs[$2]=$3
+	stage_about[$2]=$4
 }
 
-row_long() # as row: a stage of `tests/run all`, which takes minutes or repeats what another one finds
-{
-	stages_long+=" $1"
-	stage_needs[$1]=$2
-	stage_about[$1]=$3
-}
-
-row_by_hand() # as row: a stage that runs only when it is named
-{
-	stages_by_hand+=" $1"
-	stage_needs[$1]=$2
-	stage_about[$1]=$3
-}
+row() { add_row stages_short "$@"; }
+row_long() { add_row stages_long "$@"; } # a stage of `tests/run all`: takes minutes, or repeats what another one finds
+row_by_hand() { add_row stages_by_hand "$@"; } # a stage that runs only when it is named
 
 row cluster-build "" "build Kubernetes and helm for the cluster (kept; the first time: ten minutes)"
 row release "" "build optimised and hardened; look at the hardening of the binaries"
@@ -58,7 +48,7 @@ row_long blackbox-tsan "build-tsan" "a sample of the black-box tests under Threa
 row_long valgrind "build-gcc" "the same under valgrind"
 row_long tidy "build-clang" "clang-tidy finds nothing"
 row_long cluster "cluster-build" "a real Kubernetes cluster comes up, runs pods, and leaves nothing behind"
-row_long e2e "build-gcc image service-build" "the programs, their image and the chart in a real Kubernetes cluster"
+row_long e2e "e2e-short service-build" "all other end-to-end tests of programs, image and chart in a real Kubernetes cluster"
 row_long demo-cluster "image cluster-build" "make cluster makes a cluster in which a dry run warns from history"
 
 row_by_hand tidy-changed "build-clang" "clang-tidy on the files that differ from \$MEMTAMER_SINCE"
@@ -412,7 +402,7 @@ run_e2e()
 
 stage_e2e()
 {
-	run_e2e --again 1
+	run_e2e --again 1 --except short.
 }
 
 # A cluster, and logs, of its own: it may run beside the others.

@@ -103,3 +103,21 @@ static inline struct known *know(struct knowledge *self, const char *namespace_n
 	assert_int_equal(vec_push(&self->items, known), 0);
 	return &self->items.items[self->items.n - 1];
 }
+
+/** Add a cap of the mode of a whole namespace. */
+static inline void know_cap(struct knowledge *self, const char *namespace_name, const char *mode)
+{
+	struct profile_spec spec = profile_spec_none;
+	const struct profile draft = {.namespace_name = namespace_name,
+				      .name = PROFILE_OF_NAMESPACE,
+				      .workload = "",
+				      .role = "",
+				      .container = "",
+				      .spec = &spec};
+	struct profile *cap;
+
+	snprintf(spec.mode_cap, sizeof(spec.mode_cap), "%s", mode);
+	cap = profile_dup(&draft);
+	assert_non_null(cap);
+	assert_int_equal(vec_push(&self->caps, cap), 0);
+}

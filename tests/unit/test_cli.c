@@ -194,6 +194,7 @@ static void program_help_lists_commands(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64 * 1024);
 	CLEANUP(strbuf_release) struct strbuf err = STRBUF_INIT(64 * 1024);
+	CLEANUP(strbuf_release) struct strbuf version = STRBUF_INIT(1024);
 
 	(void)state;
 	assert_int_equal(run("prog --help", &out, &err), 0);
@@ -203,6 +204,8 @@ static void program_help_lists_commands(void **state)
 	assert_int_equal(run("prog --version", &out, &err), 0);
 	assert_memory_equal(strbuf_text(&out), "prog ", 5);
 	assert_true(out.len > 6);
+	assert_int_equal(run("prog version", &version, &err), 0);
+	assert_string_equal(strbuf_text(&version), strbuf_text(&out));
 	strbuf_clear(&out);
 	assert_int_equal(run("prog", &out, &err), EXIT_USAGE);
 	assert_int_equal(out.len, 0);

@@ -201,27 +201,25 @@ static void sums_are_sums(void **state)
 static void caps_of_namespaces(void **state)
 {
 	static const struct run_row runs[] = {BARE(100), BARE(90), BARE(80), BARE(70)};
-	struct profile_spec spec = profile_spec_none;
 	struct knowledge knowledge = KNOWLEDGE_INIT;
 	struct replay_scope scope = {
 		.knowledge = &knowledge, .now_ms = NOW_MS, .knows_limits = true, .knows_requests = true};
 
 	(void)state;
-	snprintf(spec.mode_cap, sizeof(spec.mode_cap), "observe");
-	know(&knowledge, "ml", "memtamer-namespace", "", &spec, NULL, 0);
+	know_cap(&knowledge, "ml", "observe");
 	know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
 	know(&knowledge, "other", "train", "main", NULL, runs, ARRAY_LEN(runs));
-	profile_free(knowledge.items.items[2].profile);
-	knowledge.items.items[2].profile = NULL;
+	profile_free(knowledge.items.items[1].profile);
+	knowledge.items.items[1].profile = NULL;
 	scope.config = knowledge.config;
-	for (size_t i = 1; i < 3; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		struct replay_world *world = NULL;
 		struct replay got = {.runs = 0};
 
 		assert_int_equal(replay_open(&scope, &world, NULL), 0);
 		assert_int_equal(replay_history(world, &knowledge.items.items[i], &got, NULL), 0);
-		assert_int_equal(got.undecided[REPLAY_CAPPED], i == 1 ? 4 : 0);
-		assert_int_equal(got.fill, i == 1 ? 0 : 1);
+		assert_int_equal(got.undecided[REPLAY_CAPPED], i == 0 ? 4 : 0);
+		assert_int_equal(got.fill, i == 0 ? 0 : 1);
 		replay_free(world);
 	}
 	knowledge_release(&knowledge);

@@ -183,6 +183,96 @@ static void waste_is_of_every_pod(void **state)
 	known->history->runs.items[1].ranks = 0; /* not known: one at least */
 	figures_compute(&knowledge, known, &figures);
 	assert_true(figures.waste_gibh > 16.99 && figures.waste_gibh < 17.01);
+	known->history->runs.items[3].request_bytes = 3 * GI; /* and no limit: the request is what others cannot use */
+	known->history->runs.items[1].request_bytes = 3 * GI; /* with a limit, the limit counts */
+	figures_compute(&knowledge, known, &figures);
+	assert_true(figures.waste_gibh > 32.99 && figures.waste_gibh < 33.01);
+	knowledge_release(&knowledge);
+}
+
+/* With request and limit as recommended, a peak above the request is intended. */
+static void our_own_sizes_are_no_risk(void **state)
+{
+	struct run_row runs[] = {{.hours_ago = 40, .request = 100, .limit = 4096, .peak = 1000},
+				 {.hours_ago = 30, .request = 100, .limit = 4096, .peak = 1000},
+				 {.hours_ago = 20, .request = 100, .limit = 4096, .peak = 1000},
+				 {.hours_ago = 10, .request = 100, .limit = 4096, .peak = 1000}};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct known *known = know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
+	struct run *last = &known->history->runs.items[3];
+	struct risky risky[RISKIEST];
+	struct figures figures;
+
+	(void)state;
+	figures_compute(&knowledge, known, &figures);
+	assert_int_equal(figures.risk, RISK_OVER_REQUEST);
+	last->request_bytes = figures.new_request_bytes;
+	last->limit_bytes = figures.new_limit_bytes;
+	figures_compute(&knowledge, known, &figures);
+	assert_true(figures.peak_bytes > figures.request_bytes);
+	assert_int_equal(figures.risk, RISK_NONE);
+	assert_int_equal(riskiest_find(&knowledge, 0, NOW_MS, true, risky), 0);
+	knowledge_release(&knowledge);
+}
+
+/* What will not be lowered is told, with why, and a pin lowers anyway. */
+static void what_will_not_be_lowered(void **state)
+{
+	static const struct run_row runs[] = {{.hours_ago = 40, .request = 4096, .limit = 4096, .peak = 1000},
+					      {.hours_ago = 30, .request = 4096, .limit = 4096, .peak = 1000},
+					      {.hours_ago = 20, .request = 4096, .limit = 4096, .peak = 1000},
+					      {.hours_ago = 10, .request = 4096, .limit = 4096, .peak = 1000}};
+	struct profile_spec pin = profile_spec_none;
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct known *known = know(&knowledge, "ml", "train", "main", NULL, runs, ARRAY_LEN(runs));
+	struct figures figures;
+
+	(void)state;
+	figures_compute(&knowledge, known, &figures);
+	assert_true(figures.is_limit_kept && figures.is_request_kept);
+	assert_string_equal(figures.not_lowered, "too few complete runs are known (sizing.lowering.minRuns)");
+	knowledge.config->policy.sizing.lower_min_runs = 4;
+	known->profile->parent.flags = 0;
+	figures_compute(&knowledge, known, &figures);
+	assert_false(figures.is_limit_kept || figures.is_request_kept);
+	assert_null(figures.not_lowered);
+	known->profile->parent.flags = REC_LEAK;
+	figures_compute(&knowledge, known, &figures);
+	assert_true(figures.is_limit_kept && figures.is_request_kept && figures.is_leak);
+	assert_string_equal(figures.not_lowered, "memory leak suspected");
+	knowledge_release(&knowledge);
+	pin.pin_limit_bytes = 2 * GI;
+	known = know(&knowledge, "ml", "train", "main", &pin, runs, ARRAY_LEN(runs));
+	figures_compute(&knowledge, known, &figures);
+	assert_int_equal(figures.new_limit_bytes, 2 * GI);
+	assert_false(figures.is_limit_kept || figures.not_lowered);
+	knowledge_release(&knowledge);
+}
+
+/* A leak is a risk by itself, and nobody is told to give it more. */
+static void a_leak_is_a_risk(void **state)
+{
+	static const struct run_row well[] = {{.hours_ago = 9, .request = 1100, .limit = 2048, .peak = 1024}},
+				    none[] = {{.hours_ago = 9, .request = 100, .peak = 1024}};
+	struct knowledge knowledge = KNOWLEDGE_INIT;
+	struct risky risky[RISKIEST];
+
+	(void)state;
+	know(&knowledge, "ml", "leaks", "main", NULL, well, 1)->profile->parent.flags |= REC_LEAK;
+	know(&knowledge, "ml", "unlimited", "main", NULL, none, 1)->profile->parent.flags |= REC_LEAK;
+	for (size_t i = 0; i < 2; i++)
+		knowledge.items.items[i].profile->parent.confidence = CONFIDENCE_HIGH;
+	knowledge.items.items[0].profile->parent.limit_bytes = 4 * GI;
+	knowledge.items.items[1].profile->parent.limit_bytes = 4 * GI;
+	for (int knows_limits = 0; knows_limits < 2; knows_limits++) {
+		assert_int_equal(riskiest_find(&knowledge, 0, NOW_MS, knows_limits, risky), 2);
+		for (size_t i = 0; i < 2; i++) {
+			assert_non_null(strstr(risky[i].why, "possible leak"));
+			assert_null(strstr(risky[i].why, "recommended limit"));
+			assert_int_equal(strstr(risky[i].why, "no memory limit") != NULL,
+					 knows_limits && streq(known_workload(risky[i].known), "unlimited"));
+		}
+	}
 	knowledge_release(&knowledge);
 }
 
@@ -192,7 +282,8 @@ int main(void)
 		cmocka_unit_test(reasons_of_what_is_not_matched), cmocka_unit_test(no_end_and_seen_in_part),
 		cmocka_unit_test(pod_hours_are_counted_once),	  cmocka_unit_test(what_fell_out_of_the_list_is_told),
 		cmocka_unit_test(waste_is_of_every_pod),	  cmocka_unit_test(the_worst_comes_first),
-		cmocka_unit_test(only_ten_and_the_right_ones),
+		cmocka_unit_test(only_ten_and_the_right_ones),	  cmocka_unit_test(our_own_sizes_are_no_risk),
+		cmocka_unit_test(what_will_not_be_lowered),	  cmocka_unit_test(a_leak_is_a_risk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

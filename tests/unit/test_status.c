@@ -21,8 +21,8 @@ struct status_row {
 static const struct status_row rows[] = {
 	{"done", "reached", TIME_MINUTE_MS, 0, false, "Webhook     reached", "as of"},
 	{"done", "not-asked", TIME_MINUTE_MS, 0, false, "Webhook     not tested", NULL},
-	{"done", "failed-open", TIME_MINUTE_MS, 0, true, "NOT REACHED", NULL},
-	{"done", "not-configured", TIME_MINUTE_MS, 0, true, "NOT CONFIGURED", NULL},
+	{"done", "failed-open", TIME_MINUTE_MS, 0, true, "Webhook     not reached by the API server", NULL},
+	{"done", "not-configured", TIME_MINUTE_MS, 0, true, "Webhook     not configured: there is no", NULL},
 	{"done", "refused", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server refused", NULL},
 	{"done", "timed-out", TIME_MINUTE_MS, 0, true, "Webhook     not known: the API server did not answer", NULL},
 	{"done", "no-server", TIME_MINUTE_MS, 0, true, "Webhook     not known: the recommender did not reach", NULL},

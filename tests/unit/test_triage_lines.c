@@ -5,7 +5,9 @@
 #include "triage/line.h"
 #include "triage/lines.h"
 #include "triage/scan.h"
+#include "triage/signals.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 struct seen {
@@ -107,6 +109,11 @@ static void words_are_found(void **state)
 		{"errno 12] step", 12},
 		{"out of out of memory", 1},
 		{"aaaaaaaaaaaaaaaaaaaxid (", 2},
+		{"row remap", 2},
+		{"ow remap", 0},
+		{"row remaprow rema", 2},
+		{"remap", 0},
+		{"no 12] errno 12", 0},
 	};
 	struct scanner *scanner = malloc(sizeof(*scanner));
 
@@ -124,6 +131,67 @@ static void words_are_found(void **state)
 		if (set.bits[0] != rows[i].want)
 			fail_msg("%s: %llx", rows[i].text, (unsigned long long)set.bits[0]);
 	}
+	free(scanner);
+}
+
+/* The words of a signal in `text` by a plain search. */
+static bool has_word(const char *text, const char *words)
+{
+	char word[96];
+
+	for (size_t n; *words; words += n + (words[n] == '|')) {
+		n = strcspn(words, "|");
+		snprintf(word, sizeof(word), "%.*s", (int)n, words);
+		if (strcasestr(text, word))
+			return true;
+	}
+	return false;
+}
+
+/* A text made of pieces of the table's own words, so that words begin, overlap and break off everywhere. */
+static void make_text(uint32_t *seed, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	while (used + 40 < size) {
+		const char *words;
+		size_t n, from;
+
+		*seed = *seed * 1664525 + 1013904223;
+		words = signals[(*seed >> 8) % SIGNAL_COUNT_].words;
+		from = (*seed >> 16) % strlen(words);
+		n = MIN(strcspn(words + from, "|"), 1 + (*seed >> 20) % 39);
+		for (size_t i = 0; i < n; i++)
+			buf[used++] = (char)(*seed >> i % 24 & 1 ? toupper((unsigned char)words[from + i])
+								 : words[from + i]);
+	}
+	buf[used] = '\0';
+}
+
+static void the_search_finds_what_a_plain_one_finds(void **state)
+{
+	struct scanner *scanner = malloc(sizeof(*scanner));
+	uint32_t seed = 1;
+	size_t n_found = 0;
+	char text[400];
+
+	(void)state;
+	assert_non_null(scanner);
+	scanner_init(scanner);
+	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
+		scanner_add(scanner, signals[i].words, i);
+	for (int round = 0; round < 2000; round++) {
+		struct scan_set set = {{0}};
+
+		make_text(&seed, text, sizeof(text));
+		scanner_find(scanner, str_c(text), &set);
+		for (unsigned int i = 0; i < SIGNAL_COUNT_; i++) {
+			n_found += scan_set_has(&set, i);
+			if (scan_set_has(&set, i) != has_word(text, signals[i].words))
+				fail_msg("%s in %s", signals[i].name, text);
+		}
+	}
+	assert_in_range(n_found, 2000, 2000 * SIGNAL_COUNT_ / 2);
 	free(scanner);
 }
 
@@ -229,6 +297,7 @@ int main(void)
 		cmocka_unit_test(lines_end_and_are_counted),
 		cmocka_unit_test(long_lines_come_in_pieces),
 		cmocka_unit_test(words_are_found),
+		cmocka_unit_test(the_search_finds_what_a_plain_one_finds),
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
 		cmocka_unit_test(sizes_are_read),

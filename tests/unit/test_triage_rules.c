@@ -2,6 +2,7 @@
 /* Whole logs: which rule decides, at the thresholds and beside them, and what the answer contains. */
 #include "support/test.h"
 
+#include "base/strbuf.h"
 #include "triage/levers.h"
 #include "triage/triage.h"
 
@@ -257,11 +258,47 @@ static void settings_follow_the_version(void **state)
 	}
 }
 
+/* Of many lines about steps only the last are read: each rank's step, and whether a run went on, stay right. */
+static void long_runs(void **state)
+{
+	static const struct {
+		const char *name;
+		int n_before, n_after; /* steps of each rank, before and after rank 5's failure */
+		enum kind want;
+		int64_t step;
+	} rows[] = {
+		{"no step", 0, 0, KIND_TRUE_OOM, STEP_NONE},	     {"many steps", 5000, 0, KIND_TRUE_OOM, 4999},
+		{"one step more", 5000, 1, KIND_TRUE_OOM, 4999},     {"two steps more", 5000, 2, KIND_NOT_OOM, 4999},
+		{"many steps more", 5000, 5000, KIND_NOT_OOM, 4999},
+	};
+	enum { RANKS = 64 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * MIB);
+		struct triage *triage;
+
+		for (int step = 0; step < rows[i].n_before; step++)
+			for (int rank = 0; rank < RANKS; rank++)
+				strbuf_addf(&text, "[rank%d]: epoch 2 step %d loss 1.5\n", rank, step);
+		strbuf_addf(&text, "[rank5]: " FULL);
+		for (int step = 0; step < rows[i].n_after; step++)
+			for (int rank = 0; rank < RANKS; rank++)
+				strbuf_addf(&text, "[rank%d]: step %d loss 1.5\n", rank, rows[i].n_before + step);
+		triage = decide("a.log", INPUT_LOG, strbuf_text(&text));
+		if (triage->verdict.kind != rows[i].want || triage->facts.items.items[0].step != rows[i].step)
+			fail_msg("%s: %s, step %lld", rows[i].name, triage_kinds[triage->verdict.kind].name,
+				 (long long)triage->facts.items.items[0].step);
+		end(triage);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thresholds),
 		cmocka_unit_test(logs),
+		cmocka_unit_test(long_runs),
 		cmocka_unit_test(settings_follow_the_version),
 	};
 

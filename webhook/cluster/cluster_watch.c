@@ -53,8 +53,8 @@ static void count_failure(struct watch *self, size_t reason)
 
 static void report_skipped(struct watch *self, const char *name, const struct err *why)
 {
-	log_event(LOG_WARN, "object passed over", "resource", cluster_watch_names[self->kind.id], "object", name,
-		  "field", why->where, "error", why->msg, NULL);
+	log_event(LOG_WARN, "object skipped", "resource", cluster_watch_names[self->kind.id], "object", name, "field",
+		  why->where, "error", why->msg, NULL);
 	count_failure(self, CLUSTER_FAILURES - 1);
 }
 

@@ -38,7 +38,7 @@ static void note(const char *what, const struct err *why)
 static void note_bad(void *context, const struct err *why)
 {
 	(void)context;
-	note(why->code == STORE_SPEC_INVALID ? "spec not applied, only observed" : "passed over", why);
+	note(why->code == STORE_SPEC_INVALID ? "spec not applied, only observed" : "skipped", why);
 }
 
 /* ---- a file ---- */

@@ -81,8 +81,8 @@ int control_init(struct control *self, struct serve *serve, const char *path, st
 	/* All programs of one user on a node share a small number of these (fs.inotify.max_user_instances). */
 	self->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (self->watch_fd < 0)
-		log_event(LOG_WARN, "no inotify; changes of files are seen within seconds", "error", strerror(errno),
-			  NULL);
+		log_event(LOG_WARN, "inotify is not available; changed files are detected within seconds", "error",
+			  strerror(errno), NULL);
 	watch_folders(self);
 	return control_open_source(self, err);
 }
@@ -219,6 +219,6 @@ void control_drain(struct control *self)
 	http_server_drain_start(serve->server);
 	serve_on(self, config->drain_ms);
 	if (http_server_drain_finish(serve->server, config->request_timeout_ms))
-		log_event(LOG_WARN, "requests were still under way", "requests",
+		log_event(LOG_WARN, "requests were still unanswered when the server stopped", "requests",
 			  log_i64(http_server_in_flight(serve->server)), NULL);
 }

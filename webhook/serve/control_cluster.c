@@ -32,7 +32,7 @@ static void snapshot_changed(void *context)
 	if (!r)
 		r = control_state_publish(self->state, fresh, &err);
 	if (r < 0)
-		log_err(LOG_ERROR, "no new snapshot", &err);
+		log_err(LOG_ERROR, "a new snapshot cannot be built", &err);
 	/* building the snapshot has left much free memory */
 	self->state->needs_trim |= r == 0;
 	if (!r && is_first)

@@ -38,7 +38,8 @@ static void on_panic(void *context, const char *file, unsigned int line, const c
 
 	(void)context;
 	snprintf(where, sizeof(where), "%s:%u", file, line);
-	log_event(LOG_ERROR, "libmicrohttpd gave up", "where", where, "error", reason ? reason : "", NULL);
+	log_event(LOG_ERROR, "fatal error of libmicrohttpd, the HTTP server", "where", where, "error",
+		  reason ? reason : "", NULL);
 	log_flush(PANIC_FLUSH_MS);
 	abort();
 }
