@@ -96,6 +96,16 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 		engine_note(ret, ENGINE_PARTIAL_DELETION, err.msg);
 }
 
+/* After a partial reading the use of a run may be incomplete; the next cycle reports its end. */
+static int note_endings(struct engine *self, struct learn *learn, const struct engine_result *result, bool is_cycle_end)
+{
+	unsigned int parts = 1U << ENGINE_PARTIAL_ANSWER | 1U << ENGINE_PARTIAL_READING;
+
+	if (!self->config->recommender.run_events || result->partial & parts)
+		return 0;
+	return endings_note(&self->endings, learn, is_cycle_end);
+}
+
 /* Learns the runs of a closed day with their curves. */
 static int learn_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
@@ -107,6 +117,8 @@ static int learn_day(struct engine *self, struct collect *collect, struct engine
 	struct wanted_curves wanted = {.runs = VEC_INIT};
 	int r = learn_runs(&learn, collect->found.runs.items, collect->found.runs.n, err);
 
+	if (!r && note_endings(self, &learn, ret, false))
+		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, NULL, ret, err);
 	if (!r && engine_want_curves(&learn, collect, &wanted))
@@ -162,7 +174,7 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	int r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
 							       : learn_all(&learn, runs, collect->found.runs.n, err);
 
-	if (!r && find_shapes(self, &learn, collect->now_ms, &shapes, ret))
+	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret, true)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, &shapes, ret, err);

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "engine/collect.h"
 #include "engine/curves.h"
+#include "engine/endings.h"
 #include "engine/learn.h"
 #include "engine/learn_names.h"
 #include "engine/notice.h"
@@ -65,8 +66,9 @@ struct engine {
 	struct strbuf kept_table;
 	int64_t kept_at_ms;
 	struct notices notices; /* not reported yet, because the commit failed */
-	bool has_settled;	/* once since the start: engine_settle is done */
-	bool has_sized_all;	/* once since the start: every workload was sized with this configuration */
+	struct endings endings;
+	bool has_settled;   /* once since the start: engine_settle is done */
+	bool has_sized_all; /* once since the start: every workload was sized with this configuration */
 };
 
 /** The result of one cycle. */

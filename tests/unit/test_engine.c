@@ -112,6 +112,53 @@ static int find_cron(void *context, struct profile *take_profile, struct err *er
 	return 0;
 }
 
+static void count_end(void *context, const struct notice *notice)
+{
+	*(size_t *)context += notice->kind == NOTICE_END && streq(notice->owner, "Job/n-4");
+}
+
+static void the_end_of_a_run_is_told_by_the_next_cycle(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t first_min, next_min;
+		bool is_on, is_partial;
+		size_t n;
+	} rows[] = {
+		{"it ended between them", 5890, 5905, true, false, 1},
+		{"they are off", 5890, 5905, false, false, 0},
+		{"the first cycle reads it", 5905, 5910, true, false, 0},
+		{"it is not read whole", 5890, 5905, true, true, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(store_closep) struct store *store = NULL;
+		struct engine_result result;
+		struct place place;
+		size_t n_told = 0;
+		struct engine engine = {.notice = count_end, .notice_context = &n_told};
+
+		test_row(rows[i].name);
+		setup(&place);
+		place.config->recommender.run_events = rows[i].is_on;
+		assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+		engine.config = place.config;
+		engine.reader = &place.reader.base;
+		engine.store = store;
+		assert_int_equal(
+			engine_cycle(&engine, FAKE_EPOCH_MS + rows[i].first_min * TIME_MINUTE_MS, &result, NULL), 0);
+		assert_int_equal(n_told, 0);
+		place.reader.is_partial = rows[i].is_partial;
+		assert_int_equal(
+			engine_cycle(&engine, FAKE_EPOCH_MS + rows[i].next_min * TIME_MINUTE_MS, &result, NULL), 0);
+		assert_int_equal(n_told, rows[i].n);
+		engine_release(&engine);
+		store_closep(&store);
+		teardown(&place);
+	}
+}
+
 static void runs_become_profiles_once(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
@@ -960,6 +1007,7 @@ static void nodes_cut_into_slices_are_one_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_end_of_a_run_is_told_by_the_next_cycle),
 		cmocka_unit_test(runs_become_profiles_once),
 		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
