@@ -22,13 +22,19 @@ static void set_container(struct found_run *found, const char *container, int64_
 	found->run.limit_bytes = limit_bytes;
 }
 
-/* The notices of a cycle that found these runs. */
-static void note(struct place *place, struct endings *endings, const struct found_run *runs, size_t n,
-		 struct learn *ret)
+/* The notices of a closed day, or of the end of a cycle, with these runs. */
+static void note_part(struct place *place, struct endings *endings, const struct found_run *runs, size_t n,
+		      bool is_cycle_end, struct learn *ret)
 {
 	learn_from(place, runs, n, ret);
 	assert_int_equal(ret->notices.n, 0);
-	assert_int_equal(endings_note(endings, ret), 0);
+	assert_int_equal(endings_note(endings, ret, is_cycle_end), 0);
+}
+
+static void note(struct place *place, struct endings *endings, const struct found_run *runs, size_t n,
+		 struct learn *ret)
+{
+	note_part(place, endings, runs, n, true, ret);
 }
 
 static void only_ends_since_the_last_cycle_are_told(void **state)
@@ -188,6 +194,28 @@ static void one_line_for_each_owner(void **state)
 	teardown(&place);
 }
 
+/* A run that ended before midnight is told of with its day; the cycle that closes the day then goes on to the others. */
+static void ends_of_a_closed_day_are_told(void **state)
+{
+	struct endings endings = {.until_ms = NOW_MS - CYCLE_MS};
+	struct found_run found[2];
+	struct learn learn;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	make_ended(&found[0], "train-7", 3 * TIME_MINUTE_MS, OUTCOME_COMPLETED);
+	make_ended(&found[1], "train-8", 2 * TIME_MINUTE_MS, OUTCOME_COMPLETED);
+	for (int i = 0; i < 2; i++) {
+		note_part(&place, &endings, &found[i], 1, i == 1, &learn);
+		assert_int_equal(learn.notices.n, 1);
+		assert_string_equal(learn.notices.items[0].owner, found[i].identity.run_key);
+		assert_int_equal(endings.until_ms, i ? NOW_MS : NOW_MS - CYCLE_MS);
+		learn_release(&learn);
+	}
+	teardown(&place);
+}
+
 static void a_cycle_tells_a_bounded_number(void **state)
 {
 	size_t n = ENDINGS_MAX + 44;
@@ -219,6 +247,7 @@ int main(void)
 		cmocka_unit_test(only_ends_since_the_last_cycle_are_told),
 		cmocka_unit_test(the_line_says_what_was_asked_and_used),
 		cmocka_unit_test(one_line_for_each_owner),
+		cmocka_unit_test(ends_of_a_closed_day_are_told),
 		cmocka_unit_test(a_cycle_tells_a_bounded_number),
 	};
 
