@@ -432,7 +432,7 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
 {
-	const char *at = text_find(line->lower, words);
+	const char *at = words ? text_find(line->lower, words) : NULL;
 	size_t from = 0, n = line->n, room = size - 1;
 
 	if (n > room && at && (size_t)(at - line->lower) > room / 2)

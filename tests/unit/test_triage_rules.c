@@ -233,7 +233,12 @@ static void logs(void **state)
 		 "oom-recovered"},
 		{"evicted", INPUT_LOG,
 		 "The node was low on resource: memory. Container a was using 31Gi, request is 0\n",
-		 KIND_EVICTED_MEMORY, NULL},
+		 KIND_EVICTED_MEMORY, "no-request"},
+		{"evicted for its disk", INPUT_LOG, "Usage of EmptyDir volume \"cache\" exceeds the limit \"1Gi\". \n",
+		 KIND_EVICTED_STORAGE, "volume-limit"},
+		{"killed before it began", INPUT_LOG,
+		 "OCI runtime create failed: container init was OOM-killed (memory limit too low?): unknown\n",
+		 KIND_CONTAINER_LIMIT, NULL},
 	};
 
 	(void)state;
