@@ -194,7 +194,8 @@ static void one_line_for_each_owner(void **state)
 	teardown(&place);
 }
 
-/* A run that ended before midnight is told of with its day; the cycle that closes the day then goes on to the others. */
+/* A run that ended before midnight is told of with its day; the cycle that closes the day then goes on to the others.
+ */
 static void ends_of_a_closed_day_are_told(void **state)
 {
 	struct endings endings = {.until_ms = NOW_MS - CYCLE_MS};
