@@ -5,7 +5,7 @@
 #include "program/program.h"
 #include "report/report_commands.h"
 #include "review/review_command.h"
-#include "triage/triage_command.h"
+#include "postmortem/triage_command.h"
 
 int main(int argc, char **argv)
 {

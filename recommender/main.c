@@ -5,7 +5,7 @@
 #include "report/report_commands.h"
 #include "service/probe_command.h"
 #include "service/run_command.h"
-#include "triage/triage_command.h"
+#include "postmortem/triage_command.h"
 
 int main(int argc, char **argv)
 {

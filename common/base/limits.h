@@ -52,7 +52,7 @@
 #define LIMIT_PROM_QUERY_BYTES	  (256 * KIB) /* one expression with its list of namespaces */
 #define LIMIT_PROM_SERIES	  2000000     /* series in one answer */
 #define LIMIT_PROM_METADATA_BYTES (4 * MIB)   /* names of metrics, labels or namespaces */
-#define LIMIT_EVIDENCE_BYTES	  (512 * MIB) /* one window of pods; a larger window is halved */
+#define LIMIT_EVIDENCE_BYTES	  (128 * MIB) /* one window of pods, without their containers; a larger one is split */
 #define LIMIT_POD_TABLE_BYTES	  (2 * GIB)   /* pods of open runs, without their containers */
 #define LIMIT_READING_GAPS	  32	      /* windows that could not be read; with more, neighbours are joined */
 #define LIMIT_CYCLE_CURVES	  256	      /* curves of runs that one cycle reads, with two queries each */
@@ -104,13 +104,24 @@
 
 /* Logs that `triage` reads. */
 #define LIMIT_TRIAGE_LINE_BYTES	    (64 * KIB) /* a longer line is read in pieces */
-#define LIMIT_TRIAGE_FACTS	    512	       /* lines that are kept: the first and the last of a signal and a rank */
+#define LIMIT_TRIAGE_FACTS	    1024       /* lines that are kept: the first and the last of a signal and a rank */
 #define LIMIT_TRIAGE_RANKS	    1024       /* ranks with a position of their own; further ones share one */
 #define LIMIT_TRIAGE_SOURCES	    4096       /* files of one call */
 #define LIMIT_TRIAGE_EVIDENCE	    12	       /* lines that the answer quotes */
 #define LIMIT_TRIAGE_EVIDENCE_BYTES 512	       /* of each of them */
 #define LIMIT_TRIAGE_TASKS	    4096       /* rows of the kernel's table of tasks */
 #define LIMIT_TRIAGE_OUTPUT_BYTES   MIB
+
+/* Pods whose end `triage` reads in a cluster. */
+#define LIMIT_TRIAGE_PODS	  256	     /* pods of one owner that are listed */
+#define LIMIT_TRIAGE_LOGS_PODS	  16	     /* pods whose logs and events are read, those that ended first */
+#define LIMIT_TRIAGE_LOGS	  4	     /* logs of one pod */
+#define LIMIT_TRIAGE_EVENTS	  200	     /* events of one object */
+#define LIMIT_TRIAGE_LIST_BYTES	  (16 * MIB) /* one list of pods or events */
+#define LIMIT_TRIAGE_LOG_LINES	  20000	     /* the end of a log: the kubelet counts them */
+#define LIMIT_TRIAGE_LOG_BYTES	  (8 * MIB)  /* of these lines the last bytes, in memory */
+#define LIMIT_TRIAGE_STREAM_BYTES (64 * MIB) /* what the kubelet may send of one log */
+#define LIMIT_TRIAGE_NOTES_BYTES  (64 * KIB) /* what could not be seen, in words */
 
 #define LIMIT_STATUS_BYTES (64 * KIB) /* the status text of the last cycle */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *ret)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -29,4 +31,19 @@ size_t utf8_encode(uint32_t code, char ret[4])
 		ret[i] = (char)(0x80 | (code & 0x3F));
 	ret[0] = (char)(heads[length] | code);
 	return length;
+}
+
+void utf8_clean(char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0, used; i < n; i += used) {
+		uint32_t code;
+
+		used = utf8_decode((const unsigned char *)text + i, n - i, &code);
+		if (used)
+			continue;
+		text[i] = '?';
+		used = 1;
+	}
 }

@@ -18,9 +18,12 @@
 		NULL, 0, 0                                                                                             \
 	}
 
+/* Lists of larger elements, such as the containers of a pod, begin with room for one. */
+enum { VEC_LARGE_BYTES = 128 };
+
 static inline int vec_grow_(void **items, size_t *capacity, size_t n, size_t element_bytes)
 {
-	size_t want = *capacity ? *capacity : 4, bytes;
+	size_t first = element_bytes > VEC_LARGE_BYTES ? 1 : 4, want = *capacity ? *capacity : first, bytes;
 	void *p;
 
 	if (n <= *capacity)

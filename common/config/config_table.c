@@ -84,14 +84,18 @@ static const struct config_key keys[] = {
 	 "(memtamer_webhook_reachable); 0s: never."},
 	{"recommender.resize", CONFIG_ENUM, AT(policy.resize), "off", 0, 0, "off|onOOM|beforeOOM",
 	 "With `store.kind: kube` and Kubernetes 1.33 or newer: `onOOM` raises the limit of an OOM-killed "
-	 "container that restarts in its pod (`restartPolicy: OnFailure`), `beforeOOM` also that of one that "
-	 "will soon reach it. Pods are resized only in mode `raise` and above, and their annotation "
-	 "memtamer.io/resize can only narrow it. Quote \"off\" if a template makes this file."},
+	 "container that restarts in its pod, `beforeOOM` also that of one that will soon reach it. Whether a "
+	 "container restarts is decided by its own restartPolicyRules and restartPolicy, else by its pod's. Pods are "
+	 "resized only in mode `raise` and above, and their annotation memtamer.io/resize can only narrow it. "
+	 "Quote \"off\" if a template makes this file."},
 
 	{"recommender.pods", CONFIG_BOOL, AT(recommender.pods), "true", 0, 0, NULL,
 	 "With `store.kind: kube`: the leader also watches pods. An OOM kill is then in the profile within "
 	 "seconds, without Prometheus and kube-state-metrics, and the outcome of sizes that memtamer set is "
 	 "known."},
+	{"recommender.runEvents", CONFIG_BOOL, AT(recommender.run_events), "true", 0, 0, NULL,
+	 "With `recommender.pods`: an Event `MemoryUsed` of the owner says at the end of a run what it asked for, "
+	 "what it used, and what to ask for next time. At most one for each owner and hour."},
 
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "

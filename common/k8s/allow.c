@@ -31,10 +31,15 @@ static const struct allow env = {ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIE
 
 static const struct allow mount = {ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIELD("mountPath", leaf))};
 
-static const struct allow container = {ALLOW_ROWS(
-	ALLOW_FIELD("name", leaf), ALLOW_FIELD("image", leaf), ALLOW_FIELD("command", leaf), ALLOW_FIELD("args", leaf),
-	ALLOW_FIELD("env", env), ALLOW_FIELD("stdin", leaf), ALLOW_FIELD("resources", resources),
-	ALLOW_FIELD("volumeMounts", mount), ALLOW_FIELD("tty", leaf), ALLOW_FIELD("restartPolicy", leaf))};
+static const struct allow exit_codes = {ALLOW_ROWS(ALLOW_FIELD("operator", leaf), ALLOW_FIELD("values", leaf))};
+static const struct allow restart_rule = {
+	ALLOW_ROWS(ALLOW_FIELD("action", leaf), ALLOW_FIELD("exitCodes", exit_codes))};
+
+static const struct allow container = {
+	ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIELD("image", leaf), ALLOW_FIELD("command", leaf),
+		   ALLOW_FIELD("args", leaf), ALLOW_FIELD("env", env), ALLOW_FIELD("stdin", leaf),
+		   ALLOW_FIELD("resources", resources), ALLOW_FIELD("volumeMounts", mount), ALLOW_FIELD("tty", leaf),
+		   ALLOW_FIELD("restartPolicy", leaf), ALLOW_FIELD("restartPolicyRules", restart_rule))};
 
 static const struct allow emptydir = {ALLOW_ROWS(ALLOW_FIELD("medium", leaf), ALLOW_FIELD("sizeLimit", leaf))};
 

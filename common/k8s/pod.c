@@ -35,15 +35,59 @@ static int decode_env(const struct doc *object, const char *key, struct arena *a
 	return r;
 }
 
-static int decode_sidecar(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
+#define EXIT_KILLED "137" /* 128 + SIGKILL */
+
+/* One of restartPolicyRules. */
+struct restart_rule {
+	const char *action, *operator_;
+	bool lists_killed; /* exitCodes.values contains EXIT_KILLED */
+};
+
+static int decode_codes(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
 {
-	enum k8s_container_type *type = ret;
-	const char *policy = "";
-	int r = *type == K8S_CONTAINER_INIT ? decode_name(object, key, &policy, err) : 0;
+	const struct doc *array = NULL;
+	int r = decode_array(object, key, &array, err);
+	size_t i = 0;
 
 	(void)arena;
-	if (streq(policy, "Always"))
-		*type = K8S_CONTAINER_SIDECAR;
+	for (const struct doc *item = array ? array->first : NULL; !r && item; item = item->next, i++) {
+		STEPS(1);
+		if (item->type != DOC_NUMBER)
+			return decode_at(decode_type_error(item, "number", err), err, "%s[%zu]", key, i);
+		*(bool *)ret |= streq(item->text, EXIT_KILLED);
+	}
+	return r;
+}
+
+static const struct decode_table codes_table = DECODE_TABLE(
+	DECODE(struct restart_rule, operator_, "operator", DECODE_NAME),
+	DECODE_WITH(struct restart_rule, lists_killed, "values", decode_codes));
+static const struct decode_table rule_table = DECODE_TABLE(DECODE(struct restart_rule, action, "action", DECODE_NAME),
+							   DECODE_INSIDE("exitCodes", codes_table));
+
+static bool matches_killed(const struct restart_rule *rule)
+{
+	return rule->lists_killed ? streq(rule->operator_, "In") : streq(rule->operator_, "NotIn");
+}
+
+/* Only the first rule that matches counts. If its action is not known, the restart policies decide, as in the
+ * kubelet. */
+static int decode_rules(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
+{
+	bool *restarts = ret, is_matched = false;
+	const struct doc *item;
+	size_t n, i = 0;
+	int r = decode_items(object, key, &item, &n, err);
+
+	for (; !r && item; item = item->next, i++) {
+		struct restart_rule rule = {.action = "", .operator_ = ""};
+
+		r = decode_at(decode_fields(&rule_table, item, arena, &rule, err), err, "%s[%zu]", key, i);
+		if (r || is_matched || !matches_killed(&rule))
+			continue;
+		is_matched = true;
+		*restarts = streq(rule.action, "Restart") || streq(rule.action, "RestartAllContainers");
+	}
 	return r;
 }
 
@@ -60,7 +104,8 @@ static const struct decode_table container_table = DECODE_TABLE(
 	DECODE(struct k8s_container, has_stdin, "stdin", DECODE_BOOL),
 	DECODE(struct k8s_container, has_tty, "tty", DECODE_BOOL),
 	DECODE_WITH(struct k8s_container, resources, "resources", decode_resources),
-	DECODE_WITH(struct k8s_container, type, "restartPolicy", decode_sidecar));
+	DECODE(struct k8s_container, restart_policy, "restartPolicy", DECODE_NAME),
+	DECODE_WITH(struct k8s_container, has_restart_rule, "restartPolicyRules", decode_rules));
 
 static int decode_container_list(const struct doc *first, const char *key, enum k8s_container_type type,
 				 struct arena *arena, struct k8s_pod *ret, struct err *err)
@@ -75,6 +120,8 @@ static int decode_container_list(const struct doc *first, const char *key, enum 
 		container->index = index;
 		container->ray_tags = "";
 		r = decode_at(decode_fields(&container_table, item, arena, container, err), err, "%s[%zu]", key, index);
+		if (!r && type == K8S_CONTAINER_INIT && streq(container->restart_policy, "Always"))
+			container->type = K8S_CONTAINER_SIDECAR;
 	}
 	return r;
 }
@@ -251,6 +298,16 @@ const struct k8s_owner *k8s_pod_controller(const struct k8s_pod *pod)
 		if (pod->owners[i].is_controller)
 			return &pod->owners[i];
 	return NULL;
+}
+
+bool k8s_container_restarts(const struct k8s_pod *pod, const struct k8s_container *container)
+{
+	const char *own = container->restart_policy;
+
+	/* the kubelet reads rules only beside a restart policy of the container */
+	if (*own && container->has_restart_rule)
+		return true;
+	return !streq(*own ? own : pod->restart_policy, "Never");
 }
 
 const char *k8s_container_array(const struct k8s_container *container)

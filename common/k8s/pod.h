@@ -72,7 +72,9 @@ struct k8s_container {
 	const char *name, *image;
 	const char **command, **args;
 	size_t n_command, n_args;
-	const char *ray_tags; /* of its environment only RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	const char *ray_tags;	    /* of its environment only RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	const char *restart_policy; /* its own, which precedes the pod's; "": absent */
+	bool has_restart_rule;	    /* the first of its restartPolicyRules that matches an OOM kill restarts it */
 	struct k8s_mount *mounts;
 	size_t n_mounts;
 	bool has_stdin, has_tty;
@@ -129,6 +131,11 @@ const struct k8s_owner *k8s_pod_controller(const struct k8s_pod *pod);
 /** `key` as a reference token of a JSON Pointer (RFC 6901: `~` is ~0, `/` is ~1), in the arena; `key` itself if nothing
  * needs escaping. NULL: out of memory. */
 const char *k8s_pointer_escape(struct arena *arena, const char *key);
+
+/** Whether the kubelet starts the container again in its pod after the kernel killed it (exit code 137): by its own
+ * restartPolicyRules, else by its own restart policy, else by the pod's. A rule of another container that restarts all
+ * containers is not considered. Sources: KEP-5307, KEP-5532 (RestartAllContainers). */
+bool k8s_container_restarts(const struct k8s_pod *pod, const struct k8s_container *container);
 
 /** "containers" or "initContainers": the list in the spec that has the container. */
 const char *k8s_container_array(const struct k8s_container *container);

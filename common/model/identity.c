@@ -17,11 +17,7 @@
 
 /* ---- owners ---- */
 
-/* Labels that name an owner, lower levels first. */
-static const struct {
-	const char *label, *group, *kind;
-	const char *if_label, *if_value; /* only if this label has this value; NULL: always */
-} owner_labels[] = {
+static const struct identity_label owner_labels[] = {
 	{"batch.kubernetes.io/job-name", "batch", "Job", NULL, NULL},
 	{"volcano.sh/job-name", "batch.volcano.sh", "Job", NULL, NULL},
 	{"workflows.argoproj.io/workflow", "argoproj.io", "Workflow", NULL, NULL},
@@ -48,6 +44,11 @@ static const struct {
 	{"katib.kubeflow.org/trial", "kubeflow.org", "Trial", NULL, NULL},
 	{"katib.kubeflow.org/experiment", "kubeflow.org", "Experiment", NULL, NULL},
 };
+
+const struct identity_label *identity_label(size_t i)
+{
+	return i < ARRAY_LEN(owner_labels) ? &owner_labels[i] : NULL;
+}
 
 static bool chain_has(const struct owner_chain *chain, const char *kind)
 {

@@ -48,6 +48,14 @@ struct identity {
 	bool is_run_key_exact; /* false: a bare pod, which is a run of its own */
 };
 
+/** A label of pods that names an owner. */
+struct identity_label {
+	const char *label, *group, *kind;
+	const char *if_label, *if_value; /* only if this label has this value; NULL: always */
+};
+/** Row `i` of the table, lower levels of owners first. NULL after the last. */
+const struct identity_label *identity_label(size_t i);
+
 /** Computes the identity. The user's label (or annotation) KEY_WORKLOAD has precedence. Our own label KEY_WORKLOAD_ID
  * is never read. */
 void workload_identify(const struct identity_facts *facts, struct identity *ret);

@@ -186,8 +186,9 @@ bool profile_same_sizes(const struct profile *a, const struct profile *b);
  * A recommendation applies to root owners that were created PROFILE_EFFECT_DELAY_MS after it, when every replica
  * of the webhook has it. To older ones the previous recommendation applies, which the profile keeps. If the next
  * change follows so soon that every replica gets it before the first one applies, the first one is withdrawn:
- * it applied to no pod. (Not covered: a second change just after the first one applies, while pods of one run are
- * still created. The recommender changes sizes when runs end.) */
+ * it applied to no pod. A new profile applies at once; until the reading that made it has read all days, each day
+ * replaces it. (Not covered: a second change just after the first one applies, while pods of one run are still created,
+ * and pods created during such a reading. The recommender changes sizes when runs end.) */
 #define PROFILE_EFFECT_DELAY_MS ((int64_t)10 * 1000)
 /* Replicas get a change within this time. */
 #define PROFILE_HEARD_MS ((int64_t)2 * 1000)
@@ -212,6 +213,7 @@ const struct recommendation *profile_sizes_variant(const struct profile_sizes *s
 bool profile_previous_matters(const struct profile *self, int64_t now_ms);
 /** For a writer that replaces `before` (NULL: a new profile) by `draft` at `now_ms`. Sets updated_ms, the time at which
  * the recommendation last changed, and n_previous, and puts the previous recommendation behind the draft's variants.
+ * `now_ms` is the same for all changes of one reading.
  * `variants` must have room for PROFILE_RECOMMENDATIONS. */
 void profile_change(struct profile *draft, struct recommendation *variants, const struct profile *before,
 		    int64_t now_ms);

@@ -48,6 +48,9 @@ void profile_change(struct profile *draft, struct recommendation *variants, cons
 	draft->updated_ms = is_same ? before->updated_ms : now_ms;
 	if (!before || before->parent.runs == 0)
 		return;
+	/* A first reading commits each day: the profile that it has just made was never the last word of a cycle. */
+	if (!before->n_previous && before->updated_ms == now_ms)
+		return;
 	if (is_same || is_withdrawn) {
 		copy_previous(draft, previous, before);
 		return;

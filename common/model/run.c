@@ -2,6 +2,7 @@
 #include "model/run.h"
 
 #include "base/str.h"
+#include "base/timefmt.h"
 
 const char *const outcome_names[OUTCOME_COUNT_] = {
 	[OUTCOME_UNKNOWN] = "unknown",
@@ -26,6 +27,16 @@ const char *const run_shape_names[RUN_SHAPE_COUNT_] = {
 	[RUN_SHAPE_BOUNDED] = "bounded",
 	[RUN_SHAPE_GROWING] = "growing",
 };
+
+double run_unused_gib_hours(const struct run *run)
+{
+	int64_t claimed_bytes = run->limit_bytes ? run->limit_bytes : run->request_bytes;
+	int64_t spare_bytes = claimed_bytes - run_need_bytes(run);
+
+	if (!claimed_bytes || !run->peak_bytes || spare_bytes <= 0)
+		return 0;
+	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
+}
 
 enum {
 	PARTS = 8,

@@ -97,6 +97,10 @@ struct run {
 /** The peak that counts as need: the working set; for a cache-bound run without page cache (the larger of peak_rss and
  * the working set's peak without active file). */
 int64_t run_need_bytes(const struct run *run);
+/** The unused memory of the run in GiB-hours, of all its pods: (limit, or the request where there is no limit, - need)
+ * x duration x ranks; 0 if it asked for none or was not measured. Only the need of the largest rank is known, so every
+ * rank is assumed to need as much: memory that smaller ranks left unused is not counted. */
+double run_unused_gib_hours(const struct run *run);
 /** Sets the shape from the curve, if the curve has at least LIMIT_CURVE_POINTS_MIN points. */
 void run_judge_shape(struct run *run);
 /** Adds to a list of distinct limits. If it is full, the last entry is raised to `limit` if that is greater, so that

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* collect: reads Prometheus in windows: each closed UTC day once, in order, then the open time up to now. The results
- * are runs, as the fold found them, and the state to continue from.
+/* collect: reads Prometheus in windows: each closed UTC day once, in order, then the open time up to now. Each window
+ * gives runs, as the fold found them, and each closed day a state to continue from. The caller stores the runs of a day
+ * before it closes the day, and saves the state before it reads the next one, so that memory is that of one day and a
+ * crash loses one day:
+ *
+ *   collect_begin(); while (collect_has_closed_day()) { collect_day(); ...; collect_close_day(); ...; } collect_open();
+ *
+ * The runs of a day include those that are not over: a history lists only a limited number of runs, and rejects a run
+ * that began before all runs that dropped out.
  *
  * The state moves past a closed day only if all of the day could be read, or the rest of it failed in GAP_FAILURES
  * cycles while Prometheus answered other queries (gaps.h). What the open time adds to its pods is
@@ -41,27 +48,39 @@ struct collect {
 	struct pod_table table;	       /* decoded from the state, with what was read since */
 	bool has_told_all;	       /* the last fold had all watched pods: no run was left out */
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
-	struct collector_state state;  /* as loaded; after collect_run as it should be saved */
-	VEC(struct found_run) runs;    /* if a uid occurs twice, the later entry counts */
+	struct collector_state state;  /* as loaded; after collect_close_day as it should be saved */
+	struct fold found;	       /* what was found in the window that was folded last */
+	size_t n_final_runs;	       /* number of runs in all windows that are over */
+	size_t n_open_runs;	       /* number of runs in the last window that are not */
 	struct collect_progress done;
-	bool has_overfull; /* a pod with too many containers was logged */
-	bool is_partial;   /* an answer was incomplete: reading stopped there, or its runs are marked */
-	char warning[160];
-	bool has_changed_state;
-	bool has_changed_gaps; /* state.gaps changed, or days are to be read again because of a gap */
+	int64_t begun_ms;	/* monotonic */
+	bool has_overfull;	/* a pod with too many containers was logged */
+	bool is_partial;	/* an answer was incomplete: reading stopped there, or its runs are marked */
+	char warning[160];	/* of the first answer that had one */
+	bool has_whole_answer;	/* an answer had no warning */
+	bool has_changed_state; /* besides closed days: `state` should be saved; the caller clears it */
 };
 
 #define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a day closes this long after its end: late samples */
 /** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. */
 #define COLLECT_PARTIAL_PATIENCE_MS ((int64_t)48 * 3600 * 1000)
 
-/** Reads all windows that are due. Whatever it returns, `runs` and `state` hold what was read completely. A window that
- * is too heavy for Prometheus is split by namespaces and then by time.
+/** Prepares for reading. @return 0; -ENOMEM. */
+int collect_begin(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Whether a closed day is not read yet. */
+bool collect_has_closed_day(const struct collect *self);
+/** Reads the next closed day and sets `found`, with time up to the end of the day. What is too heavy for Prometheus is
+ * split by namespaces and then by time. After a failure `state` is as before, and only collect_end may follow.
  * @return 0; an enum evidence_condition or -errno, if reading ended early. */
-int collect_run(struct collect *self, struct err *err) ATTR_NODISCARD;
-/** Folds a table of pods, which has the time up to `now_ms`, into `runs`. Without a reader the source of the runs is
- * "pods". `is_closed`: adds only runs that are over and removes their pods from the table; the other runs are found
- * again later. @return 0 or -ENOMEM. */
-int collect_fold(struct collect *self, struct pod_table *table, int64_t now_ms, bool is_closed,
-		 struct err *err) ATTR_NODISCARD;
+int collect_day(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Moves `state` past the day that was read. Its runs must be in the store. Removes pods of runs that are over. @return
+ * 0; -ENOMEM; -E2BIG. */
+int collect_close_day(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Reads the open time and sets `found`, with time up to `now_ms`. @return as collect_day. */
+int collect_open(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Ends reading, whether it failed or not. */
+void collect_end(struct collect *self);
+/** Folds a table of pods, which has the time up to `now_ms`, into `found`. Without a reader the source of the runs is
+ * "pods". @return 0 or -ENOMEM. */
+int collect_fold(struct collect *self, const struct pod_table *table, int64_t now_ms, struct err *err) ATTR_NODISCARD;
 void collect_release(struct collect *self);

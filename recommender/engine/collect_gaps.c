@@ -10,13 +10,18 @@
 
 enum { RETRIES = 4 }; /* gaps that one cycle asks for again */
 
+struct collect_namespaces collect_namespaces_of(const struct collect *self, const struct collect_namespaces *namespaces)
+{
+	return namespaces->n ? *namespaces
+			     : (struct collect_namespaces){self->reader->namespaces, self->reader->n_namespaces};
+}
+
 static bool concerns(const struct collect *self, const struct gap *gap, const struct collect_namespaces *namespaces)
 {
-	const char *const *items = namespaces->n ? namespaces->items : self->reader->namespaces;
-	size_t n = namespaces->n ? namespaces->n : self->reader->n_namespaces;
+	const struct collect_namespaces all = collect_namespaces_of(self, namespaces);
 
-	for (size_t i = 0; i < n; i++)
-		if (gap_has_namespace(gap, items[i]))
+	for (size_t i = 0; i < all.n; i++)
+		if (gap_has_namespace(gap, all.items[i]))
 			return true;
 	return !*gap->namespace_name;
 }
@@ -78,17 +83,14 @@ bool collect_note_gap(struct collect *self, const struct evidence_window *window
 			     .end_ms = window->end_ms,
 			     .open_from_ms = MIN(self->state.open_from_ms, window->start_ms),
 			     .tried_ms = self->now_ms};
-	const struct collect_namespaces *of = namespaces;
-	const char *name = of->n == 1				       ? of->items[0]
-			   : !of->n && self->reader->n_namespaces == 1 ? self->reader->namespaces[0]
-								       : "";
+	const struct collect_namespaces all = collect_namespaces_of(self, namespaces);
 	size_t before = gaps_passed(&self->state.gaps);
 	const struct gap *gap;
 
-	snprintf(failed.namespace_name, sizeof(failed.namespace_name), "%s", name);
+	snprintf(failed.namespace_name, sizeof(failed.namespace_name), "%s", all.n == 1 ? all.items[0] : "");
 	snprintf(failed.why, sizeof(failed.why), "%s", why);
 	gap = gaps_note(&self->state.gaps, &failed);
-	self->has_changed_gaps = true;
+	self->has_changed_state = true;
 	if (gaps_passed(&self->state.gaps) > before)
 		log_passed(gap);
 	return gap_is_passed(gap);
@@ -127,31 +129,20 @@ static bool is_due(const struct collect *self, const struct gap *gap)
 	return gap_is_passed(gap) && self->now_ms - gap->tried_ms >= after_ms;
 }
 
-/* Closed days that have the gap are read again. */
-static void read_again(struct collect *self, const struct gap *gap, int64_t oldest_ms)
+static void log_answered(const struct gap *gap)
 {
-	struct collector_state *state = &self->state;
-	int64_t from_ms = MAX(gap->open_from_ms, oldest_ms);
 	char text[TIME_TEXT_BYTES];
 
 	log_event(LOG_INFO, "Prometheus answers again for a window that was skipped", "from",
 		  time_render(gap->start_ms, text), "namespace", *gap->namespace_name ? gap->namespace_name : "(all)",
 		  NULL);
-	if (gap->start_ms >= state->watermark_ms)
-		return;
-	from_ms -= from_ms % TIME_DAY_MS;
-	strbuf_clear(&state->table);
-	state->watermark_ms = state->open_from_ms = MIN(from_ms, state->watermark_ms);
-	self->has_changed_gaps = true;
 }
 
-void collect_retry_gaps(struct collect *self)
+void collect_retry_gaps(struct collect *self, int64_t oldest_ms)
 {
-	int64_t oldest_ms = MAX(self->now_ms - self->history_ms, 0);
 	struct gaps *gaps = &self->state.gaps;
 	int left = RETRIES;
 
-	oldest_ms -= oldest_ms % TIME_DAY_MS;
 	for (size_t i = gaps->n; i > 0; i--) {
 		struct gap *gap = &gaps->items[i - 1];
 		bool is_over = is_outdated(self, gap, oldest_ms);
@@ -160,13 +151,15 @@ void collect_retry_gaps(struct collect *self)
 			left--;
 			is_over = try_read(self, gap->start_ms, gap->namespace_name, NULL) == 0;
 			gap->tried_ms = self->now_ms;
-			self->has_changed_gaps = true;
+			self->has_changed_state = true;
 			if (is_over)
-				read_again(self, gap, oldest_ms);
+				log_answered(gap);
+			if (is_over && gap->start_ms < self->state.watermark_ms)
+				collector_state_read_again(&self->state, gap->open_from_ms, oldest_ms);
 		}
 		if (is_over) {
 			gaps_remove(gaps, i - 1);
-			self->has_changed_gaps = true;
+			self->has_changed_state = true;
 		}
 	}
 }

@@ -12,6 +12,9 @@ struct collect_namespaces {
 	size_t n;
 };
 
+/** These namespaces, or all that the reader knows if `n` is 0. */
+struct collect_namespaces collect_namespaces_of(const struct collect *self,
+						const struct collect_namespaces *namespaces);
 /** A passed gap of one of these namespaces that overlaps the window. NULL: none. */
 const struct gap *collect_find_gap(const struct collect *self, const struct evidence_window *window,
 				   const struct collect_namespaces *namespaces);
@@ -24,7 +27,7 @@ bool collect_note_gap(struct collect *self, const struct evidence_window *window
 		      const struct collect_namespaces *namespaces, const char *why);
 /** Marks the pods of the table that existed in a passed gap: their figures are lower bounds. */
 void collect_mark_gaps(struct collect *self);
-/** Call it before reading. Removes gaps that are older than the history or in the future, and asks again for the passed
- * gaps that are due: each hour for a day, then once a day. Where the answer is there now, the gap is removed, and
- * closed days are read again from the gap on. Cost: at most four reads of ten minutes. */
-void collect_retry_gaps(struct collect *self);
+/** Call it before reading. Removes gaps that are older than `oldest_ms`, the start of the history, or in the future,
+ * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where the answer is there now,
+ * the gap is removed, and closed days are read again from the gap on. Cost: at most four reads of ten minutes. */
+void collect_retry_gaps(struct collect *self, int64_t oldest_ms);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "engine/collect_warnings.h"
 #include "engine/engine_internal.h"
 #include "engine/keep.h"
 #include "engine/learn.h"
@@ -95,6 +96,70 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 		engine_note(ret, ENGINE_PARTIAL_DELETION, err.msg);
 }
 
+/* After a partial reading the use of a run may be incomplete; the next cycle reports its end. */
+static int note_endings(struct engine *self, struct learn *learn, const struct engine_result *result, bool is_cycle_end)
+{
+	unsigned int parts = 1U << ENGINE_PARTIAL_ANSWER | 1U << ENGINE_PARTIAL_READING;
+
+	if (!self->config->recommender.run_events || result->partial & parts)
+		return 0;
+	return endings_note(&self->endings, learn, is_cycle_end);
+}
+
+/* Learns the runs of a closed day with their curves. */
+static int learn_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+{
+	struct learn learn = {.config = self->config,
+			      .store = self->store,
+			      .now_ms = collect->now_ms,
+			      .caps = &self->caps,
+			      .names = &self->names};
+	struct wanted_curves wanted = {.runs = VEC_INIT};
+	int r = learn_runs(&learn, collect->found.runs.items, collect->found.runs.n, err);
+
+	if (!r && note_endings(self, &learn, ret, false))
+		r = err_set(err, -ENOMEM, "no memory left");
+	if (!r)
+		r = engine_commit(self, &learn, NULL, ret, err);
+	if (!r && engine_want_curves(&learn, collect, &wanted))
+		r = err_set(err, -ENOMEM, "no memory left");
+	learn_release(&learn);
+	if (!r)
+		r = engine_learn_curves(self, collect, &wanted, ret, err);
+	vec_release(&wanted.runs);
+	return r;
+}
+
+/* Saves that the day was read after its runs and curves are in the store: after a crash the runs are found again, and
+ * so are their curves. */
+static int commit_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+{
+	int r = collect->found.runs.n ? learn_day(self, collect, ret, err) : 0;
+
+	r = r ? r : collect_close_day(collect, err);
+	return r ? r : engine_save_state(self, collect, err);
+}
+
+/* Reads all windows that are due, and commits the closed days.
+ * @param ret_status  how reading ended: 0, an enum evidence_condition or -errno, with the reason in `why`.
+ * @return 0; -errno: the store or memory. */
+static int read_all(struct engine *self, struct collect *collect, struct engine_result *ret, int *ret_status,
+		    struct err *why, struct err *err)
+{
+	int r = 0;
+
+	*ret_status = collect_begin(collect, why);
+	while (!r && !*ret_status && collect_has_closed_day(collect)) {
+		*ret_status = collect_day(collect, why);
+		if (!*ret_status)
+			r = commit_day(self, collect, ret, err);
+	}
+	if (!r && !*ret_status)
+		*ret_status = collect_open(collect, why);
+	collect_end(collect);
+	return r;
+}
+
 static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
 			    struct engine_result *ret, struct err *err)
 {
@@ -105,11 +170,11 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 			      .caps = &self->caps,
 			      .names = &self->names};
 	struct shapes shapes = {.items = VEC_INIT};
-	int r = self->has_sized_all && !learn.settle_before_ms
-			? learn_runs(&learn, collect->runs.items, collect->runs.n, err)
-			: learn_all(&learn, collect->runs.items, collect->runs.n, err);
+	const struct found_run *runs = collect->found.runs.items;
+	int r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
+							       : learn_all(&learn, runs, collect->found.runs.n, err);
 
-	if (!r && find_shapes(self, &learn, collect->now_ms, &shapes, ret))
+	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret, true)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, &shapes, ret, err);
@@ -131,29 +196,19 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	return r;
 }
 
-/* The number of distinct uids. Roles and containers of one run share its uid, and a run may be found both in a closed
- * day and in the open time. */
-static size_t count_runs(const struct collect *collect)
-{
-	struct strmap uids = STRMAP_INIT;
-	size_t n;
-
-	for (size_t i = 0; i < collect->runs.n; i++)
-		if (strmap_put(&uids, collect->runs.items[i].run.uid, NULL))
-			break;
-	n = uids.n;
-	strmap_release(&uids);
-	return n;
-}
-
 static void count(const struct collect *collect, struct engine_result *ret)
 {
-	ret->n_runs = count_runs(collect);
+	char since[TIME_TEXT_BYTES];
+
+	ret->n_runs = collect->n_final_runs + collect->n_open_runs;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
 	ret->days_done = collect->done.days_done;
 	ret->days_total = collect->done.days_total;
 	ret->gaps = collect->state.gaps;
+	if (collect_ignores_warnings(collect) && collect->warning[0])
+		snprintf(ret->warning, sizeof(ret->warning), "since %s: %s",
+			 time_render(collect->state.warned_since_ms, since), collect->warning);
 }
 
 /* Reading ended early. Windows that were read completely are used. */
@@ -188,7 +243,7 @@ static int commit_shapes(struct engine *self, struct collect *collect, struct en
 	if (!r && engine_check_caps(self, &learn, ret))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r && self->has_new_caps)
-		r = engine_save_state(self, &collect->state, err);
+		r = engine_save_state(self, collect, err);
 	vec_release(&shapes.items);
 	learn_release(&learn);
 	return r;
@@ -207,6 +262,7 @@ static int end_unreachable(struct engine *self, int status, struct collect *coll
 static int cycle(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
 	struct wanted_curves wanted = {.runs = VEC_INIT};
+	struct err why = ERR_INIT;
 	const char *missing;
 	int r = engine_load_state(self, &collect->state, err), status;
 
@@ -218,25 +274,29 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	if (r)
 		return end_unreachable(self, r, collect, ret);
 	if (!has_what_it_needs(self, &missing)) {
-		char why[160];
+		char text[160];
 
-		snprintf(why, sizeof(why), "Prometheus has no %s: nothing can be learned without it", missing);
-		engine_note(ret, ENGINE_PARTIAL_METRIC, why);
+		snprintf(text, sizeof(text), "Prometheus has no %s: nothing can be learned without it", missing);
+		engine_note(ret, ENGINE_PARTIAL_METRIC, text);
 		return commit_shapes(self, collect, ret, err);
 	}
-	ret->reading = status = collect_run(collect, err);
+	r = read_all(self, collect, ret, &status, &why, err);
 	count(collect, ret);
-	r = end_of_reading(status, collect, ret, err);
 	if (r)
+		return r;
+	ret->reading = status;
+	r = end_of_reading(status, collect, ret, &why);
+	if (r) {
+		if (err)
+			*err = why;
 		return end_unreachable(self, r, collect, ret);
+	}
 	r = learn_and_commit(self, collect, &wanted, ret, err);
-	/* Curves are read before the state is saved: after a crash the runs are found again, and so are their
-	 * curves. */
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
 	vec_release(&wanted.runs);
-	if (!r && (collect->has_changed_state || collect->has_changed_gaps || self->has_new_caps))
-		r = engine_save_state(self, &collect->state, err);
+	if (!r && (collect->has_changed_state || self->has_new_caps))
+		r = engine_save_state(self, collect, err);
 	return r;
 }
 

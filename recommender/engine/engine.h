@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* engine: one cycle of the recommender: load the state, read what is due, fold it into runs, compute profiles, commit
- * them, save the state.
+/* engine: one cycle of the recommender: load the state; read each closed day that is due, fold it into runs, compute
+ * profiles, commit them, save the state; then the same for the open time, without the state.
  *
- * Profiles are committed before the state that says "these days are done": a crash in between repeats work and changes
- * nothing, because runs have stable uids. A cycle that cannot read Prometheus leaves profiles and histories as they
- * are. In a cluster, objects of workloads without a run for recommender.keep are deleted after a complete cycle. One
- * thread. */
+ * Profiles are committed before the state that says "this day is done": a crash in between repeats one day and changes
+ * nothing, because runs have stable uids. Memory does not grow with the number of days. A cycle that cannot read
+ * Prometheus leaves profiles and histories as they are. In a cluster, objects of workloads without a run for
+ * recommender.keep are deleted after a complete cycle. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"
 #include "engine/curves.h"
+#include "engine/endings.h"
 #include "engine/learn.h"
 #include "engine/learn_names.h"
 #include "engine/notice.h"
@@ -65,14 +66,17 @@ struct engine {
 	struct strbuf kept_table;
 	int64_t kept_at_ms;
 	struct notices notices; /* not reported yet, because the commit failed */
-	bool has_settled;	/* once since the start: engine_settle is done */
-	bool has_sized_all;	/* once since the start: every workload was sized with this configuration */
+	struct endings endings;
+	bool has_settled;   /* once since the start: engine_settle is done */
+	bool has_sized_all; /* once since the start: every workload was sized with this configuration */
 };
 
 /** The result of one cycle. */
 struct engine_result {
 	/* n_runs: runs found; n_workloads: workloads known, in a quick cycle those that were read */
 	size_t n_runs, n_workloads;
+	/* n_profiles_changed: a profile counts each time it is written, which is once for each closed day and once for
+	 * the open time */
 	size_t n_profiles_changed, n_removed, n_queries, n_series;
 	size_t days_done, days_total;
 	int64_t n_samples, duration_ms;
@@ -82,7 +86,8 @@ struct engine_result {
 	char why[640];
 	unsigned int partial; /* bits of enum engine_partial */
 	struct gaps gaps;     /* known after reading */
-	int reading;	      /* how reading ended: 0, an enum evidence_condition, -errno */
+	char warning[240]; /* a warning of every answer that is ignored (collect_warnings.h), and since when; or "" */
+	int reading;	   /* how reading ended: 0, an enum evidence_condition, -errno */
 };
 
 /** Frees what the engine keeps between cycles. It does not free what the caller set. */

@@ -8,8 +8,8 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 {
 	int r = 0;
 
-	for (size_t i = 0; i < collect->runs.n && !r; i++) {
-		struct found_run *found = &collect->runs.items[i];
+	for (size_t i = 0; i < collect->found.runs.n && !r; i++) {
+		struct found_run *found = &collect->found.runs.items[i];
 		const struct learned *item = curves_can_be_of(found) ? learn_find(learn, found) : NULL;
 
 		if (item && item->history && learn_history_wants_curve(item->history, &found->run))

@@ -69,8 +69,9 @@ static int keep_table(struct engine *self, const struct collector_state *state)
 	return strbuf_add(&self->kept_table, strbuf_text(&state->table), state->table.len);
 }
 
-int engine_save_state(struct engine *self, const struct collector_state *state, struct err *err)
+int engine_save_state(struct engine *self, struct collect *collect, struct err *err)
 {
+	const struct collector_state *state = &collect->state;
 	struct collector_state whole = *state;
 	int r;
 
@@ -85,8 +86,10 @@ int engine_save_state(struct engine *self, const struct collector_state *state, 
 		r = keep_table(self, state);
 		r = r ? err_set(err, r, "no memory left") : save(self, &whole, err);
 	}
-	self->has_new_caps &= r != 0;
-	return r;
+	if (r)
+		return r;
+	self->has_new_caps = collect->has_changed_state = false;
+	return 0;
 }
 
 /* Reports all notices and empties the list. */

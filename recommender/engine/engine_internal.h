@@ -21,8 +21,8 @@ void engine_note(struct engine_result *ret, enum engine_partial what, const char
 /** Loads the collector's state into `ret`, which must be empty. The caps in it move to the engine, unless the engine
  * has newer ones; `ret` has none. */
 int engine_load_state(struct engine *self, struct collector_state *ret, struct err *err) ATTR_NODISCARD;
-/** Saves the state with the engine's caps. */
-int engine_save_state(struct engine *self, const struct collector_state *state, struct err *err) ATTR_NODISCARD;
+/** Saves the state of `collect` with the engine's caps. */
+int engine_save_state(struct engine *self, struct collect *collect, struct err *err) ATTR_NODISCARD;
 /** Writes what was learned, with these node shapes (NULL: none), counts the changed profiles and the new harm, and
  * reports the notices. If the store fails, at most 1024 notices are kept for the next cycle.
  * @return 0; -ENOMEM; as learn_commit. */

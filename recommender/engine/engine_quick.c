@@ -23,12 +23,12 @@ static int learn_news(struct engine *self, const struct collect *found, bool is_
 			      .settle_before_ms = is_settling ? found->now_ms : 0,
 			      .caps = &self->caps,
 			      .names = &self->names};
-	int r = is_settling ? learn_all(&learn, found->runs.items, found->runs.n, err)
-			    : learn_quick(&learn, found->runs.items, found->runs.n, err);
+	int r = is_settling ? learn_all(&learn, found->found.runs.items, found->found.runs.n, err)
+			    : learn_quick(&learn, found->found.runs.items, found->found.runs.n, err);
 
 	if (!r)
 		r = engine_commit(self, &learn, NULL, ret, err);
-	ret->n_runs = found->runs.n;
+	ret->n_runs = found->found.runs.n;
 	ret->n_workloads = learn.n_workloads;
 	learn_release(&learn);
 	return r;
@@ -42,7 +42,7 @@ static int fold_news(struct collect *found, struct evidence_batch *batch, struct
 
 	batch->is_partial = false;
 	r = pod_table_merge(&table, batch, err);
-	r = r ? r : collect_fold(found, &table, found->now_ms, false, err);
+	r = r ? r : collect_fold(found, &table, found->now_ms, err);
 	pod_table_release(&table);
 	return r;
 }

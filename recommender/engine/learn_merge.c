@@ -102,15 +102,20 @@ static bool has_better_use(const struct run *known, const struct found_run *foun
 	return known->is_whole ? !found->is_seen : known->samples > found->run.samples;
 }
 
+/* Whether the finding describes a time before the known end, but arrived late: so does a closed day, which is read
+ * after the minutes that follow it. */
+static bool is_from_before_end(const struct run *known, const struct run *found)
+{
+	return is_decisive(known->outcome) && found->outcome == OUTCOME_RUNNING && end_of(found) < end_of(known);
+}
+
 /* Whether the known end is better: pods reported it, and Prometheus, which finds the run later, knows it less
- * precisely; or the finding describes a time before that end, but arrived late. A later attempt is known to Prometheus
- * only. */
+ * precisely; or the finding is older. A later attempt is known to Prometheus only. */
 static bool has_better_end(const struct run *known, const struct run *found)
 {
-	if (!is_decisive(known->outcome))
-		return false;
-	return (is_only_known_watched(known, found) && found->start_ms <= end_of(known)) ||
-	       (found->outcome == OUTCOME_RUNNING && end_of(found) < end_of(known));
+	if (is_from_before_end(known, found))
+		return true;
+	return is_decisive(known->outcome) && is_only_known_watched(known, found) && found->start_ms <= end_of(known);
 }
 
 /* Each part of a run comes from the source that knows it better. */
@@ -146,6 +151,8 @@ static bool is_better(const struct run *known, const struct run *found)
 {
 	if (known->is_whole != found->is_whole)
 		return known->is_whole;
+	if (is_from_before_end(known, found))
+		return true;
 	return known->outcome == found->outcome && known->samples > found->samples;
 }
 

@@ -115,17 +115,53 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 		 harm_names[harm], figures && *figures ? figures : words[harm]);
 }
 
-void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			   int64_t limit_bytes, struct notice *ret)
+void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			     int64_t limit_bytes, struct notice *ret)
 {
+	char why[300] = "with which it restarts, as recommender.resize is off";
 	int64_t to = limit_bytes > INT64_MAX / 2 ? INT64_MAX : limit_bytes * 2;
 
 	begin(ret, NOTICE_KILL, namespace_name, owner, "MemoryNotRaised");
 	ret->is_warning = true;
-	snprintf(
-		ret->text, sizeof(ret->text),
-		"%.63s: OOM-killed at its limit of %s, which cannot be raised: %.200s counted it; submit again with %s",
-		container, EXACT(limit_bytes), queue, EXACT(to));
+	if (queue)
+		snprintf(why, sizeof(why), "which cannot be raised: %.200s counted it", queue);
+	snprintf(ret->text, sizeof(ret->text), "%.63s: OOM-killed at its limit of %s, %s; submit again with %s",
+		 container, EXACT(limit_bytes), why, EXACT(to));
+}
+
+static int64_t round_duration(int64_t duration_ms)
+{
+	return duration_ms - duration_ms % (duration_ms < TIME_HOUR_MS ? TIME_SECOND_MS : TIME_MINUTE_MS);
+}
+
+void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
+		   int64_t next_bytes, struct notice *ret)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
+	int64_t killed_bytes = run_killed_limit_max(run);
+	double unused = run_unused_gib_hours(run);
+	char duration[TIME_TEXT_BYTES];
+
+	begin(ret, NOTICE_END, namespace_name, owner, "MemoryUsed");
+	snprintf(ret->subject, sizeof(ret->subject), "%s-end", run->uid);
+	strbuf_addf(&text, "%.63s: memory asked ", container);
+	if (run->limit_bytes)
+		strbuf_adds(&text, HUMAN(run->limit_bytes));
+	else
+		strbuf_addf(&text, "no limit%s%s", run->request_bytes ? " and request " : "",
+			    run->request_bytes ? HUMAN(run->request_bytes) : "");
+	if (run->peak_bytes)
+		strbuf_addf(&text, ", used at most %s in %s", HUMAN(run_need_bytes(run)),
+			    duration_render(round_duration(run->duration_ms), duration));
+	strbuf_addf(&text, ", %s", outcome_names[run->outcome]);
+	if (killed_bytes > 0)
+		strbuf_addf(&text, "%s at %s", run->outcome == OUTCOME_OOM_KILLED ? "" : " after an OOM kill",
+			    HUMAN(killed_bytes));
+	if (unused >= 0.05)
+		strbuf_addf(&text, "; %.1f GiB-hours unused", unused);
+	if (next_bytes)
+		strbuf_addf(&text, "; next time %s", HUMAN(next_bytes));
+	copy_text(ret->text, sizeof(ret->text), strbuf_text(&text));
 }
 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)

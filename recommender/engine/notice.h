@@ -10,6 +10,7 @@ enum notice_kind {
 	NOTICE_HARM, /* values that were set did harm */
 	NOTICE_CAP,  /* the namespace was capped; owner "" */
 	NOTICE_KILL, /* a container was OOM-killed at a size that is not raised */
+	NOTICE_END,  /* a run ended: what it asked for, and what it used */
 };
 
 #define NOTICE_TEXT_BYTES 512
@@ -48,10 +49,15 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 /** Writes the notice of a namespace that was capped. */
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret);
 
-/** Writes the notice of a container that was OOM-killed although it cannot be raised: its request equals its limit, and
- * a queue has counted the request. `queue`: as in struct sighting. */
-void notice_of_queued_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			   int64_t limit_bytes, struct notice *ret);
+/** Writes the notice of a container that was OOM-killed and is not raised. `queue`, as in struct sighting: its request
+ * equals its limit, and a queue has counted the request; NULL: it restarts in its pod, and resizes are off. */
+void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
+			     int64_t limit_bytes, struct notice *ret);
+
+/** Writes the notice of a run that ended: `trainer: memory asked 64Gi, used at most 39117Mi in 6h, completed; 154.8
+ * GiB-hours unused; next time 44Gi`. `next_bytes`: the limit of a new pod; 0: not known. */
+void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
+		   int64_t next_bytes, struct notice *ret);
 
 /** Called from the engine's thread; the notice is borrowed for the call. */
 typedef void notice_fn(void *context, const struct notice *notice);

@@ -15,15 +15,15 @@ static size_t log2_of(uint64_t value, size_t n)
 	return ret;
 }
 
-/* The index of the part in of_namespaces or of_time. */
+/* The index of the part among the sizes of its kind. */
 static size_t index_of(const struct split_part *part)
 {
 	return log2_of(part->n > 1 ? part->n : (uint64_t)MAX(part->length_ms, 0) / UNIT_MS, SPLIT_SIZES);
 }
 
-static struct split_size *sizes_of(struct split *self, const struct split_part *part)
+static enum split_kind kind_of(const struct split_part *part)
 {
-	return part->n > 1 ? self->of_namespaces : self->of_time;
+	return part->n > 1 ? SPLIT_NAMESPACES : SPLIT_TIME;
 }
 
 void split_begin(struct split *self, int64_t now_ms)
@@ -34,7 +34,7 @@ void split_begin(struct split *self, int64_t now_ms)
 
 bool split_is_heavy(const struct split *self, const struct split_part *part)
 {
-	const struct split_size *sizes = part->n > 1 ? self->of_namespaces : self->of_time;
+	const struct split_size *sizes = self->sizes[kind_of(part)];
 
 	for (size_t i = 0; i <= index_of(part); i++)
 		if (sizes[i].refused >= REFUSALS && part->length_ms >= sizes[i].length_ms)
@@ -45,7 +45,7 @@ bool split_is_heavy(const struct split *self, const struct split_part *part)
 void split_note_refusal(struct split *self, const struct split_part *part, int64_t now_ms)
 {
 	uint64_t hash = hash_stable_text(HASH_STABLE_INIT, part->first);
-	struct split_size *size = &sizes_of(self, part)[index_of(part)];
+	struct split_size *size = &self->sizes[kind_of(part)][index_of(part)];
 
 	if (size->refused && size->start_ms == part->start_ms && size->namespace_hash == hash)
 		return;
@@ -59,7 +59,7 @@ void split_note_refusal(struct split *self, const struct split_part *part, int64
 
 void split_note_answer(struct split *self, const struct split_part *part)
 {
-	struct split_size *sizes = sizes_of(self, part);
+	struct split_size *sizes = self->sizes[kind_of(part)];
 
 	for (size_t i = 0; i <= index_of(part); i++)
 		if (part->length_ms >= sizes[i].length_ms)

@@ -17,10 +17,11 @@ struct split_size {
 };
 
 enum { SPLIT_SIZES = 24 }; /* larger sizes count as the largest one */
+enum split_kind { SPLIT_NAMESPACES, SPLIT_TIME, SPLIT_KINDS_ };
 
 struct split {
-	struct split_size of_namespaces[SPLIT_SIZES], of_time[SPLIT_SIZES]; /* index: binary logarithm */
-	int64_t since_ms;						    /* 0: nothing is remembered */
+	struct split_size sizes[SPLIT_KINDS_][SPLIT_SIZES]; /* second index: binary logarithm */
+	int64_t since_ms;				    /* 0: nothing is remembered */
 };
 
 /** A part of a window: `n` namespaces beginning with `first` ("": not known). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/state.h"
 
+#include "base/json_write.h"
 #include "base/timefmt.h"
 #include "model/profile.h"
 #include "runs/pod_table.h"
@@ -15,6 +16,15 @@ void collector_state_release(struct collector_state *self)
 	*self = (struct collector_state)COLLECTOR_STATE_INIT;
 }
 
+void collector_state_read_again(struct collector_state *self, int64_t from_ms, int64_t oldest_ms)
+{
+	if (from_ms < oldest_ms)
+		self->history_from_ms = from_ms = oldest_ms;
+	from_ms -= from_ms % TIME_DAY_MS;
+	strbuf_clear(&self->table);
+	self->watermark_ms = self->open_from_ms = MIN(from_ms, self->watermark_ms);
+}
+
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf)
 {
 	char watermark[TIME_TEXT_BYTES], from[TIME_TEXT_BYTES], open_from[TIME_TEXT_BYTES];
@@ -27,6 +37,10 @@ int collector_state_encode(const struct collector_state *self, struct strbuf *bu
 		    time_render(self->open_from_ms, open_from), POD_TABLE_FORMAT);
 	caps_encode(&self->caps, buf);
 	gaps_encode(&self->gaps, buf);
+	if (self->warned_since_ms)
+		json_write_time(buf, "warnedSince", self->warned_since_ms);
+	if (self->warned_from_ms)
+		json_write_time(buf, "warnedFrom", self->warned_from_ms);
 	strbuf_adds(buf, "}\n");
 	return strbuf_add(buf, strbuf_text(&self->table), self->table.len);
 }
@@ -39,6 +53,11 @@ static int get_time(struct json_object *object, const char *key, int64_t *ret, s
 	if (r < 0)
 		return r;
 	return r || time_parse(text, strlen(text), ret) ? err_set(err, -EINVAL, "state.%s: no time", key) : 0;
+}
+
+static int get_optional_time(struct json_object *object, const char *key, int64_t *ret, struct err *err)
+{
+	return json_member(object, key) ? get_time(object, key, ret, err) : 0;
 }
 
 /* Of the table of version 0.1: when the oldest of its pods was there. */
@@ -73,6 +92,8 @@ static int decode_head(struct json_object *root, struct collector_state *ret, in
 	r = r ? r : get_time(root, "historyFrom", &ret->history_from_ms, err);
 	r = r ? r : caps_decode(root, &ret->caps, err);
 	r = r ? r : gaps_decode(root, &ret->gaps, err);
+	r = r ? r : get_optional_time(root, "warnedSince", &ret->warned_since_ms, err);
+	r = r ? r : get_optional_time(root, "warnedFrom", &ret->warned_from_ms, err);
 	r = r ? r : json_get_int64(root, "state", "tableFormat", ret_format, err);
 	ret->open_from_ms = ret->watermark_ms;
 	if (r)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* state: the collector's state, stored beside the profiles: the time up to which closed days were read, what these days
- * say of the pods of open runs, the namespaces that were capped for harm, and the windows that could not be read. It is
- * one line of JSON, followed by the
- * encoded table of pods:
+ * say of the pods of open runs, the namespaces that were capped for harm, the windows that could not be read, and since
+ * when Prometheus has warned. It is one line of JSON, followed by the encoded table of pods:
  *
  *   {"apiVersion": .., "kind": "CollectorState", "watermark": RFC 3339, "historyFrom": .., "openFrom": ..,
- *    "tableFormat": 2, "caps": [..], "gaps": [..]}
+ *    "tableFormat": 2, "caps": [..], "gaps": [..], "warnedSince": .., "warnedFrom": ..}
  *
  * The table may be left out, and is ignored if its format is not known (version 0.1 wrote JSON): then the days since
- * `openFrom` have to be read again. A state without `gaps` has none. Size: below 16 KiB, about 100 bytes for each cap,
- * and for each pod of an open run what pod_table_encode says. One thread. */
+ * `openFrom` have to be read again. Members that are missing are empty, or 0. Size: below 16 KiB, about 100 bytes for
+ * each cap, and for each pod of an open run what pod_table_encode says. One thread. */
 #include "base/strbuf.h"
 #include "engine/caps.h"
 #include "engine/gaps.h"
@@ -22,6 +21,9 @@ struct collector_state {
 	struct strbuf table;	    /* pod_table_encode at watermark_ms; empty: not known, or no pods */
 	struct namespace_caps caps; /* only while encoding and decoding; otherwise the engine has them */
 	struct gaps gaps;
+	/* collect_warnings.h: since when every answer has had a warning, and the start of the runs of the days that
+	 * were accepted with one; 0: no warnings, or no such days. */
+	int64_t warned_since_ms, warned_from_ms;
 };
 
 #define COLLECTOR_STATE_INIT                                                                                           \
@@ -30,6 +32,9 @@ struct collector_state {
 	}
 
 void collector_state_release(struct collector_state *self);
+/** Makes reading begin again with the day of `from_ms`, if that day was read, or with that of `oldest_ms`, the first
+ * day of the history. */
+void collector_state_read_again(struct collector_state *self, int64_t from_ms, int64_t oldest_ms);
 /** Writes text and bytes. @return the sticky status of `buf`. */
 int collector_state_encode(const struct collector_state *self, struct strbuf *buf);
 /** Reads what collector_state_encode, or version 0.1, wrote into `ret`, which must be empty. No bytes give an empty

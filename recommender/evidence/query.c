@@ -100,6 +100,28 @@ static void settle(const struct query_reader *self, struct evidence_batch *batch
 	}
 }
 
+/* The namespaces with training pods, which alone are asked for use. The list is in the batch's arena. NULL: out of
+ * memory. */
+static const char **find_training(struct evidence_batch *batch, size_t *ret_n)
+{
+	const char **names = arena_array(&batch->pods.arena, batch->pods.n + 1, sizeof(*names));
+	struct strmap seen = STRMAP_INIT;
+
+	*ret_n = 0;
+	for (size_t i = 0; names && i < batch->pods.n; i++) {
+		struct pod *pod = batch->pods.items[i];
+
+		evidence_pod_classify(pod);
+		if (!pod->is_training || strmap_has(&seen, pod->namespace_name))
+			continue;
+		names[(*ret_n)++] = pod->namespace_name;
+		if (strmap_put(&seen, pod->namespace_name, pod))
+			names = NULL;
+	}
+	strmap_release(&seen);
+	return names;
+}
+
 static int read_window(struct evidence_reader *base, const char *const *namespaces, size_t n_namespaces,
 		       struct evidence_batch *batch, struct err *err)
 {
@@ -108,21 +130,20 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	struct metric_sink sink = {.batch = batch, .job_owners = &job_owners};
 	unsigned int phases = 1u << PHASE_FACTS | 1u << PHASE_HOURS;
 	struct query_result result;
-	bool is_any = false;
+	const char **training = NULL;
+	size_t n_training = 0;
 	int r = ask_phases(self, 1u << PHASE_PODS, &batch->window, &sink, namespaces, n_namespaces, &result, err);
 
 	note(batch, &result);
 	if (!r) {
 		link_jobs(batch, &job_owners);
-		for (size_t i = 0; i < batch->pods.n; i++) {
-			evidence_pod_classify(batch->pods.items[i]);
-			is_any |= batch->pods.items[i]->is_training;
-		}
+		training = find_training(batch, &n_training);
+		r = training ? 0 : err_set(err, -ENOMEM, "no memory left for namespaces");
 	}
-	if (!r && is_any) {
+	if (!r && n_training) {
 		if (batch->window.is_open)
 			phases |= 1u << PHASE_OPEN;
-		r = ask_phases(self, phases, &batch->window, &sink, namespaces, n_namespaces, &result, err);
+		r = ask_phases(self, phases, &batch->window, &sink, training, n_training, &result, err);
 		note(batch, &result);
 		settle(self, batch);
 	}

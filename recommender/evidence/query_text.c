@@ -49,7 +49,7 @@ static void add_matchers(const struct query_reader *self, const struct metric_la
 			 const struct query_place *place, const char *const *namespaces, size_t n_namespaces,
 			 struct strbuf *text)
 {
-	const char *const *excluded = self->config.excluded_namespaces;
+	const char *const *only = self->config.namespaces, *const *excluded = self->config.excluded_namespaces;
 	const char *extra = self->config.prometheus->extra_matchers;
 
 	if (place) {
@@ -57,6 +57,8 @@ static void add_matchers(const struct query_reader *self, const struct metric_la
 	} else if (n_namespaces > 0) {
 		add_names(text, labels->namespace_label, "=~", namespaces, n_namespaces);
 	} else {
+		if (count(only) > 0)
+			add_names(text, labels->namespace_label, "=~", only, count(only));
 		add_names(text, labels->namespace_label, "!~", (const char *const[]){"kube-system"}, 1);
 		if (count(excluded) > 0)
 			add_names(text, labels->namespace_label, "!~", excluded, count(excluded));

@@ -109,6 +109,11 @@ const struct sighting_container *sighting_container(const struct sighting *self,
 	return NULL;
 }
 
+bool sighting_restarts(const struct sighting_container *container)
+{
+	return container->restarts_killed || container->restarts > 0;
+}
+
 bool sighting_is_over(const struct sighting *self)
 {
 	return self->is_gone || self->ends & (END_SUCCEEDED | END_FAILED);

@@ -34,6 +34,7 @@ struct sighting_container {
 	int64_t last_oom_ms; /* 0: never */
 	/* Of our resizes: the limit before the first one, and the time of the last one; 0: none. */
 	int64_t resized_from_bytes, resized_ms;
+	bool restarts_killed; /* as k8s_container_restarts */
 	bool is_running;
 	int64_t started_ms;	    /* start of the running container; 0: not running, or not reported */
 	char id[SIGHTING_ID_BYTES]; /* container id of the runtime, which names its cgroup; "": not reported */
@@ -42,8 +43,6 @@ struct sighting_container {
 struct sighting_owner {
 	char *api_version, *kind, *name, *uid; /* never NULL; "": none */
 };
-
-enum sighting_restart { SIGHTING_NEVER, SIGHTING_ON_FAILURE, SIGHTING_ALWAYS };
 
 struct sighting {
 	char *namespace_name, *name, *uid, *node, *resource_version; /* node "": not scheduled */
@@ -66,7 +65,6 @@ struct sighting {
 	unsigned int autoscaler_lacks;
 	int64_t events_asked_ms; /* when Events of this pod or another pod of its run were read; 0: never */
 	unsigned int ends;	 /* enum evidence_end_flag, of the pod itself */
-	enum sighting_restart restart_policy;
 	enum k8s_qos qos;
 	int64_t deleted_ms;  /* when deletion was requested, or when the pod was found to be gone; 0: not deleted */
 	int64_t seen_ms;     /* when the pod was last read */
@@ -121,6 +119,9 @@ bool sighting_is_urgent(const struct sighting *before, const struct sighting *no
 void sighting_set_gone(struct sighting *self, int64_t now_ms);
 /** Computes run_hash. Call it after owners or labels changed. */
 void sighting_identify(struct sighting *self);
+/** Whether an OOM kill of the container is followed by a restart in its pod: by the restart policies and rules, or
+ * because it has restarted before, as another container's rule (RestartAllContainers) may restart it. */
+bool sighting_restarts(const struct sighting_container *container);
 /** Whether the pod succeeded, failed, or is gone. */
 bool sighting_is_over(const struct sighting *self);
 /** How the pod ended. If several reasons apply, the first one counts: eviction, preemption, success, OOM kill,

@@ -48,6 +48,7 @@ static int add_container(struct sighting *self, const struct k8s_pod *pod, size_
 		.ephemeral_request_bytes = bytes_of(&requests[K8S_EPHEMERAL_STORAGE]),
 		.ephemeral_limit_bytes = bytes_of(&limits[K8S_EPHEMERAL_STORAGE]),
 		.accelerators_milli = accelerators_of(pod, i),
+		.restarts_killed = k8s_container_restarts(pod, from),
 	};
 	int r = sighting_text_set(&container.name, from->name);
 
@@ -148,13 +149,6 @@ static int add_owners(struct sighting *self, const struct k8s_pod *pod, const st
 				  before->root.uid);
 }
 
-static enum sighting_restart restart_of(const char *policy)
-{
-	return streq(policy, "Never")	    ? SIGHTING_NEVER
-	       : streq(policy, "OnFailure") ? SIGHTING_ON_FAILURE
-					    : SIGHTING_ALWAYS;
-}
-
 /* Sets the queue that counted the pod through its owner. A pod that Kueue manages as a workload of its own is left out:
  * when it is created again, Kueue counts it with the sizes that memtamer sets. */
 static int fill_queue(struct sighting *self, const struct k8s_pod *pod)
@@ -202,7 +196,6 @@ static int fill(struct sighting *self, const struct k8s_pod *pod, const struct d
 	for (size_t i = 0; i < pod->n_containers && !r; i++)
 		if (pod->containers[i].type != K8S_CONTAINER_INIT && !sighting_container(self, pod->containers[i].name))
 			r = add_container(self, pod, i);
-	self->restart_policy = restart_of(pod->restart_policy);
 	self->qos = k8s_pod_qos(pod);
 	return r;
 }

@@ -111,9 +111,10 @@ void changes_write_json(const struct changes *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
-int changes_render_json(const struct changes *self, int64_t now_ms, struct strbuf *buf)
+int changes_render_json(const struct changes *self, const struct ended_runs *runs, int64_t now_ms, struct strbuf *buf)
 {
 	knowledge_write_head("history.memtamer.io/v1alpha1", "ChangeList", now_ms, buf);
 	changes_write_json(self, buf);
+	ended_runs_write_json(runs, buf);
 	return strbuf_adds(buf, "\n}\n");
 }

@@ -6,7 +6,8 @@
  * JSON (apiVersion history.memtamer.io/v1alpha1): {"apiVersion", "kind": "ChangeList", "generated", "changes":
  * [{"time", "namespace", "workload", "role", "container", "owner", "firstPod", "pods", "requestFrom", "requestTo",
  * "limitFrom", "limitTo", "ephemeralRequestTo", "ephemeralLimitTo" (bytes; null in From: there was none, in To: not
- * set), "rule", "mode", "revision", "cap"}]}, oldest first. */
+ * set), "rule", "mode", "revision", "cap"}], oldest first, "runs": see ended_runs.h}. */
+#include "report/ended_runs.h"
 #include "report/knowledge.h"
 #include "report/table.h"
 
@@ -26,5 +27,5 @@ int changes_find(const struct known *items, size_t n, struct changes *ret) ATTR_
 int changes_print(const struct changes *self, bool has_names, FILE *out, int indent) ATTR_NODISCARD;
 /** Appends the member "changes" of a JSON object. */
 void changes_write_json(const struct changes *self, struct strbuf *buf);
-/** Appends the whole JSON document. @return the sticky status of `buf`. */
-int changes_render_json(const struct changes *self, int64_t now_ms, struct strbuf *buf);
+/** Appends the changes and the runs as a JSON document. @return the sticky status of `buf`. */
+int changes_render_json(const struct changes *self, const struct ended_runs *runs, int64_t now_ms, struct strbuf *buf);

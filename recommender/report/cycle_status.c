@@ -23,6 +23,7 @@ static const struct {
 	{"workloads", false, AT(workloads)},	{"profilesChanged", false, AT(profiles_changed)},
 	{"daysDone", false, AT(days_done)},	{"daysTotal", false, AT(days_total)},
 	{"durationMs", false, AT(duration_ms)}, {"silentAfterMs", false, AT(silent_after_ms)},
+	{"warning", true, AT(warning)},		{"retryAfterMs", false, AT(retry_after_ms)},
 };
 
 void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)

@@ -3,9 +3,8 @@
 /* cycle_status: what the last cycle of the recommender did, stored for `status` (store_status_save). JSON
  * (apiVersion status.memtamer.io/v1alpha1): {"apiVersion", "kind": "CycleStatus", "time", "version", "mode",
  * "result", "why", "runs", "workloads", "profilesChanged", "daysDone", "daysTotal", "durationMs", "silentAfterMs",
- * "webhook", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}], "gaps": [as in the
- * collector's state]}. Unknown members are
- * ignored. One thread. */
+ * "retryAfterMs", "webhook", "warning", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}],
+ * "gaps": [as in the collector's state]}. Unknown members are ignored. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -19,6 +18,9 @@ struct cycle_status {
 	/* While the recommender runs, it stores another record within this time; 0: unknown (run --once, a file store,
 	 * older versions). */
 	int64_t silent_after_ms;
+	/* Prometheus failed in several cycles: it is asked again this long after the last cycle began; 0: it did not.
+	 */
+	int64_t retry_after_ms;
 	const char *version; /* of the program */
 	const char *mode;    /* of the configuration */
 	const char *result;  /* done, partial, failed */
@@ -28,6 +30,7 @@ struct cycle_status {
 	bool watches_pods;			 /* pods are watched, so metrics about pods are not missed */
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
+	const char *warning;	 /* since when every answer has a warning, and its text; it is ignored; "": none */
 	const struct gaps *gaps; /* windows that are passed over; NULL: none */
 };
 

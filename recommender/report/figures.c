@@ -14,19 +14,6 @@ const char *const risk_names[RISK_COUNT_] = {
 
 enum { RECENT_RUNS = 5 }; /* as in policy/size/size_evidence.c */
 
-/* The unused memory of one run in GiB-hours, of all its pods; 0 if it asked for none or was not measured. Only the need
- * of the largest rank is known, so every rank is assumed to need as much: memory that smaller ranks left unused is not
- * counted. */
-static double run_waste_gibh(const struct run *run)
-{
-	int64_t claimed_bytes = run->limit_bytes ? run->limit_bytes : run->request_bytes;
-	int64_t spare_bytes = claimed_bytes - run_need_bytes(run);
-
-	if (!claimed_bytes || !run->peak_bytes || spare_bytes <= 0)
-		return 0;
-	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
-}
-
 /* A request that equals the recommendation is below the peak by intention, and no risk that people should act on. */
 static bool is_over_request(const struct figures *f)
 {
@@ -89,7 +76,7 @@ static void figures_of_history(const struct history *history, struct figures *f)
 	for (size_t i = 0; i < history->runs.n; i++) {
 		const struct run *run = &history->runs.items[i];
 
-		f->waste_gibh += run_waste_gibh(run);
+		f->waste_gibh += run_unused_gib_hours(run);
 		if (run->start_ms < f->last_start_ms)
 			continue;
 		f->last_start_ms = run->start_ms;

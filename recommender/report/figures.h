@@ -22,9 +22,7 @@ struct figures {
 	int64_t request_bytes, limit_bytes;	    /* of the last run */
 	int64_t new_request_bytes, new_limit_bytes; /* recommended for a new pod */
 	int64_t median_bytes, peak_bytes;
-	/* Sum over the listed runs: (limit, or the request where there is no limit, - need) x duration x ranks. Each
-	 * rank is assumed to need as much as the largest one. */
-	double waste_gibh;
+	double waste_gibh;	 /* sum over the listed runs, as run_unused_gib_hours */
 	const char *not_lowered; /* as figures_not_lowered */
 	bool is_request_kept,
 		is_limit_kept; /* the recommended value is lower than the last run's, and will not be set */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history_command: `history` prints what memtamer changed. */
+/* history_command: `history` prints what memtamer changed, and what runs asked for and used. */
 #include "report/changes.h"
 #include "report/question.h"
 #include "report/report_commands.h"
@@ -11,11 +11,11 @@
 
 #define HISTORY_BYTES (GIB)
 
-static int print_json(const struct changes *changes)
+static int print_json(const struct changes *changes, const struct ended_runs *runs)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(HISTORY_BYTES);
 
-	if (changes_render_json(changes, time_now_ms(), &buf))
+	if (changes_render_json(changes, runs, time_now_ms(), &buf))
 		return buf.status;
 	fputs(strbuf_text(&buf), stdout);
 	return 0;
@@ -48,21 +48,38 @@ static int print_table(const struct changes *changes)
 	return r;
 }
 
+static int print_text(const struct cli_args *args, const struct knowledge *knowledge, const struct changes *changes,
+		      const struct ended_runs *runs)
+{
+	int r = 0;
+
+	if (changes->items.n)
+		r = print_table(changes);
+	else
+		print_none(args, knowledge);
+	if (!r && runs->items.n) {
+		printf("\nRuns:\n");
+		r = ended_runs_print(runs, stdout);
+	}
+	return r;
+}
+
 static int history_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
 	struct changes changes = {.items = VEC_INIT};
+	struct ended_runs runs = {.items = VEC_INIT};
 	int code = question_load(args, &knowledge), r;
 	bool is_json = streq(cli_get(args, "output"), "json");
 
 	if (code)
 		return code;
 	r = changes_find(knowledge.items.items, knowledge.items.n, &changes);
-	if (!r && !is_json && !changes.items.n)
-		print_none(args, &knowledge);
-	else if (!r)
-		r = (is_json ? print_json : print_table)(&changes);
+	r = r ? r : ended_runs_find(&knowledge, &runs);
+	if (!r)
+		r = is_json ? print_json(&changes, &runs) : print_text(args, &knowledge, &changes, &runs);
 	vec_release(&changes.items);
+	vec_release(&runs.items);
 	if (r)
 		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
 	return knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
@@ -77,7 +94,7 @@ static const struct cli_option history_options[] = {
 const struct cli_command history_command = {
 	.name = "history",
 	.operands = "[KIND/NAME]",
-	.help = "List the changes that were made to pods: time, old and new values, rule",
+	.help = "List the changes that were made to pods, and what runs asked for and used",
 	.example = "-n ml-team Job/resnet-train",
 	.options = history_options,
 	.run = history_run,

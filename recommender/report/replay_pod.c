@@ -39,7 +39,10 @@ static int make_pod(struct minimal *self, const struct profile *profile, const s
 		.owner =
 			{.api_version = "batch/v1", .kind = "Job", .name = run->name, .uid = "", .is_controller = true},
 		.extended = {.name = "nvidia.com/gpu", .count = (run->accelerators_milli + 999) / 1000},
-		.container = {.type = K8S_CONTAINER_MAIN, .name = profile->container, .image = ""},
+		.container = {.type = K8S_CONTAINER_MAIN,
+			      .name = profile->container,
+			      .image = "",
+			      .restart_policy = ""},
 	};
 	resources->is_present = true;
 	resources->extended = &self->extended;

@@ -50,7 +50,16 @@ static void print_cycle(const struct status *self, FILE *out)
 		(long long)cycle->workloads, (long long)cycle->profiles_changed);
 	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
 		PLAIN(cycle->mode));
+	if (cycle->retry_after_ms)
+		fprintf(out,
+			"            Prometheus failed in several cycles: the next one begins %s after the last one\n",
+			duration_render(cycle->retry_after_ms, took));
 	print_gaps(cycle->gaps, out);
+	if (cycle->warning && cycle->warning[0]) {
+		fputs("            Prometheus warns in every answer ", out);
+		plain_print(cycle->warning, out);
+		fputs("; the warning is ignored\n", out);
+	}
 	if (status_is_silent(self))
 		fprintf(out,
 			"            The recommender has written nothing since %s: it does not run, or cannot write\n",

@@ -39,6 +39,9 @@ enum resize_result {
 /** "applied", "deferred" ...: labels of metrics. */
 extern const char *const resize_result_names[RESIZE_RESULT_COUNT_];
 
+/** What people can do if the node has no room for a larger limit. */
+#define RESIZE_REMEDY_NODE "delete the pod, so that its next try can run on another node"
+
 /** A request to resize one container. Texts that do not fit are truncated, and then name no existing object. */
 struct resize_ask {
 	enum resize_kind kind;

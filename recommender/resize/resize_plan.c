@@ -77,19 +77,20 @@ static bool may_resize(struct planning *self)
 	enum resize_mode needs = ask->kind == RESIZE_KIND_OOM ? RESIZE_ON_OOM : RESIZE_BEFORE_OOM;
 
 	if (resize_mode_of(self->policy.resize, &self->pod.annotations) < needs)
-		resize_plan_hold(self, "the pod's annotation " KEY_RESIZE " does not allow it");
+		resize_plan_hold(self, "remove that annotation",
+				 "the pod's annotation " KEY_RESIZE " does not allow it");
 	else if (self->facts.is_static)
-		resize_plan_hold(self, "a static pod is never resized");
+		resize_plan_hold(self, "", "a static pod is never resized");
 	else if (is_compared_by_kueue(&self->pod))
-		resize_plan_hold(self, "Kueue deletes a single pod whose containers change");
+		resize_plan_hold(self, "", "Kueue deletes a single pod whose containers change");
 	else if (!container->limit_bytes)
-		resize_plan_hold(self, "the container has no memory limit");
+		resize_plan_hold(self, NULL, "the container has no memory limit");
 	else if (container->restarts_for_memory)
-		resize_plan_hold(self, "its resizePolicy restarts the container when memory is resized");
+		resize_plan_hold(self, "", "its resizePolicy restarts the container when memory is resized");
 	else if (ask->kind == RESIZE_KIND_OOM && container->limit_bytes > ask->killed_bytes)
-		resize_plan_hold(self, "its limit was raised since it was killed");
+		resize_plan_hold(self, NULL, "its limit was raised since it was killed");
 	else if (self->facts.pending == RESIZE_PENDING_DEFERRED || self->facts.pending == RESIZE_PENDING_INFEASIBLE)
-		resize_plan_hold(self, "another resize of the pod waits: %.160s", self->facts.pending_why);
+		resize_plan_hold(self, "", "another resize of the pod waits: %.160s", self->facts.pending_why);
 	return self->ret->verdict != RESIZE_HELD_BACK;
 }
 
@@ -118,7 +119,7 @@ static int read_pod(struct planning *self, struct err *err)
 		return r;
 	self->decoded = decoded_container(self);
 	if (!self->decoded || !resize_container_read(input->pod, input->ask->container, &self->container)) {
-		resize_plan_hold(self, "it has no such container that runs as long as the pod");
+		resize_plan_hold(self, NULL, "it has no such container that runs as long as the pod");
 		return 0;
 	}
 	self->ret->is_init = self->container.is_init;
@@ -189,19 +190,19 @@ static void fit_node(struct planning *self)
 static void hold_by_decision(struct planning *self, const struct decision *decision)
 {
 	if (decision->skip) {
-		resize_plan_hold(self, "the pod is left alone: %s", decision->skip);
+		resize_plan_hold(self, NULL, "the pod is left alone: %s", decision->skip);
 		return;
 	}
 	if (decision->mode < MODE_RAISE) {
-		resize_plan_hold(self, "mode %s (%s)", mode_names[decision->mode], decision->mode_why);
+		resize_plan_hold(self, "change that", "mode %s (%s)", mode_names[decision->mode], decision->mode_why);
 		return;
 	}
 	for (size_t i = 0; i < decision->n_findings; i++)
 		if (decision->findings[i].check == CHECK_MEMORY_LIMIT_BELOW_PEAK) {
-			resize_plan_hold(self, "%.200s", decision->findings[i].text);
+			resize_plan_hold(self, "change that", "%.200s", decision->findings[i].text);
 			return;
 		}
-	resize_plan_hold(self, "the rules for new pods allow no more");
+	resize_plan_hold(self, "", "the rules for new pods allow no more");
 }
 
 /* In a Guaranteed pod limit and request are raised to the same value, or not at all. */
@@ -234,9 +235,10 @@ static void take(struct planning *self, const struct decision *decision)
 	}
 	fit_node(self);
 	if (!keep_equal(self))
-		resize_plan_hold(self, "request and limit cannot rise together");
+		resize_plan_hold(self, "", "request and limit cannot rise together");
 	else if (ret->to_bytes <= ret->from_bytes)
-		resize_plan_hold(self, "%s has no room for more", *self->facts.node ? self->facts.node : "its node");
+		resize_plan_hold(self, RESIZE_REMEDY_NODE, "%s has no room for more",
+				 *self->facts.node ? self->facts.node : "its node");
 	else
 		ret->verdict = RESIZE_APPLIED;
 }

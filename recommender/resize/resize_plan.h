@@ -46,6 +46,9 @@ struct resize_input {
 struct resize_plan {
 	enum resize_result verdict; /* RESIZE_APPLIED: apply the plan; else HELD_BACK or GONE */
 	char why[256];		    /* the reason, also if the size was capped */
+	/* HELD_BACK: what people can do, besides submitting again; static. "": nothing else. NULL: nothing has to be
+	 * done, or the pod is none of ours. */
+	const char *remedy;
 	bool is_init;
 	size_t index;		      /* index of the container in its array */
 	int64_t from_bytes, to_bytes; /* of the limit */

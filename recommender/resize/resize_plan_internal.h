@@ -24,8 +24,8 @@ struct planning {
 };
 
 /* resize_plan_want.c */
-/** Sets the verdict to HELD_BACK, with this reason. */
-void resize_plan_hold(struct planning *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/** Sets the verdict to HELD_BACK, with this reason. `remedy`: as in struct resize_plan. */
+void resize_plan_hold(struct planning *self, const char *remedy, const char *fmt, ...) ATTR_PRINTF(3, 4);
 /** Finds the container's profile and the limit to ask for. `by_profile`: the decision with the namespace's profiles.
  * @return the limit; 0: held back. */
 int64_t resize_plan_want(struct planning *self, const struct decision *by_profile);

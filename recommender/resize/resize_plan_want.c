@@ -32,13 +32,14 @@ static int64_t want_after_kill(struct planning *self)
 	if (rec && rec->confidence >= CONFIDENCE_MEDIUM && rec->limit_bytes > self->container.limit_bytes)
 		return rec->limit_bytes; /* something else holds it back: the second decision says what */
 	if (rec && rec->proven_bytes >= killed) {
-		resize_plan_hold(self, "its profile includes the kill and recommends no more than %s",
+		resize_plan_hold(self, "pin a larger limit in its profile",
+				 "its profile includes the kill and recommends no more than %s",
 				 HUMAN(rec->limit_bytes));
 		return 0;
 	}
 	/* As for a run: all steps together at most double the limit that the pod began with. */
 	if (size_scale_permille(self->ret->own_bytes, STEP_KILLED_PERMILLE) <= killed) {
-		resize_plan_hold(self, "it was doubled already, and no profile recommends more");
+		resize_plan_hold(self, "", "it was doubled already, and no profile recommends more");
 		return 0;
 	}
 	return MIN(size_scale_permille(killed, STEP_KILLED_PERMILLE),
@@ -48,7 +49,7 @@ static int64_t want_after_kill(struct planning *self)
 static int64_t want_before_kill(struct planning *self, int64_t profile_bytes)
 {
 	if (self->profile && self->profile->parent.flags & REC_CACHE_BOUND) {
-		resize_plan_hold(self, "page cache fills its limit, and the kernel can reclaim it");
+		resize_plan_hold(self, NULL, "page cache fills its limit, and the kernel can reclaim it");
 		return 0;
 	}
 	return MAX(self->input->ask->want_bytes, profile_bytes);
@@ -65,7 +66,7 @@ static int64_t choose_want(struct planning *self, const struct decision *by_prof
 	if (spec->pin_limit_bytes > 0) {
 		want = spec->pin_limit_bytes;
 		if (want <= limit)
-			resize_plan_hold(self, "its profile pins the limit");
+			resize_plan_hold(self, "raise that pin", "its profile pins the limit");
 		return want <= limit ? 0 : want;
 	}
 	if (self->input->ask->kind == RESIZE_KIND_BEFORE)
@@ -80,7 +81,7 @@ static int64_t choose_want(struct planning *self, const struct decision *by_prof
 		snprintf(self->ret->why, sizeof(self->ret->why), "capped by the ceiling");
 	}
 	if (want <= limit) {
-		resize_plan_hold(self, "it has all that its ceiling allows");
+		resize_plan_hold(self, "raise that ceiling", "it has all that its ceiling allows");
 		return 0;
 	}
 	return want;
@@ -92,11 +93,12 @@ int64_t resize_plan_want(struct planning *self, const struct decision *by_profil
 	return choose_want(self, by_profile);
 }
 
-void resize_plan_hold(struct planning *self, const char *fmt, ...)
+void resize_plan_hold(struct planning *self, const char *remedy, const char *fmt, ...)
 {
 	va_list args;
 
 	self->ret->verdict = RESIZE_HELD_BACK;
+	self->ret->remedy = remedy;
 	va_start(args, fmt);
 	vsnprintf(self->ret->why, sizeof(self->ret->why), fmt, args);
 	va_end(args);

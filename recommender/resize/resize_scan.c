@@ -98,14 +98,6 @@ static int64_t killed_at(const struct sighting_container *container)
 	return most;
 }
 
-/* Whether a killed container starts again in its pod. With restart policy Never, rules of the container or of the pod's
- * other containers may still restart it (restartPolicyRules, RestartAllContainers), and sidecars always restart: then
- * its restart shows it, and the kubelet has decided by rules that need not be known here. */
-static bool restarts_in_pod(const struct sighting *pod, const struct sighting_container *container)
-{
-	return pod->restart_policy != SIGHTING_NEVER || container->restarts > 0;
-}
-
 static bool visit_kills(void *context, const struct sighting *pod)
 {
 	struct visiting *visiting = context;
@@ -120,7 +112,7 @@ static bool visit_kills(void *context, const struct sighting *pod)
 
 		if (!entry)
 			visiting->status = -ENOMEM;
-		if (!entry || !restarts_in_pod(pod, container) || !killed || container->limit_bytes > killed ||
+		if (!entry || !sighting_restarts(container) || !killed || container->limit_bytes > killed ||
 		    entry->restarts_asked == container->restarts)
 			continue;
 		kill.ask = resize_scan_ask(RESIZE_KIND_OOM, pod, container->name);

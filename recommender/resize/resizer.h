@@ -20,6 +20,7 @@ struct resize_report {
 	enum resize_result result;
 	int64_t from_bytes, to_bytes; /* of the limit; equal if nothing was set */
 	const char *why;	      /* the reason; "" */
+	const char *remedy;	      /* of HELD_BACK, as in struct resize_plan; else NULL */
 };
 
 struct resizer_config {

@@ -14,6 +14,7 @@ void resizer_job_tell(struct resizer_job *job, enum resize_result result, const 
 		.from_bytes = job->plan.from_bytes,
 		.to_bytes = is_set ? job->plan.to_bytes : job->plan.from_bytes,
 		.why = why ? why : "",
+		.remedy = job->plan.remedy,
 	};
 
 	job->owner->config.report(job->owner->config.context, &report);

@@ -14,27 +14,6 @@ void fold_release(struct fold *self)
 	*self = (struct fold){.is_open = NULL};
 }
 
-static void identify(const struct pod *pod, struct identity *ret)
-{
-	const struct pod_container *main = fold_main_container(pod);
-	const struct k8s_labels labels = {
-		.items = pod->labels.items, .n = pod->labels.n, .is_present = pod->labels.n > 0};
-	struct identity_facts facts = {
-		.namespace_name = pod->namespace_name,
-		.pod_name = pod->name,
-		.labels = pod->labels.n ? &labels : NULL,
-		.container = main ? main->name : "",
-	};
-
-	if (*pod->owner_kind)
-		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = pod->owner_kind,
-									 .name = pod->owner_name};
-	if (*pod->owner_kind && *pod->root_kind)
-		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = pod->root_kind,
-									 .name = pod->root_name};
-	workload_identify(&facts, ret);
-}
-
 static bool is_running(const struct pod *pod, int64_t now_ms)
 {
 	if (pod->completion_ms || pod->ends & (END_SUCCEEDED | END_FAILED))
@@ -46,9 +25,12 @@ static void member_fill(struct member *self, const struct pod *pod, size_t index
 {
 	const struct pod_container *main = fold_main_container(pod);
 	bool runs = is_running(pod, now_ms);
+	struct identity identity;
 
-	*self = (struct member){.pod = pod, .index = index, .begin_ms = pod_begin_ms(pod)};
-	identify(pod, &self->identity);
+	fold_identify(pod, &identity);
+	*self = (struct member){.pod = pod, .index = index, .rank = identity.rank, .begin_ms = pod_begin_ms(pod)};
+	memcpy(self->run_key, identity.run_key, sizeof(self->run_key));
+	memcpy(self->role, identity.role, sizeof(self->role));
 	self->end_ms = runs ? INT64_MAX : pod->completion_ms ? pod->completion_ms : pod_last_ms(pod);
 	self->end_ms = MAX(self->end_ms, self->begin_ms);
 	self->outcome = main ? member_outcome(pod, main, runs) : runs ? OUTCOME_RUNNING : OUTCOME_UNKNOWN;
@@ -58,7 +40,7 @@ static int compare_keys(const struct member *a, const struct member *b)
 {
 	int r = strcmp(a->pod->namespace_name, b->pod->namespace_name);
 
-	return r ? r : strcmp(a->identity.run_key, b->identity.run_key);
+	return r ? r : strcmp(a->run_key, b->run_key);
 }
 
 /* By run, then by start; names make the order deterministic. */

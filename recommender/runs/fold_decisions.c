@@ -61,7 +61,7 @@ static void fill(struct history_decision *ret, const struct member *member, cons
 		.ephemeral_request_to_bytes = set->values[SIZE_REQUEST][ANNOTATION_EPHEMERAL].to_bytes,
 		.ephemeral_limit_to_bytes = set->values[SIZE_LIMIT][ANNOTATION_EPHEMERAL].to_bytes,
 	};
-	identity_cut(member->identity.run_key, ret->owner, sizeof(ret->owner));
+	identity_cut(member->run_key, ret->owner, sizeof(ret->owner));
 	identity_cut(member->pod->name, ret->pod, sizeof(ret->pod));
 	snprintf(ret->rule, sizeof(ret->rule), "%s", lead ? lead->rule : "");
 	for (int r = ANNOTATION_MEMORY; r <= ANNOTATION_EPHEMERAL; r++)

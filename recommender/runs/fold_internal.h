@@ -8,7 +8,9 @@
 struct member {
 	const struct pod *pod;
 	size_t index; /* index in the table */
-	struct identity identity;
+	/* Of its identity, which is large, only what compares it with others: fold_identify computes all of it. */
+	char run_key[IDENTITY_KEY_BYTES], role[64];
+	int rank;
 	int64_t begin_ms, end_ms; /* end: INT64_MAX while it runs */
 	enum outcome outcome;	  /* of the main container */
 	int slot;		  /* rank within the run, numbered by role and order */
@@ -23,6 +25,8 @@ struct group {
 
 /** The main container of a pod: one with an accelerator, else the one with most memory. NULL: no containers. */
 const struct pod_container *fold_main_container(const struct pod *pod);
+/** Identifies the workload and the run of a pod. */
+void fold_identify(const struct pod *pod, struct identity *ret);
 /** Reads what our annotation says was set in this container, as far as the container has these values. @return false:
  * nothing was set. */
 bool fold_read_set(const struct pod *pod, const struct pod_container *container, struct annotation *ret,

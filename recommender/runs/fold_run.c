@@ -15,10 +15,10 @@
 /* Whether `next` may be the next attempt of the rank of `member`. */
 static bool follows(const struct member *member, const struct member *next)
 {
-	if (!streq(member->identity.role, next->identity.role))
+	if (!streq(member->role, next->role))
 		return false;
-	if (member->identity.rank >= 0 && next->identity.rank >= 0)
-		return member->identity.rank == next->identity.rank;
+	if (member->rank >= 0 && next->rank >= 0)
+		return member->rank == next->rank;
 	if (streq(member->pod->name, next->pod->name))
 		return true;
 	return member->end_ms <= next->begin_ms && member->outcome != OUTCOME_COMPLETED;
@@ -167,13 +167,13 @@ static void stamp(struct summing *self, bool is_exact)
 	struct run *run = &self->found->run;
 	int64_t start_ms = is_exact ? run->start_ms : run->start_ms - run->start_ms % TIME_HOUR_MS;
 	uint64_t hash = HASH_STABLE_INIT;
-	const char *name = strchr(first->identity.run_key, '/');
+	const char *name = strchr(first->run_key, '/');
 
 	hash = hash_stable_text(hash, first->pod->namespace_name);
-	hash = hash_stable_text(hash, first->identity.run_key);
+	hash = hash_stable_text(hash, first->run_key);
 	hash = hash_stable(hash, &start_ms, sizeof(start_ms));
 	snprintf(run->uid, sizeof(run->uid), "%016llx", (unsigned long long)hash);
-	identity_cut(name ? name + 1 : first->identity.run_key, run->name, sizeof(run->name));
+	identity_cut(name ? name + 1 : first->run_key, run->name, sizeof(run->name));
 }
 
 static const char *source_of(const char *usage, bool has_usage, bool is_watched)
@@ -212,7 +212,7 @@ static bool has_other_failure(const struct group *group, const char *role)
 	for (size_t i = 0; i < group->n; i++) {
 		const struct member *member = &group->members[i];
 
-		if (member->is_last && !streq(member->identity.role, role) &&
+		if (member->is_last && !streq(member->role, role) &&
 		    (member->outcome == OUTCOME_OOM_KILLED || member->outcome == OUTCOME_FAILED ||
 		     member->outcome == OUTCOME_SUSPECTED_OOM))
 			return true;
@@ -231,17 +231,17 @@ static int summarise(const struct group *group, const struct member *first, cons
 {
 	struct found_run *found = self->found;
 	struct run *run = &found->run;
-	const char *role = first->identity.role;
+	const char *role = first->role;
 	int r = 0;
 
-	*found = (struct found_run){.identity = first->identity,
-				    .is_main = fold_main_container(first->pod) == model,
+	*found = (struct found_run){.is_main = fold_main_container(first->pod) == model,
 				    .is_seen = true,
 				    .run = {.start_ms = group->members[0].begin_ms,
 					    .is_whole = !has_other_failure(group, role),
 					    .chosen_by = CHOSEN_BY_UNKNOWN,
 					    .mode = -1,
 					    .activity_permille = -1}};
+	fold_identify(first->pod, &found->identity);
 	snprintf(found->namespace_name, sizeof(found->namespace_name), "%s", first->pod->namespace_name);
 	snprintf(found->container, sizeof(found->container), "%s", model->name);
 	self->end_ms = run->start_ms;
@@ -250,7 +250,7 @@ static int summarise(const struct group *group, const struct member *first, cons
 
 		run->world_size += member->is_last;
 		self->end_ms = MAX(self->end_ms, member->end_ms);
-		if (!streq(member->identity.role, role))
+		if (!streq(member->role, role))
 			continue;
 		run->attempts = MAX(run->attempts, member->try_number - is_waiting(member->pod));
 		for (size_t k = 0; k < member->pod->containers.n && !r; k++)
@@ -285,7 +285,7 @@ int group_summarise(const struct group *group, const struct pod_table *table, co
 			struct found_run found;
 			struct summing self = {.group = group, .table = table, .options = options, .found = &found};
 
-			if (is_known(ret, from, member->identity.role, container->name))
+			if (is_known(ret, from, member->role, container->name))
 				continue;
 			r = summarise(group, member, container, &self);
 			r = r ? r : vec_push(&ret->runs, found);
@@ -315,4 +315,25 @@ const struct pod_container *fold_main_container(const struct pod *pod)
 			main = container;
 	}
 	return main;
+}
+
+void fold_identify(const struct pod *pod, struct identity *ret)
+{
+	const struct pod_container *main = fold_main_container(pod);
+	const struct k8s_labels labels = {
+		.items = pod->labels.items, .n = pod->labels.n, .is_present = pod->labels.n > 0};
+	struct identity_facts facts = {
+		.namespace_name = pod->namespace_name,
+		.pod_name = pod->name,
+		.labels = pod->labels.n ? &labels : NULL,
+		.container = main ? main->name : "",
+	};
+
+	if (*pod->owner_kind)
+		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = pod->owner_kind,
+									 .name = pod->owner_name};
+	if (*pod->owner_kind && *pod->root_kind)
+		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = pod->root_kind,
+									 .name = pod->root_name};
+	workload_identify(&facts, ret);
 }

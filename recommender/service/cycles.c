@@ -95,6 +95,15 @@ void cycles_forget(struct session *self)
 	metrics_remove(self->metrics, METRIC_CAPPED);
 }
 
+int64_t cycles_interval_ms(const struct session *self)
+{
+	int64_t interval_ms = self->config->recommender.interval_ms, max_ms = MAX(interval_ms, TIME_HOUR_MS);
+
+	for (int i = 1; i < self->n_unread && interval_ms < max_ms; i++)
+		interval_ms *= 2;
+	return MIN(interval_ms, max_ms);
+}
+
 /* After how long without a record the recommender counts as stopped. In a cluster every cycle with a new result is
  * recorded, and all others every CYCLE_RECORD_MS. Some records may be missed, and a cycle may read until its deadline.
  * A file store is often read when the recommender does not run any more, so there is no such time. */
@@ -102,7 +111,7 @@ static int64_t silent_after_ms(const struct session *self)
 {
 	if (!self->service || !self->access.kube.client)
 		return 0;
-	return MAX(6 * self->config->recommender.interval_ms, 3 * CYCLE_RECORD_MS) +
+	return MAX(MAX(6 * self->config->recommender.interval_ms, 3 * CYCLE_RECORD_MS), 2 * cycles_interval_ms(self)) +
 	       self->config->prometheus.deadline_ms;
 }
 
@@ -116,6 +125,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.time_ms = time_now_ms(),
 		.duration_ms = result->duration_ms,
 		.silent_after_ms = silent_after_ms(self),
+		.retry_after_ms = self->n_unread > 1 ? cycles_interval_ms(self) : 0,
 		.version = MEMTAMER_VERSION,
 		.mode = mode_names[self->config->policy.mode],
 		.result = results[code],
@@ -130,6 +140,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.findings = self->reader->findings,
 		.n_findings = self->reader->n_findings,
 		.gaps = &passed,
+		.warning = result->warning,
 	};
 	struct err why = ERR_INIT;
 
@@ -165,6 +176,7 @@ void cycles_whole(struct session *self)
 		log_missing(self->reader);
 		self->has_logged_missing = true;
 	}
+	self->n_unread = result.reading && !result.days_done ? MIN(self->n_unread + 1, INT16_MAX) : 0;
 	log_cycle(&result, &err, code);
 	cycles_leave_record(self, &result, &err, code);
 	if (self->resizes)

@@ -11,7 +11,7 @@
 #include "service/outbox.h"
 #include "service/probe.h"
 #include "service/pulse.h"
-#include "service/queued_kills.h"
+#include "service/unraised_kills.h"
 #include "service/refusals.h"
 #include "service/replica.h"
 #include "service/resizes.h"
@@ -39,7 +39,7 @@ struct replica {
 	struct pods_figures counted; /* figures that are in the metrics already */
 	char lease_said[160], watch_said[160], pods_said[160], refusals_said[160], events_said[160];
 	struct announce announce;
-	struct queued_kills kills;
+	struct unraised_kills kills;
 	int64_t overdue_ms;		 /* waiting pods were checked up to this time; wall clock */
 	struct wait_events *wait_events; /* NULL: not leading, or pods are not watched */
 

@@ -276,7 +276,7 @@ static void start_events(struct replica *self)
 	if (!self->pods)
 		return;
 	self->overdue_ms = kube_client_now_ms(self->access.client);
-	queued_kills_start(&self->kills, self->overdue_ms);
+	unraised_kills_start(&self->kills, self->overdue_ms, self->config.config->policy.resize != RESIZE_OFF);
 	if (wait_events_new(self->access.client,
 			    &(struct wait_events_config){.pods = self->pods,
 							 .after_ms = self->config.config->harm.pending_after_ms,
@@ -321,7 +321,7 @@ static void record_notices(struct replica *self)
 	while (self->announce.events && outbox_take(self->outbox, time_monotonic_ms(), &notice))
 		record_notice(self, &notice);
 	if (self->announce.events && self->pods && self->is_working &&
-	    queued_kills_next(&self->kills, self->pods, self->counted.ends[OUTCOME_OOM_KILLED], &notice))
+	    unraised_kills_next(&self->kills, self->pods, self->counted.ends[OUTCOME_OOM_KILLED], &notice))
 		record_notice(self, &notice);
 }
 

@@ -67,6 +67,7 @@ static int refresh(struct session *self)
 			config = self->config;
 		} else {
 			self->has_logged_missing = false;
+			self->n_unread = 0;
 			log_event(LOG_INFO, "configuration reloaded", "file", self->path, NULL);
 		}
 	}
@@ -134,7 +135,7 @@ static int run_forever(struct session *self)
 			wait_for_nodes(self);
 		led = true;
 		cycles_whole(self);
-		wait_until(self, MAX(begun_ms + self->config->recommender.interval_ms,
+		wait_until(self, MAX(begun_ms + cycles_interval_ms(self),
 				     time_monotonic_ms() + MIN(self->config->recommender.interval_ms, TIME_SECOND_MS)));
 	}
 	session_close(self); /* releases the Lease, so that a new leader can continue */

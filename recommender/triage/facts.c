@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "triage/facts.h"
+#include "triage/facts_internal.h"
 
-#include "triage/lines.h"
-
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
- * its statistics behind a dump of all chunks. */
-#define DETAIL_LINES	  12
-#define DETAIL_LINES_DUMP 20000
-
 int facts_init(struct facts *self)
 {
-	*self = (struct facts){.open_oom = SIZE_MAX, .kernel = {.open = SIZE_MAX, .pid = -1}};
+	*self = (struct facts){.open_oom = SIZE_MAX,
+			       .kernel = {.open = SIZE_MAX, .pid = -1},
+			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
 	scanner_init(&self->scanner);
 	figures_init(&self->kernel.figures);
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
-		scanner_add(&self->scanner, signals[i].words, i);
+		if (signals[i].words)
+			scanner_add(&self->scanner, signals[i].words, i);
 	self->buffer = malloc(sizeof(*self->buffer));
 	return progress_init(&self->progress) || !self->buffer ? -ENOMEM : 0;
 }
@@ -42,8 +37,7 @@ static bool is_position(const struct facts *self, size_t i, size_t source, int r
 	       self->positions.items[i].rank == rank;
 }
 
-/* The index of a rank's position, which is made where it is new. Ranks beyond the limit share the last one. */
-static size_t find_position(struct facts *self, size_t source, int rank)
+size_t facts_find_position(struct facts *self, size_t source, int rank)
 {
 	struct position position = {.source = source, .rank = rank, .step = STEP_NONE};
 
@@ -100,250 +94,58 @@ static size_t find_fact(const struct facts *self, const struct fact *fact, bool 
 	return found;
 }
 
-/* Keeps the first and the last fact of a signal, rank, source and scope. @return its index; SIZE_MAX: no room. */
-static size_t add_fact(struct facts *self, const struct line *line, enum signal_id signal,
-		       const struct reading *reading)
+/* A fact of the current source, without its text. */
+static struct fact make_fact(struct facts *self, enum signal_id signal, const struct reading *reading, uint64_t number,
+			     int rank)
 {
-	struct fact fact = {.signal = signal,
-			    .reading = *reading,
-			    .source = self->sources.n - 1,
-			    .number = line->number,
-			    .order = self->order++,
-			    .rank = line->rank,
-			    .n_lines = 1};
-	size_t first, last;
+	return (struct fact){.signal = signal,
+			     .reading = *reading,
+			     .source = self->sources.n - 1,
+			     .number = number,
+			     .order = self->order++,
+			     .rank = rank,
+			     .n_lines = 1};
+}
 
-	fact.position = find_position(self, fact.source, fact.rank);
-	if (self->status)
-		return SIZE_MAX;
-	set_position(self, &fact);
-	line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
-	first = find_fact(self, &fact, false);
-	last = find_fact(self, &fact, true);
+/* Keeps the first and the last fact of a signal, rank, source and scope. @return its index; SIZE_MAX: no room. */
+static size_t keep_fact(struct facts *self, struct fact *fact)
+{
+	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true);
+
 	if (first != last) {
-		fact.n_lines += self->items.items[last].n_lines;
-		self->items.items[last] = fact;
+		fact->n_lines += self->items.items[last].n_lines;
+		self->items.items[last] = *fact;
 		return last;
 	}
 	if (self->items.n >= LIMIT_TRIAGE_FACTS)
 		return SIZE_MAX;
-	if (vec_push(&self->items, fact)) {
+	if (vec_push(&self->items, *fact)) {
 		self->status = -ENOMEM;
 		return SIZE_MAX;
 	}
 	return self->items.n - 1;
 }
 
-/* ---- the kernel's report of a kill, over many lines ---- */
-
-/* The line that names a kill: it gets what the kernel has said before. */
-static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal, const struct reading *reading)
 {
-	struct kernel_state *kernel = &self->kernel;
+	struct fact fact = make_fact(self, signal, reading, line->number, line->rank);
 
-	if (signal == SIGNAL_KERNEL_KILL && kernel->open != SIZE_MAX && kernel->pid == reading->value) {
-		figures_fill(&self->items.items[kernel->open].reading.figures, &reading->figures);
-		return;
-	}
-	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
-		reading->scope = kernel->scope;
-		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
-	}
-	if (reading->scope == SCOPE_NONE)
-		return;
-	figures_fill(&reading->figures, &kernel->figures);
-	kernel_add_tasks(kernel, reading);
-	kernel->open = add_fact(self, line, signal, reading);
-	kernel->pid = reading->value;
+	fact.position = facts_find_position(self, fact.source, fact.rank);
+	if (self->status)
+		return SIZE_MAX;
+	set_position(self, &fact);
+	if (signals[signal].words)
+		line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
+	return keep_fact(self, &fact);
 }
 
-static bool is_kernel_signal(enum signal_id signal)
+int facts_open_source(struct facts *self, const char *name, enum input input)
 {
-	return signal >= SIGNAL_KERNEL_INVOKED && signal <= SIGNAL_KERNEL_KILL;
-}
+	struct source source = {.name = name, .input = input, .origin = self->origin};
 
-static void see_kernel(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	struct kernel_state *kernel = &self->kernel;
-
-	switch (signal) {
-	case SIGNAL_KERNEL_INVOKED:
-		kernel_reset(kernel);
-		add_fact(self, line, signal, reading);
-		break;
-	case SIGNAL_KERNEL_LIMIT_OF:
-		kernel->scope = reading->scope;
-		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
-		break;
-	case SIGNAL_KERNEL_TABLE:
-		kernel_open_table(kernel, line->lower);
-		break;
-	case SIGNAL_KERNEL_CONSTRAINT:
-	case SIGNAL_KERNEL_KILL:
-		add_kill(self, line, signal, reading);
-		break;
-	default:
-		figures_fill(&kernel->figures, &reading->figures);
-	}
-}
-
-/* ---- one line ---- */
-
-/* Completes the last failed allocation of the same rank with figures of a later line. */
-static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	struct fact *fact;
-
-	if (self->open_oom == SIZE_MAX)
-		return;
-	fact = &self->items.items[self->open_oom];
-	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
-		return;
-	figures_fill(&fact->reading.figures, &reading->figures);
-}
-
-static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	bool is_dump = reading->framework == FRAMEWORK_TENSORFLOW || reading->framework == FRAMEWORK_JAX;
-	size_t added = add_fact(self, line, SIGNAL_GPU_OOM, reading);
-
-	/* TensorFlow's second message says less than its first one. */
-	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
-		return;
-	self->open_oom = added;
-	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
-}
-
-static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	size_t position;
-
-	if (is_kernel_signal(signal)) {
-		see_kernel(self, line, signal, reading);
-		return;
-	}
-	switch (signal) {
-	case SIGNAL_GPU_OOM:
-		see_oom(self, line, reading);
-		break;
-	case SIGNAL_GPU_DETAIL:
-		see_detail(self, line, reading);
-		break;
-	case SIGNAL_STEP:
-	case SIGNAL_EPOCH:
-	case SIGNAL_RSS:
-	case SIGNAL_GPU_SAMPLE:
-	case SIGNAL_GPU_DEVICE:
-		position = find_position(self, self->sources.n - 1, line->rank);
-		if (self->status)
-			return;
-		position_see(&self->positions.items[position], signal, reading);
-		break;
-	default:
-		add_fact(self, line, signal, reading);
-	}
-}
-
-/* Words that the search found and that another signal of the same line has explained. */
-static bool is_explained(enum signal_id signal, bool has_oom)
-{
-	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
-			   signal == SIGNAL_GPU_SAMPLE);
-}
-
-static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
-{
-	bool has_oom = false;
-
-	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
-		struct reading reading;
-
-		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
-		    !signal_read((enum signal_id)i, line, &reading))
-			continue;
-		has_oom = has_oom || i == SIGNAL_GPU_OOM;
-		see(self, line, (enum signal_id)i, &reading);
-	}
-}
-
-/* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
-static void take_smi(struct facts *self, const struct raw_line *raw)
-{
-	struct reading reading;
-	enum signal_id signal;
-	struct line line;
-
-	line_make(raw->text, raw->number, self->buffer, &line);
-	reading_init(&reading);
-	signal = smi_read(&self->smi, line.lower, &reading);
-	line.rank = RANK_NONE;
-	if (signal != SIGNAL_COUNT_)
-		add_fact(self, &line, signal, &reading);
-}
-
-/* Signals that only say how far the run came. */
-static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64,
-};
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64, "one word of the set holds both");
-
-static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
-{
-	if (line->rank == RANK_NONE)
-		line->rank = self->sources.items[self->sources.n - 1].rank;
-	see_signals(self, line, found);
-}
-
-static void read_progress(struct facts *self)
-{
-	const struct progress_line *step;
-	struct line line;
-
-	while ((step = progress_take(&self->progress))) {
-		line_make((struct str){step->text, step->n}, step->number, self->buffer, &line);
-		read_line(self, &line, &progress_signals);
-	}
-}
-
-static void take_log(struct facts *self, const struct raw_line *raw)
-{
-	struct scan_set found = {{0}};
-	struct str text = raw->text;
-	struct line line;
-
-	/* Colours may stand within words. */
-	if (line_has_colour(text) || self->kernel.is_table) {
-		line_make(text, raw->number, self->buffer, &line);
-		text = (struct str){line.text, line.n};
-	}
-	if (self->kernel.is_table)
-		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
-	if (!scanner_find(&self->scanner, text, &found))
-		return;
-	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
-		return;
-	read_progress(self);
-	line_make(raw->text, raw->number, self->buffer, &line);
-	read_line(self, &line, &found);
-}
-
-static void take_line(void *context, const struct raw_line *raw)
-{
-	struct facts *self = context;
-
-	if (raw->is_last)
-		read_progress(self);
-	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
-		take_smi(self, raw);
-	else if (!self->status)
-		take_log(self, raw);
-}
-
-static int open_source(struct facts *self, const char *name, enum input input)
-{
-	struct source source = {.name = name, .input = input, .rank = rank_of_name(name)};
-
+	if (source.origin.rank == RANK_NONE && input != INPUT_STATUS)
+		source.origin.rank = rank_of_name(name);
+	self->n_groups = MAX(self->n_groups, source.origin.group);
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
 	self->progress.n = 0;
@@ -351,40 +153,63 @@ static int open_source(struct facts *self, const char *name, enum input input)
 	return vec_push(&self->sources, source);
 }
 
-static void close_source(struct facts *self, const struct lines_result *result)
+/* ---- statements ---- */
+
+int facts_open(struct facts *self, const char *name)
+{
+	return facts_open_source(self, name, INPUT_STATUS);
+}
+
+/* How far the logs of the group came. */
+static void set_position_of_group(const struct facts *self, struct fact *fact)
+{
+	size_t group = self->sources.items[fact->source].origin.group;
+
+	fact->step = STEP_NONE;
+	for (size_t i = 0; i < self->positions.n; i++) {
+		const struct position *position = &self->positions.items[i];
+
+		if (self->sources.items[position->source].origin.group != group)
+			continue;
+		fact->step = MAX(fact->step, position->step);
+		fact->n_progress += position->n_progress;
+	}
+}
+
+static void add_statement(struct facts *self, const struct line *line, enum signal_id signal,
+			  const struct reading *reading)
 {
 	struct source *source = &self->sources.items[self->sources.n - 1];
+	struct fact fact = make_fact(self, signal, reading, ++source->n_lines, source->origin.rank);
 
-	source->n_lines = result->n_lines;
-	source->n_bytes = result->n_bytes;
-	source->is_damaged = result->is_damaged;
+	fact.position = facts_find_position(self, fact.source, fact.rank);
+	if (self->status)
+		return;
+	set_position_of_group(self, &fact);
+	line_excerpt(line, NULL, fact.text, sizeof(fact.text));
+	keep_fact(self, &fact);
 }
 
-int facts_read(struct facts *self, const char *name, enum input input, struct err *err)
+void facts_add(struct facts *self, enum signal_id signal, const struct reading *reading, const char *text)
 {
-	struct lines_result result = {0};
-	int r = open_source(self, name, input);
+	struct line line;
 
-	if (r)
-		return err_set(err, r, "no memory left");
-	r = lines_read(name, take_line, self, &result, err);
-	if (!r && self->status)
-		r = err_set(err, self->status, "no memory left");
-	if (!r)
-		close_source(self, &result);
-	return r;
+	line_make(str_c(text), 1, self->buffer, &line);
+	if (!self->status)
+		add_statement(self, &line, signal, reading);
 }
 
-int facts_read_bytes(struct facts *self, const char *name, enum input input, const char *bytes, size_t n)
+bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 {
-	struct lines_result result = {0};
-	int r = open_source(self, name, input);
+	struct reading reading;
+	struct line line;
 
-	if (!r)
-		r = lines_read_bytes(bytes, n, take_line, self, &result);
-	if (!r)
-		close_source(self, &result);
-	return r ? r : self->status;
+	line_make(str_c(text), 1, self->buffer, &line);
+	if (!signal_read(signal, &line, &reading))
+		return false;
+	if (!self->status)
+		add_statement(self, &line, signal, &reading);
+	return true;
 }
 
 const struct fact *facts_first(const struct facts *self, enum signal_id signal)

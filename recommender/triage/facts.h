@@ -12,7 +12,14 @@
 #include "triage/smi.h"
 #include "triage/progress.h"
 
-enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI };
+enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI, INPUT_STATUS };
+
+/* Whose the next source is. Of several groups (the pods of one run) each is decided on its own, see groups.h. */
+struct origin {
+	size_t group;	     /* 1 for the pod that ended first, then in the order of their ends; 0: of all of them */
+	int rank;	     /* RANK_NONE: by the name of the source */
+	int64_t limit_bytes; /* memory limit of the container whose log it is; FIGURE_NONE: none, or not known */
+};
 
 struct fact {
 	enum signal_id signal;
@@ -31,13 +38,15 @@ struct fact {
 struct source {
 	const char *name; /* borrowed */
 	enum input input;
-	int rank; /* by its name */
+	struct origin origin; /* with its rank */
 	uint64_t n_lines, n_bytes;
 	bool is_damaged;
 };
 
 struct facts {
 	struct scanner scanner;
+	struct origin origin; /* of the next source; the caller sets it */
+	size_t n_groups;
 	VEC(struct source) sources;
 	VEC(struct fact) items;
 	VEC(struct position) positions;
@@ -60,6 +69,13 @@ int facts_read(struct facts *self, const char *name, enum input input, struct er
 /** The same for bytes in memory. @return 0 or -ENOMEM. */
 int facts_read_bytes(struct facts *self, const char *name, enum input input, const char *bytes,
 		     size_t n) ATTR_NODISCARD;
+/** Opens a source whose statements facts_add adds, with INPUT_STATUS. @return 0 or -ENOMEM. */
+int facts_open(struct facts *self, const char *name) ATTR_NODISCARD;
+/** Adds a statement of the source that was opened last. The step is that of the logs of its group, so they come first.
+ */
+void facts_add(struct facts *self, enum signal_id signal, const struct reading *reading, const char *text);
+/** The same if the signal can be read in the text. @return whether it can. */
+bool facts_add_read(struct facts *self, enum signal_id signal, const char *text);
 
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);

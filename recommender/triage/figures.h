@@ -26,7 +26,9 @@ enum figure {
 	/* of a host */
 	FIGURE_LIMIT,	  /* of the cgroup */
 	FIGURE_USAGE,	  /* of the cgroup, or of what was evicted */
-	FIGURE_REQUEST,	  /* of the container that was evicted */
+	FIGURE_REQUEST,	  /* of the container that was evicted or killed */
+	FIGURE_THRESHOLD, /* below which the kubelet evicts pods */
+	FIGURE_AVAILABLE, /* on the node, when the kubelet evicted */
 	FIGURE_ANON_RSS,  /* of the process that was killed */
 	FIGURE_SHMEM_RSS, /* of the process that was killed */
 	FIGURE_HUGEPAGES, /* reserved on the node as huge pages */

@@ -19,6 +19,9 @@ struct advice {
 	const char *text;
 };
 
+/* Reads what the rows of levers_next that begin with it would show. */
+#define TRIAGE_POD_COMMAND "kubectl memtamer triage POD"
+
 extern const struct lever levers[];
 extern const size_t n_levers;
 extern const struct advice levers_avoid[]; /* what not to do */

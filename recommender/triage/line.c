@@ -71,15 +71,26 @@ static size_t read_unit(const char *at, int *ret_power)
 	return n;
 }
 
+/* Whether groups of three digits go on at a comma, as in "1,073,741,824 bytes". */
+static bool is_group(const char *at)
+{
+	return *at == ',' && strspn(at + 1, "0123456789") == 3;
+}
+
 size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 {
 	int64_t scale = 1;
 	__int128 value = 0;
-	size_t n = 0, digits = 0, unit;
+	size_t n = 0, digits = 0, group = 1, unit;
 	int power;
 
-	for (; isdigit((unsigned char)at[n]) && digits < 24; n++, digits++)
+	for (; isdigit((unsigned char)at[n]) && digits < 24; n++, digits++, group++) {
 		value = value * 10 + (at[n] - '0');
+		if (group <= 3 && is_group(at + n + 1)) {
+			group = 0;
+			n++;
+		}
+	}
 	if (!digits || digits == 24)
 		return 0;
 	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
@@ -421,7 +432,7 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
 {
-	const char *at = text_find(line->lower, words);
+	const char *at = words ? text_find(line->lower, words) : NULL;
 	size_t from = 0, n = line->n, room = size - 1;
 
 	if (n > room && at && (size_t)(at - line->lower) > room / 2)

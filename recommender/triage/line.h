@@ -33,7 +33,7 @@ static inline bool line_has_colour(struct str raw)
 /** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
 
-/** Copies what fits of a line, around the first of the words, with whole characters. */
+/** Copies what fits of a line, around the first of the words, with whole characters. `words` NULL: its beginning. */
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
 
 /** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
@@ -45,8 +45,8 @@ bool text_has(const char *lower, const char *words);
 const char *text_find(const char *lower, const char *words);
 /** A whole number at `at`, in decimal. @return the bytes read; 0: no number, or one beyond INT64_MAX. */
 size_t text_number(const char *at, int64_t *ret);
-/** A size such as "20.81 GiB", "372.76MiB", "0 bytes", "1048576kB" at `at`, in bytes, rounded. KB and kB are 1024
- *  bytes, as the frameworks and the kernel print them. A number without a unit is bytes if `is_plain_allowed`.
+/** A size such as "20.81 GiB", "372.76MiB", "0 bytes", "1048576kB", "1,024 bytes" at `at`, in bytes, rounded. KB and kB
+ * are 1024 bytes, as the frameworks and the kernel print them. A number without a unit is bytes if `is_plain_allowed`.
  *  @return the bytes read; 0: no size. A size beyond INT64_MAX gives INT64_MAX. */
 size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret);
 /** The size that ends before `at`, blanks between left out; `start` is where the text begins. @return whether there is

@@ -2,6 +2,8 @@
 /* What all functions that read a signal share. */
 #include "triage/signals.h"
 
+#include "base/utf8.h"
+
 void reading_init(struct reading *self)
 {
 	*self = (struct reading){.value = -1};
@@ -14,6 +16,7 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends)
 
 	memcpy(buf, text, n);
 	buf[n] = '\0';
+	utf8_clean(buf);
 }
 
 /* Words before the match that make a sentence of advice out of it. */

@@ -32,6 +32,11 @@ const struct rule triage_rules[] = {
 	 "the driver says that the GPU is lost or has fallen off the bus", "The card does not answer any more."},
 	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
 	 "rows of the card's memory were remapped, or wait for it", "Rows of the card's memory are damaged."},
+	{"device-unhealthy", KIND_GPU_FAULT, "unhealthy", CONFIDENCE_HIGH, SIGNAL_DEVICE_UNHEALTHY, NULL,
+	 "the status of the pod calls its device unhealthy (allocatedResourcesStatus), or a condition of the node "
+	 "calls "
+	 "a card faulty",
+	 "Kubernetes calls a device that the pod used unhealthy."},
 	{"kernel-container", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
 	 rule_kernel_container, "the kernel killed a task at the limit of a container's cgroup",
 	 "The container reached its memory limit, and the kernel killed a task of it."},
@@ -50,7 +55,7 @@ const struct rule triage_rules[] = {
 	{"kernel-cgroup", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_KERNEL_CONSTRAINT, rule_kernel_cgroup,
 	 "the kernel killed a task at the limit of another cgroup: Docker, Slurm, systemd",
 	 "A cgroup outside of Kubernetes' pods reached its memory limit."},
-	{"evicted-memory", KIND_EVICTED_MEMORY, NULL, CONFIDENCE_HIGH, SIGNAL_EVICTED_MEMORY, NULL,
+	{"evicted-memory", KIND_EVICTED_MEMORY, NULL, CONFIDENCE_HIGH, SIGNAL_EVICTED_MEMORY, rule_evicted_memory,
 	 "the kubelet's message says that the node was low on memory",
 	 "The node was short of memory, and the kubelet evicted the pod because it used more than its request."},
 	{"evicted-storage", KIND_EVICTED_STORAGE, NULL, CONFIDENCE_HIGH, SIGNAL_EVICTED_STORAGE, rule_evicted_storage,
@@ -68,6 +73,11 @@ const struct rule triage_rules[] = {
 	 "earlyoom killed the process before the kernel would have."},
 	{"talos", KIND_NODE_OOM, "talos", CONFIDENCE_HIGH, SIGNAL_TALOS, NULL,
 	 "the OOM controller of Talos reports a kill", "Talos killed a cgroup for memory pressure of the node."},
+	{"oomkilled-pod", KIND_POD_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_OOM_KILLED, rule_oomkilled_pod,
+	 "a container without a memory limit of its own ended with OOMKilled in a pod with a limit (spec.resources)",
+	 NULL},
+	{"oomkilled-node", KIND_NODE_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_KILLED, rule_oomkilled_node,
+	 "a container ended with OOMKilled, and neither it nor its pod has a memory limit", NULL},
 	{"oomkilled", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_OOM_KILLED, rule_oomkilled,
 	 "a container ended with the reason OOMKilled, or its counter of OOM events rose",
 	 "The container reached its memory limit; a node without memory gives the same reason, which only the kernel "
@@ -109,6 +119,23 @@ const struct rule triage_rules[] = {
 	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a Java heap",
 	 "The host refused an allocation, and nobody was killed: strict overcommit, ulimit -v, a heap's own limit, or "
 	 "a request beyond all memory."},
+	{"disrupted", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_DISRUPTED, rule_disrupted,
+	 "the status or an event of the pod says that it was preempted, drained, deleted, at its deadline, or that its "
+	 "node shut down or was lost",
+	 NULL},
+	{"probe-killed", KIND_NOT_OOM, "liveness-probe", CONFIDENCE_MEDIUM, SIGNAL_PROBE_KILLED, NULL,
+	 "an event says that the kubelet killed the container for a failed liveness or startup probe",
+	 "The kubelet killed the container because its probe failed; a program that is short of memory may answer too "
+	 "late, too."},
+	{"node-kill", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_LOW, SIGNAL_NODE_KILL, NULL,
+	 "an event of the node says that the kernel killed a task in a cgroup within a minute of the container's end",
+	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "
+	 "say of which pod."},
+	{"hidden-kill", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_hidden_kill,
+	 "the log of a container with a memory limit reports a child that got SIGKILL which it did not send, and no "
+	 "other "
+	 "error comes before it",
+	 NULL},
 	{"worker-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, NULL,
 	 "a DataLoader worker got SIGKILL, and nothing else says why",
 	 "Nobody but the OOM killer usually kills a DataLoader worker; the kernel log or container_oom_events_total "
@@ -137,6 +164,9 @@ const struct rule triage_rules[] = {
 	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
+	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
+	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
+	 NULL},
 	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
 	 "the pod was preempted, or its node shut down", "The pod was stopped from outside."},
 	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
@@ -152,8 +182,16 @@ const struct rule triage_rules[] = {
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
+	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,
+	 "the reason is ContainerStatusUnknown",
+	 "The kubelet could not find the container any more, as after a restart of the node, and reports 137 without "
+	 "knowing how it ended."},
 	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, NULL, "only the exit code 137 is known",
 	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
+	 "which."},
+	{"exit-code", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_CODE, NULL,
+	 "only another exit code than 0 is known",
+	 "The container failed. 1 is the program's own error, or a launcher that lost a child; the code does not say "
 	 "which."},
 	{"done", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_DONE, NULL, "the run says that it is done",
 	 "The run says that it is done."},
@@ -213,7 +251,7 @@ static size_t count_ranks(const struct facts *facts, const struct fact *fact)
 	return n;
 }
 
-static void add_context(const struct facts *facts, struct verdict *ret)
+void rules_add_context(const struct facts *facts, struct verdict *ret)
 {
 	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
 
@@ -241,5 +279,5 @@ void rules_decide(const struct facts *facts, struct verdict *ret)
 				 triage_rules[i].why ? triage_rules[i].why : triage_rules[i].when);
 		break;
 	}
-	add_context(facts, ret);
+	rules_add_context(facts, ret);
 }

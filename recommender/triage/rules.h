@@ -64,14 +64,20 @@ extern const size_t n_triage_rules;
 
 /** Decides. `facts` must outlive the verdict. */
 void rules_decide(const struct facts *facts, struct verdict *ret);
+/** Fills in again what the facts say besides the verdict, from more facts than it was decided on. */
+void rules_add_context(const struct facts *facts, struct verdict *ret);
 
+/** What the program was doing when it ended, by its own log: a cause, or NULL. */
+const char *rules_run_cause(const struct facts *facts, const struct fact *end);
+/** Whether an ordinary error of the program comes before a fact. */
+bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 /** Whether the program went on after a failed allocation on a GPU. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
 
-/* Tests of the rows, in rules_gpu.c, rules_deadly.c and rules_host.c. They set `fact` and may set cause, confidence,
- * figures and why.
+/* Tests of the rows, in rules_gpu.c, rules_deadly.c, rules_host.c and rules_pod.c. They set `fact` and may set cause,
+ * confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
@@ -91,7 +97,13 @@ bool rule_library(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret);
 bool rule_exception(const struct facts *facts, struct verdict *ret);
 bool rule_shm(const struct facts *facts, struct verdict *ret);
+bool rule_evicted_memory(const struct facts *facts, struct verdict *ret);
 bool rule_evicted_storage(const struct facts *facts, struct verdict *ret);
+bool rule_oomkilled_pod(const struct facts *facts, struct verdict *ret);
+bool rule_oomkilled_node(const struct facts *facts, struct verdict *ret);
+bool rule_disrupted(const struct facts *facts, struct verdict *ret);
+bool rule_not_started(const struct facts *facts, struct verdict *ret);
+bool rule_hidden_kill(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_container(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_pod(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret);

@@ -17,26 +17,14 @@ static uint64_t progress_since(const struct facts *facts, const struct fact *fac
 	return now - MIN(now, fact->n_progress);
 }
 
-static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal)
+/* Whether the file has such a line behind the fact; of errors and retries only those in their whole form. */
+static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal, bool is_exact)
 {
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *other = &facts->items.items[i];
 
 		if (other->signal == signal && other->source == fact->source && other->order >= fact->order &&
-		    (signal != SIGNAL_EXCEPTION || other->reading.is_exact))
-			return true;
-	}
-	return false;
-}
-
-/* A search for the largest batch meets a failure on purpose. */
-static bool is_batch_found(const struct facts *facts, const struct fact *fact)
-{
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *other = &facts->items.items[i];
-
-		if (other->signal == SIGNAL_RETRY && other->reading.is_exact && other->source == fact->source &&
-		    other->order > fact->order)
+		    (!is_exact || other->reading.is_exact))
 			return true;
 	}
 	return false;
@@ -46,14 +34,15 @@ static bool is_batch_found(const struct facts *facts, const struct fact *fact)
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
 {
 	uint64_t n = progress_since(facts, fact);
-	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY);
+	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY, false);
 
-	if (is_after(facts, fact, SIGNAL_EXCEPTION) || is_after(facts, fact, SIGNAL_CHILD_KILLED))
+	if (is_after(facts, fact, SIGNAL_EXCEPTION, true) || is_after(facts, fact, SIGNAL_CHILD_KILLED, false))
 		return false;
-	if (is_batch_found(facts, fact))
+	/* A search for the largest batch meets a failure on purpose. */
+	if (is_after(facts, fact, SIGNAL_RETRY, true))
 		return true;
 	return n >= 2 || (n && is_said) ||
-	       (is_said && (is_after(facts, fact, SIGNAL_DONE) || is_after(facts, fact, SIGNAL_SERVING)));
+	       (is_said && (is_after(facts, fact, SIGNAL_DONE, false) || is_after(facts, fact, SIGNAL_SERVING, false)));
 }
 
 const struct fact *rules_find_deadly(const struct facts *facts)

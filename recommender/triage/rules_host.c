@@ -65,7 +65,7 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 }
 
 /* What the program was doing, by its own log. */
-static const char *run_cause(const struct facts *facts, const struct fact *end)
+const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 {
 	bool has_steps = false, is_growing = false;
 
@@ -111,7 +111,7 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 	if (!ret->cause)
 		ret->cause = kill_cause(ret);
 	if (!ret->cause)
-		ret->cause = run_cause(facts, ret->fact);
+		ret->cause = rules_run_cause(facts, ret->fact);
 	say_kill(ret, what);
 	return true;
 }
@@ -156,19 +156,6 @@ bool rule_shm(const struct facts *facts, struct verdict *ret)
 	return ret->fact != NULL;
 }
 
-bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
-{
-	const struct fact *checkpoint = facts_first(facts, SIGNAL_CHECKPOINT);
-
-	ret->fact = facts_first(facts, SIGNAL_EVICTED_STORAGE);
-	if (!ret->fact)
-		return false;
-	ret->figures = ret->fact->reading.figures;
-	if (checkpoint && checkpoint->order < ret->fact->order)
-		ret->cause = "checkpoint";
-	return true;
-}
-
 bool rule_refused(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_REFUSED);
@@ -183,19 +170,6 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 	else if (text_has(ret->fact->text, "for an array with shape") &&
 		 ret->figures.bytes[FIGURE_TRIED] >= (int64_t)GIB)
 		ret->cause = "load-everything";
-	return true;
-}
-
-bool rule_oomkilled(const struct facts *facts, struct verdict *ret)
-{
-	ret->fact = facts_first(facts, SIGNAL_OOM_KILLED);
-	if (!ret->fact)
-		return false;
-	/* A counter without the reason: process 1 lives, and a child of it was killed. */
-	ret->cause = "child-killed";
-	for (size_t i = 0; i < facts->items.n; i++)
-		if (facts->items.items[i].signal == SIGNAL_OOM_KILLED && !facts->items.items[i].reading.is_exact)
-			ret->cause = run_cause(facts, ret->fact);
 	return true;
 }
 
@@ -223,7 +197,7 @@ bool rule_exception(const struct facts *facts, struct verdict *ret)
 }
 
 /* Whether an ordinary error comes before a fact; reports of launchers come behind what they report. */
-static bool has_error_before(const struct facts *facts, const struct fact *fact)
+bool rules_has_error_before(const struct facts *facts, const struct fact *fact)
 {
 	static const enum signal_id errors[] = {SIGNAL_EXCEPTION, SIGNAL_DEVICE_ASSERT, SIGNAL_ILLEGAL_ACCESS,
 						SIGNAL_SEGFAULT, SIGNAL_DISK_FULL};
@@ -240,17 +214,17 @@ static bool has_error_before(const struct facts *facts, const struct fact *fact)
 bool rule_library(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_LIBRARY);
-	return ret->fact && !has_error_before(facts, ret->fact);
+	return ret->fact && !rules_has_error_before(facts, ret->fact);
 }
 
 bool rule_child_killed(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_CHILD_KILLED);
-	return ret->fact && !has_error_before(facts, ret->fact);
+	return ret->fact && !rules_has_error_before(facts, ret->fact);
 }
 
 bool rule_collective_timeout(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT);
-	return ret->fact && !has_error_before(facts, ret->fact);
+	return ret->fact && !rules_has_error_before(facts, ret->fact);
 }

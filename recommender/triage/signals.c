@@ -16,6 +16,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     NULL, "the card does not answer any more"},
 	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement", read_ecc,
 			      "rows of the card's memory were replaced or wait for it"},
+	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", NULL, NULL,
+				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
 	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
 				   "the kernel looks for a process to kill"},
 	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
@@ -31,9 +33,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"killed process|kill process|no killable processes|"
 				"not syncing: out of memory|deadlocked on memory",
 				read_kernel_kill, "the kernel killed a process for want of memory"},
-	[SIGNAL_OOM_KILLED] = {"oomkilled", "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill",
+	[SIGNAL_OOM_KILLED] = {"oomkilled",
+			       "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
+			       "container init was oom-killed",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
+	[SIGNAL_NODE_KILL] = {"node-kill", NULL, NULL,
+			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
 			  "exceeded memory limit|cgroup out-of-memory handler",
@@ -57,6 +63,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				    "low on resource: nodefs|low on resource: imagefs|must evict pod(s) to reclaim|"
 				    "had condition: [diskpressure|had conditions: [diskpressure",
 				    read_evicted_storage, "the kubelet evicted the pod for its disk use"},
+	[SIGNAL_DISRUPTED] = {"disrupted", NULL, NULL, "the pod was stopped from outside, as Kubernetes says"},
+	[SIGNAL_PROBE_KILLED] = {"probe-killed", NULL, NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
 			"</torch_|shared memory manager|posix_fallocate",
@@ -69,10 +77,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exitcode: -7|exitcode : -7|sigbus|signal 7|exit code: 135|exit code 135",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
+	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
+				   "the kubelet lost the container, and made its code up"},
 	[SIGNAL_EXIT_137] = {"exit-137",
 			     "exit code: 137|exit code 137|exitcode: 137|exit status 137|exitcode\":137|"
 			     "code=137|returned 137|exited with 137|with code 137",
 			     read_exit_137, "process 1 got SIGKILL; the code does not say from whom"},
+	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
 	[SIGNAL_REFUSED] = {"refused",
 			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
 			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
@@ -131,6 +142,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_PREEMPTED] = {"preempted",
 			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager", NULL,
 			      "the pod was stopped from outside"},
+	[SIGNAL_NOT_STARTED] = {"not-started", NULL, NULL, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|signal: terminated|exit code: 143|exit code 143|"
 			       "deadlineexceeded|due to time limit",
@@ -149,6 +161,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			 NULL, "the run says that it is done"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
+	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
+	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
 	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,
@@ -171,7 +185,7 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)
 	const struct signal *row = &signals[signal];
 
 	reading_init(ret);
-	line->at = text_find(line->lower, row->words);
+	line->at = row->words ? text_find(line->lower, row->words) : NULL;
 	if (!line->at)
 		return false;
 	return row->read ? row->read(line, ret) : !is_mention(line, line->at);

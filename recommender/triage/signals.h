@@ -14,6 +14,7 @@ enum signal_id {
 	SIGNAL_GPU_ECC,
 	SIGNAL_GPU_LOST,
 	SIGNAL_ROW_REMAP,
+	SIGNAL_DEVICE_UNHEALTHY,
 	/* the kernel */
 	SIGNAL_KERNEL_INVOKED,
 	SIGNAL_KERNEL_LIMIT_OF,
@@ -26,6 +27,7 @@ enum signal_id {
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
 	SIGNAL_SYSTEM_OOM,
+	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
@@ -33,11 +35,15 @@ enum signal_id {
 	SIGNAL_TALOS,
 	SIGNAL_EVICTED_MEMORY,
 	SIGNAL_EVICTED_STORAGE,
+	SIGNAL_DISRUPTED,
+	SIGNAL_PROBE_KILLED,
 	SIGNAL_SHM,
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
 	SIGNAL_CHILD_BUS,
+	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
+	SIGNAL_EXIT_CODE,
 	SIGNAL_REFUSED,
 	/* memory of a GPU */
 	SIGNAL_GPU_OOM,
@@ -56,11 +62,15 @@ enum signal_id {
 	SIGNAL_DISK_FULL,
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
+	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
 	SIGNAL_LIBRARY,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
 	SIGNAL_SERVING,
+	/* around the end */
+	SIGNAL_NODE_PRESSURE,
+	SIGNAL_RESIZE_PENDING,
 	/* how far the run came */
 	SIGNAL_STEP,
 	SIGNAL_EPOCH,
@@ -79,13 +89,33 @@ enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_TENSORFLOW, FRAMEWOR
 /* Where a kernel's OOM kill had its limit. */
 enum scope { SCOPE_NONE, SCOPE_CONTAINER, SCOPE_POD, SCOPE_CGROUP, SCOPE_KUBEPODS, SCOPE_NODE, SCOPE_POLICY };
 
+/* Why a pod was stopped from outside (SIGNAL_DISRUPTED) or never started (SIGNAL_NOT_STARTED). */
+enum stop {
+	STOP_PREEMPTED,
+	STOP_SHUTDOWN,
+	STOP_NODE_LOST,
+	STOP_DRAINED,
+	STOP_DEADLINE,
+	STOP_DELETED,
+	STOP_EVICTED,
+	STOP_UNSCHEDULABLE,
+	STOP_IMAGE,
+	STOP_CONFIGURATION,
+	STOP_ADMISSION,
+	STOP_COUNT_
+};
+struct stop_row {
+	const char *cause, *why;
+};
+extern const struct stop_row triage_stops[STOP_COUNT_];
+
 #define READING_NAME_BYTES  64
 #define READING_WORDS_BYTES 256
 
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9) */
+	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop */
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;	  /* the program caught the error */
@@ -94,13 +124,14 @@ struct reading {
 	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
 			   * of kills; a search for a batch that has found one */
 	int n_tasks;	  /* tasks with the name of the one that was killed */
-	char name[READING_NAME_BYTES];	 /* of a process */
+	char name[READING_NAME_BYTES];	 /* of a process or container */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
 };
 
 struct signal {
 	const char *name;
-	const char *words; /* in lower case, separated by '|' */
+	const char *words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
+			    * event or a condition of a node (postmortem/) */
 	bool (*read)(const struct line *line,
 		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
 	const char *meaning;		   /* for people: what such a line proves */

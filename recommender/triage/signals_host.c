@@ -1,19 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
-/* "Container trainer was using 31Gi, request is 0" */
-static void read_eviction(const struct line *line, struct reading *ret)
+static void read_size_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
 {
-	const char *at = strstr(line->lower, "was using ");
-	const char *name = strstr(line->lower, "container ");
+	const char *at = strstr(lower, label);
 	int64_t bytes;
 
-	if (at && text_size(at + 10, true, &bytes))
+	if (at && text_size(at + strlen(label), true, &bytes))
+		figures_set(&ret->figures, figure, bytes);
+}
+
+/* "Container trainer was using 31Gi, request is 0", and more containers behind it: the one that used the most. Before
+ * 1.23: "was using 31Gi, which exceeds its request of 0". */
+static void read_consumer(const struct line *line, struct reading *ret)
+{
+	int64_t most = -1, bytes;
+
+	for (const char *at = strstr(line->lower, " was using "); at; at = strstr(at + 1, " was using ")) {
+		const char *name = at, *request = text_find(at, "request is |request of ");
+
+		if (!text_size(at + strlen(" was using "), true, &bytes) || bytes <= most)
+			continue;
+		most = bytes;
+		while (name > line->lower && name[-1] != ' ')
+			name--;
+		reading_copy(ret->name, MIN(sizeof(ret->name), (size_t)(at - name) + 1),
+			     line->text + (name - line->lower), "");
 		figures_set(&ret->figures, FIGURE_USAGE, bytes);
-	at = text_find(line->lower, "request is |request of ");
-	if (at && text_size(at + 11, true, &bytes))
-		figures_set(&ret->figures, FIGURE_REQUEST, bytes);
-	if (name)
+		if (request && text_size(request + strlen("request is "), true, &bytes))
+			figures_set(&ret->figures, FIGURE_REQUEST, bytes);
+	}
+}
+
+/* The kubelet's figures: what the node had, what a container used, and a limit that was exceeded. */
+static void read_eviction(const struct line *line, struct reading *ret)
+{
+	const char *name = strstr(line->lower, "container ");
+
+	read_consumer(line, ret);
+	read_size_of(line->lower, "threshold quantity: ", FIGURE_THRESHOLD, ret);
+	read_size_of(line->lower, "available: ", FIGURE_AVAILABLE, ret);
+	read_size_of(line->lower, "ephemeral storage limit \"", FIGURE_LIMIT, ret);
+	read_size_of(line->lower, "exceeds the limit \"", FIGURE_LIMIT, ret);
+	read_size_of(line->lower, "total limit of containers ", FIGURE_LIMIT, ret);
+	if (name && !ret->name[0])
 		reading_copy(ret->name, sizeof(ret->name), line->text + (name - line->lower) + 10, " ");
 }
 
@@ -41,7 +71,8 @@ bool read_evicted_storage(const struct line *line, struct reading *ret)
 /* The reason of a container's end, or a metric above 0. */
 bool read_oom_killed(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill");
+	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
+						"container init was oom-killed");
 
 	/* A row of memory.events. */
 	if (strstr(line->lower, "oom_kill") == at) {

@@ -76,7 +76,32 @@ static void read_table(struct smi_state *self, const char *lower)
 
 /* ---- XML ---- */
 
-static enum signal_id read_xml(struct smi_state *self, const char *lower)
+static bool read_tag(const char *lower, const char *tag, int64_t *ret)
+{
+	const char *at = strstr(lower, tag);
+
+	return at && text_size(at + strlen(tag), false, ret) > 0;
+}
+
+/* A card's memory, and the list of processes that follows it. */
+static enum signal_id read_xml_memory(struct smi_state *self, const char *lower, struct reading *ret)
+{
+	if (strstr(lower, "<fb_memory_usage>"))
+		self->is_memory = true;
+	if (self->is_memory) {
+		read_tag(lower, "<total>", &self->total);
+		read_tag(lower, "<used>", &self->used);
+	}
+	if (strstr(lower, "</fb_memory_usage>"))
+		self->is_memory = false;
+	if (strstr(lower, "<processes>"))
+		self->has_process = false;
+	if (strstr(lower, "<process_info>"))
+		self->has_process = true;
+	return strstr(lower, "</processes>") && !self->has_process ? see_no_process(self, ret) : SIGNAL_COUNT_;
+}
+
+static enum signal_id read_xml(struct smi_state *self, const char *lower, struct reading *ret)
 {
 	static const char *const tags[] = {"<remapped_row_pending>", "<remapped_row_failure>", "<pending_blacklist>",
 					   "<pending_retirement>"};
@@ -95,7 +120,7 @@ static enum signal_id read_xml(struct smi_state *self, const char *lower)
 				return SIGNAL_GPU_ECC;
 	if (strstr(lower, "</volatile>"))
 		self->is_volatile = false;
-	return SIGNAL_COUNT_;
+	return read_xml_memory(self, lower, ret);
 }
 
 /* ---- -q ---- */
@@ -140,7 +165,7 @@ enum signal_id smi_read(struct smi_state *self, const char *lower, struct readin
 	if (text_has(key, signals[SIGNAL_GPU_LOST].words))
 		return SIGNAL_GPU_LOST;
 	if (*key == '<')
-		return read_xml(self, key);
+		return read_xml(self, key, ret);
 	if (strchr(key, ',') && text_has(key, "memory.|remapped_rows.|ecc.errors.|retired_pages.")) {
 		read_heading(self, key);
 		return SIGNAL_COUNT_;

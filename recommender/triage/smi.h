@@ -10,6 +10,8 @@ struct smi_state {
 	char section[32];		/* of -q, in lower case */
 	bool is_volatile;		/* counts since the last reset of the card */
 	int64_t used, total;		/* of the card with the most memory in use; FIGURE_NONE */
+	bool is_memory;			/* of -q -x: within <fb_memory_usage> */
+	bool has_process;		/* of -q -x: <processes> is not empty */
 	bool is_csv;			/* the heading was read */
 	bool is_fault[SMI_COLUMNS_MAX]; /* by column: a value above 0 is a fault */
 };

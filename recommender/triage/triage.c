@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/triage.h"
 
+#include "base/plain.h"
+#include "base/utf8.h"
+#include "triage/groups.h"
+
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,12 +15,15 @@
 
 int triage_init(struct triage *self)
 {
-	*self = (struct triage){.n_evidence = 0};
+	*self = (struct triage){.unseen = STRBUF_INIT(LIMIT_TRIAGE_NOTES_BYTES),
+				.next = STRBUF_INIT(LIMIT_TRIAGE_NOTES_BYTES)};
 	return facts_init(&self->facts);
 }
 
 void triage_release(struct triage *self)
 {
+	strbuf_release(&self->unseen);
+	strbuf_release(&self->next);
 	facts_release(&self->facts);
 }
 
@@ -57,8 +65,63 @@ static void choose_evidence(struct triage *self)
 
 void triage_decide(struct triage *self)
 {
-	rules_decide(&self->facts, &self->verdict);
+	groups_decide(&self->facts, &self->verdict);
 	choose_evidence(self);
+}
+
+/* ---- notes and commands ---- */
+
+void triage_note(struct strbuf *lines, const char *fmt, ...)
+{
+	char line[KIB];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	plain_clean(line);
+	utf8_clean(line);
+	if (lines->len + strlen(line) + 1 <= lines->max)
+		strbuf_addf(lines, "%s\n", line);
+}
+
+bool triage_next_note(const char **at, struct str *ret)
+{
+	*ret = (struct str){*at, strcspn(*at, "\n")};
+	*at += ret->n + ((*at)[ret->n] == '\n');
+	return ret->n > 0;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool is_placeholder(const char *text, const char *at, const char *word)
+{
+	return strstarts(at, word) && (at == text || !is_word(at[-1])) && !is_word(at[strlen(word)]);
+}
+
+void triage_render_command(const struct triage *self, const char *text, struct strbuf *buf)
+{
+	const struct triage_subject *subject = &self->subject;
+
+	for (const char *at = text; *at; at++) {
+		if (subject->pod[0] && is_placeholder(text, at, "POD")) {
+			strbuf_addf(buf, "%s -n %s", subject->pod, subject->namespace);
+			at += strlen("POD") - 1;
+		} else if (subject->node[0] && is_placeholder(text, at, "NODE")) {
+			strbuf_adds(buf, subject->node);
+			at += strlen("NODE") - 1;
+		} else {
+			strbuf_addc(buf, *at);
+		}
+	}
+}
+
+bool triage_is_next(const struct triage *self, const struct advice *row)
+{
+	return row->kind == self->verdict.kind && !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
 }
 
 /* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */

@@ -4,13 +4,22 @@
  * quotes, and how it is printed. One thread. */
 #include "base/strbuf.h"
 #include "triage/facts.h"
+#include "triage/levers.h"
 #include "triage/rules.h"
 
 #define TRIAGE_API_VERSION "triage.memtamer.io/v1alpha1"
 
+/** The pod that the answer is about, for the commands in it; "": not known. */
+struct triage_subject {
+	char pod[LIMIT_NAME_BYTES + 1], namespace[LIMIT_NAMESPACE_BYTES + 1], node[LIMIT_NAME_BYTES + 1];
+};
+
 struct triage {
 	struct facts facts;
 	struct verdict verdict;
+	struct triage_subject subject;
+	struct strbuf unseen; /* what could not be seen, and what to collect next time: lines of text */
+	struct strbuf next;   /* what to do first, before the table's rows: lines of text */
 	const struct fact *evidence[LIMIT_TRIAGE_EVIDENCE]; /* the deciding one first, then in the order of reading */
 	size_t n_evidence;
 };
@@ -20,6 +29,14 @@ int triage_init(struct triage *self) ATTR_NODISCARD;
 void triage_release(struct triage *self);
 /** Decides on what was read into `facts` and chooses the evidence. */
 void triage_decide(struct triage *self);
+/** Appends a line to `unseen` or `next`, without control characters. Lines that do not fit are dropped. */
+void triage_note(struct strbuf *lines, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/** The next line of `unseen` or `next`. @return false after the last. */
+bool triage_next_note(const char **at, struct str *ret);
+/** Appends a command or setting with the names of the subject for POD and NODE. */
+void triage_render_command(const struct triage *self, const char *text, struct strbuf *buf);
+/** Whether a row of levers_next is for the verdict; what was done already is not. */
+bool triage_is_next(const struct triage *self, const struct advice *row);
 /** A kernel's cgroup path as words: "pod UID, container ID". @return whether it is of Kubernetes. */
 bool triage_render_cgroup(const char *path, char *buf, size_t size);
 

@@ -40,17 +40,19 @@ static void add_figures(const struct verdict *verdict, struct strbuf *buf)
 	strbuf_addc(buf, '}');
 }
 
-static void add_levers(const struct verdict *verdict, struct strbuf *buf)
+static void add_levers(const struct triage *self, struct strbuf *buf)
 {
+	const struct verdict *verdict = &self->verdict;
 	int order = 0;
 
 	json_write_open(buf, "levers", '[');
 	for (size_t i = 0; i < n_levers; i++) {
-		CLEANUP(strbuf_release) struct strbuf setting = STRBUF_INIT(4 * KIB);
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text;
 
 		if (!lever_fits(&levers[i], verdict))
 			continue;
-		lever_render(&levers[i], verdict, &setting);
+		lever_render(&levers[i], verdict, &text);
+		triage_render_command(self, strbuf_text(&text), &setting);
 		json_write_line(buf, 4);
 		json_write_open(buf, NULL, '{');
 		json_write_int(buf, "order", ++order);
@@ -62,12 +64,46 @@ static void add_levers(const struct verdict *verdict, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
-static void add_advice(const char *key, const struct advice *rows, size_t n, enum kind kind, struct strbuf *buf)
+static void add_avoid(enum kind kind, struct strbuf *buf)
 {
-	json_write_open(buf, key, '[');
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].kind == kind)
-			json_write_text(buf, NULL, rows[i].text);
+	json_write_open(buf, "avoid", '[');
+	for (size_t i = 0; i < n_levers_avoid; i++)
+		if (levers_avoid[i].kind == kind)
+			json_write_text(buf, NULL, levers_avoid[i].text);
+	strbuf_addc(buf, ']');
+}
+
+/* The lines as items of the array that is open. */
+static void add_notes(const struct strbuf *lines, struct strbuf *buf)
+{
+	const char *at = strbuf_text(lines);
+	char text[KIB];
+
+	for (struct str line; triage_next_note(&at, &line);) {
+		str_to_line(line, text, sizeof(text));
+		json_write_text(buf, NULL, text);
+	}
+}
+
+static void add_next(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "next", '[');
+	add_notes(&self->next, buf);
+	for (size_t i = 0; i < n_levers_next; i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+
+		if (!triage_is_next(self, &levers_next[i]))
+			continue;
+		triage_render_command(self, levers_next[i].text, &text);
+		json_write_text(buf, NULL, strbuf_text(&text));
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void add_unseen(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "unseen", '[');
+	add_notes(&self->unseen, buf);
 	strbuf_addc(buf, ']');
 }
 
@@ -111,10 +147,12 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_line(buf, 2);
 	add_evidence(self, buf);
 	json_write_line(buf, 2);
-	add_levers(verdict, buf);
+	add_levers(self, buf);
 	json_write_line(buf, 2);
-	add_advice("avoid", levers_avoid, n_levers_avoid, verdict->kind, buf);
-	add_advice("next", levers_next, n_levers_next, verdict->kind, buf);
+	add_avoid(verdict->kind, buf);
+	add_next(self, buf);
+	json_write_line(buf, 2);
+	add_unseen(self, buf);
 	json_write_line(buf, 2);
 	add_inputs(self, buf);
 	return strbuf_adds(buf, "}\n");

@@ -62,15 +62,19 @@ static void add_where(const struct triage *self, struct strbuf *buf)
 /* What could not be seen. */
 static void add_gaps(const struct triage *self, struct strbuf *buf)
 {
+	const char *at = strbuf_text(&self->unseen);
+
 	for (size_t i = 0; i < self->facts.sources.n; i++) {
 		const struct source *source = &self->facts.sources.items[i];
 
 		if (source->is_damaged)
 			strbuf_addf(buf, "  %s ends early or is damaged; its rest was not read.\n",
 				    PLAIN(source->name));
-		if (!source->n_bytes)
+		if (!source->n_bytes && source->input != INPUT_STATUS)
 			strbuf_addf(buf, "  %s is empty.\n", PLAIN(source->name));
 	}
+	for (struct str line; triage_next_note(&at, &line);)
+		strbuf_addf(buf, "  %.*s\n", (int)line.n, line.p);
 }
 
 static void add_evidence(const struct triage *self, const struct style *style, struct strbuf *buf)
@@ -79,9 +83,13 @@ static void add_evidence(const struct triage *self, const struct style *style, s
 		add_head(buf, style, "Evidence");
 	for (size_t i = 0; i < self->n_evidence && (i < 4 || style->is_markdown); i++) {
 		const struct fact *fact = self->evidence[i];
+		const struct source *source = &self->facts.sources.items[fact->source];
 
-		strbuf_addf(buf, "%s%s:%llu ", style->item, PLAIN(self->facts.sources.items[fact->source].name),
-			    (unsigned long long)fact->number);
+		strbuf_addf(buf, "%s%s", style->item, PLAIN(source->name));
+		if (source->input == INPUT_STATUS)
+			strbuf_adds(buf, ": ");
+		else
+			strbuf_addf(buf, ":%llu ", (unsigned long long)fact->number);
 		add_quoted(buf, style, fact->text);
 		strbuf_addc(buf, '\n');
 	}
@@ -92,29 +100,47 @@ static void add_levers(const struct triage *self, const struct style *style, str
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
+		CLEANUP(strbuf_release) struct strbuf setting = STRBUF_INIT(4 * KIB);
+
 		if (!lever_fits(&levers[i], &self->verdict))
 			continue;
 		if (!order)
 			add_head(buf, style, "What to do, in this order");
 		strbuf_addf(buf, "%s%d. %s: %s", style->is_markdown ? "" : "  ", ++order, levers[i].action,
 			    style->quote);
-		lever_render(&levers[i], &self->verdict, buf);
+		lever_render(&levers[i], &self->verdict, &setting);
+		triage_render_command(self, strbuf_text(&setting), buf);
 		strbuf_addf(buf, "%s (%s)\n", style->quote, levers[i].why);
 	}
 }
 
-static void add_advice(const char *head, const struct advice *rows, size_t n, enum kind kind, const struct style *style,
-		       struct strbuf *buf)
+static void add_avoid(enum kind kind, const struct style *style, struct strbuf *buf)
 {
 	bool is_begun = false;
 
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].kind != kind)
+	for (size_t i = 0; i < n_levers_avoid; i++) {
+		if (levers_avoid[i].kind != kind)
 			continue;
 		if (!is_begun)
-			add_head(buf, style, head);
+			add_head(buf, style, "What not to do");
 		is_begun = true;
-		strbuf_addf(buf, "%s%s\n", style->item, rows[i].text);
+		strbuf_addf(buf, "%s%s\n", style->item, levers_avoid[i].text);
+	}
+}
+
+static void add_next(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	const char *at = strbuf_text(&self->next);
+
+	add_head(buf, style, "Next");
+	for (struct str line; triage_next_note(&at, &line);)
+		strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
+	for (size_t i = 0; i < n_levers_next; i++) {
+		if (!triage_is_next(self, &levers_next[i]))
+			continue;
+		strbuf_adds(buf, style->item);
+		triage_render_command(self, levers_next[i].text, buf);
+		strbuf_addc(buf, '\n');
 	}
 }
 
@@ -131,8 +157,8 @@ static int render(const struct triage *self, const struct style *style, struct s
 	add_gaps(self, buf);
 	add_evidence(self, style, buf);
 	add_levers(self, style, buf);
-	add_advice("What not to do", levers_avoid, n_levers_avoid, verdict->kind, style, buf);
-	add_advice("Next", levers_next, n_levers_next, verdict->kind, style, buf);
+	add_avoid(verdict->kind, style, buf);
+	add_next(self, style, buf);
 	return buf->status;
 }
 

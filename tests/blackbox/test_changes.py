@@ -77,6 +77,29 @@ class Changes(Case):
             self.assertIn(words, table)
         self.assertNotIn("other", table)
 
+    def test_history_lists_what_runs_used(self):
+        def ended(name, start, **more):
+            return {"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 2, "world": 2,
+                    "request": "32Gi", "limit": "64Gi", "peak": "40Gi", "median": "30Gi", "whole": True, "samples": 60,
+                    "source": "query", "outcome": "completed", **more}
+        used = history("r-0123456789", "Job/r")
+        used["spec"]["runs"] = [ended("r-1", "2026-11-01T08:00:00Z"),
+                                ended("r-2", "2026-11-02T08:00:00Z", outcome="oom-killed", whole=False),
+                                ended("r-3", "2026-11-03T08:00:00Z", outcome="running", whole=False)]
+        self.write("profiles.json", json.dumps(store(profile("r-0123456789", "Job/r"), used)))
+        for name in PROGRAMS:
+            runs = json.loads(self.call("history", "-o", "json", name=name).stdout)["runs"]
+            self.assertEqual([(run["run"], run["ended"], run["outcome"]) for run in runs],
+                             [("r-1", "2026-11-01T14:00:00Z", "completed"), ("r-2", "2026-11-02T14:00:00Z", "oom-killed")])
+            self.assertEqual([(run["asked"], run["used"], run["unusedGibHours"]) for run in runs],
+                             [(64 << 30, 40 << 30, 288)] * 2)
+            self.assertIsNone(runs[0]["next"])
+            self.assertGreater(runs[1]["next"], 0)
+        table = self.call("history", "-n", "ml", "Job/r").stdout
+        for words in ("No changes recorded", "UNUSED GIB-HOURS", "288.0", "r-2", "oom-killed"):
+            self.assertIn(words, table)
+        self.assertNotIn("r-3", table)
+
     def test_history_of_nothing(self):
         self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)
         self.assertIn("No changes recorded", self.call("history", "-n", "nobody").stdout)

@@ -151,6 +151,10 @@ def test_a_ramp_is_raised_before_the_kill(t):
     pod = pod_of(t, namespace, "ramp")
     assert pod["status"]["containerStatuses"][0]["state"]["terminated"]["reason"] == "Completed", pod["status"]
     event = wait_for(lambda: events_of(t, namespace, "ramp"), "the Event")[0]
+    used = wait_for(lambda: [one for one in t.get("events", namespace=namespace) if one["reason"] == "MemoryUsed"],
+                    "the Event at the end of the run", 240)[0]
+    assert (used["involvedObject"]["kind"], used["involvedObject"]["name"]) == ("Job", "ramp"), used
+    assert used["message"].startswith(f"trainer: memory asked {sizes(pod)[0]:.0f}Mi, used at most 1"), used["message"]
     steps = service.metric("memtamer_resizes_total", kind="before", result="applied")
     assert steps <= 2, steps
     return f"a ramp from 20 to 130 MiB was raised from 100Mi to {limit:.0f}Mi before it was reached, and completed: {event['message']}"

@@ -34,6 +34,8 @@ static void compare_pods(const struct k8s_pod *a, const struct k8s_pod *b)
 	require(a->n_owners == b->n_owners && a->n_volumes == b->n_volumes && a->n_containers == b->n_containers);
 	for (size_t i = 0; i < a->n_containers; i++) {
 		require(strcmp(a->containers[i].ray_tags, b->containers[i].ray_tags) == 0);
+		require(strcmp(a->containers[i].restart_policy, b->containers[i].restart_policy) == 0);
+		require(a->containers[i].has_restart_rule == b->containers[i].has_restart_rule);
 		require(a->containers[i].n_args == b->containers[i].n_args);
 		require(a->containers[i].resources.n_extended == b->containers[i].resources.n_extended);
 	}

@@ -86,6 +86,11 @@ static void random_container(struct random_state *self, const char *name, bool h
 	strbuf_addf(ret, "{\"name\":\"%s\",\"image\":\"train:1\"", name);
 	if (is_init && random_chance(self, 40))
 		strbuf_adds(ret, ",\"restartPolicy\":\"Always\"");
+	else if (random_chance(self, 20))
+		strbuf_addf(ret,
+			    ",\"restartPolicy\":\"Never\",\"restartPolicyRules\":[{\"action\":\"Restart\","
+			    "\"exitCodes\":{\"operator\":\"%s\",\"values\":[137]}}]",
+			    random_chance(self, 50) ? "In" : "NotIn");
 	if (has_gpu || random_chance(self, 80)) {
 		strbuf_adds(ret, ",");
 		random_resources(self, has_gpu, ret);

@@ -130,6 +130,7 @@ int sim_decide(struct sim_learner *self, struct sim_pods *pods, struct err *err)
 	struct k8s_container container = {.type = K8S_CONTAINER_MAIN,
 					  .name = CONTAINER,
 					  .image = IMAGE,
+					  .restart_policy = "",
 					  .resources = {.is_present = true, .extended = &extended, .n_extended = 1}};
 	struct k8s_pod pod = {.namespace_name = NAMESPACE,
 			      .name = "",

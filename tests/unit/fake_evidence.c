@@ -3,6 +3,12 @@
 
 #include "support/test.h"
 
+#include "base/limits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
 #define MINUTE_MS ((int64_t)60000)
 
 static int64_t at_ms(int64_t minutes)
@@ -102,15 +108,23 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	assert_true(self->n_reads < (int)ARRAY_LEN(self->read_ms));
 	self->read_ms[self->n_reads++] = batch->window.start_ms;
 	base->n_queries++;
+	if (self->n_reads == self->kill_at_read)
+		raise(SIGKILL);
 	if (self->fail_from_read && self->n_reads >= self->fail_from_read)
 		return err_set(err, self->fail_status, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)
 		return err_set(err, EVIDENCE_TOO_HEAVY, "made up");
+	if (self->full_above_ms && batch->window.end_ms - batch->window.start_ms > self->full_above_ms) {
+		assert_null(arena_alloc(&batch->pods.arena, LIMIT_EVIDENCE_BYTES + 1));
+		return err_set(err, -ENOMEM, "made up");
+	}
 	if (batch->window.start_ms < at_ms(self->bad_until_min) && batch->window.end_ms > at_ms(self->bad_from_min) &&
 	    self->bad_until_min)
 		return err_set(err, self->bad_status, "made up");
 	fake_read(self->pods, self->n_pods, batch);
 	batch->is_partial = self->is_partial;
+	if (self->is_partial)
+		snprintf(batch->warning, sizeof(batch->warning), "store-3 is away (try %d)", self->n_reads);
 	return 0;
 }
 

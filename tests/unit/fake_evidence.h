@@ -31,8 +31,10 @@ struct fake_reader {
 	size_t n_pods;
 	/* Faults: status to return by the n-th read (1 is the next) and later ones; 0: none. */
 	int fail_from_read, fail_status;
+	int kill_at_read; /* this read kills the process; 0: none */
 	int detect_status;
 	int64_t heavy_above_ms;		     /* longer windows are too heavy; 0: none */
+	int64_t full_above_ms;		     /* longer windows do not fit into the memory of a batch; 0: none */
 	int64_t bad_from_min, bad_until_min; /* windows that overlap this time fail with bad_status; 0: none */
 	int bad_status;
 	bool is_partial;

@@ -41,7 +41,7 @@ struct world {
 struct outcome {
 	enum resize_result verdict;
 	int64_t to_bytes, request_bytes; /* 0: not set */
-	const char *why;
+	const char *why, *remedy;	 /* remedy NULL: not compared */
 };
 
 static inline struct json_object *parse(const char *text)
@@ -184,4 +184,6 @@ static inline void check(const char *name, const struct world *world, const stru
 		fail_msg("%s: %d, limit %lld Mi, request %lld Mi, \"%s\"", name, plan_.verdict,
 			 (long long)(plan_.to_bytes / MI), (long long)(request / MI), plan_.why);
 	assert_true(plan_.verdict != RESIZE_APPLIED || plan_.to_bytes > plan_.from_bytes);
+	if (expected->remedy && !streq(plan_.remedy ? plan_.remedy : "(none)", expected->remedy))
+		fail_msg("%s: \"%s\"", name, plan_.remedy ? plan_.remedy : "(none)");
 }

@@ -58,6 +58,7 @@ static void defaults_are_the_documented_ones(void **state)
 	assert_int_equal(c->webhook.threads, 2);
 	assert_int_equal(c->webhook.idle_timeout_ms, 120 * TIME_SECOND_MS);
 	assert_int_equal(c->recommender.interval_ms, 5 * TIME_MINUTE_MS);
+	assert_true(c->recommender.run_events);
 	assert_null(c->recommender.namespaces[0]);
 	assert_string_equal(c->log.level, "info");
 	assert_string_equal(c->log.format, "logfmt");

@@ -27,6 +27,7 @@ static const struct gaps gaps = {.items = {{.start_ms = 1793600000000,
 static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .duration_ms = 1234,
 					 .silent_after_ms = 1800000,
+					 .retry_after_ms = 1200000,
 					 .version = "0.1.0",
 					 .mode = "raise",
 					 .result = "partial",
@@ -40,6 +41,7 @@ static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .watches_pods = true,
 					 .findings = findings,
 					 .n_findings = 2,
+					 .warning = "since then: \"store-3\"",
 					 .gaps = &gaps};
 
 static void what_is_written_is_read(void **state)
@@ -55,7 +57,9 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(got.time_ms, full.time_ms);
 	assert_int_equal(got.days_total, 14);
 	assert_int_equal(got.silent_after_ms, 1800000);
+	assert_int_equal(got.retry_after_ms, 1200000);
 	assert_string_equal(got.why, full.why);
+	assert_string_equal(got.warning, full.warning);
 	assert_true(got.watches_pods);
 	assert_int_equal(got.n_findings, 2);
 	assert_int_equal(got.gaps->n, 1);

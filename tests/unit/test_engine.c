@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define DONE .ends = END_SUCCEEDED, .container_ends = END_COMPLETED
@@ -109,6 +110,53 @@ static int find_cron(void *context, struct profile *take_profile, struct err *er
 		*ret = take_profile->parent;
 	profile_free(take_profile);
 	return 0;
+}
+
+static void count_end(void *context, const struct notice *notice)
+{
+	*(size_t *)context += notice->kind == NOTICE_END && streq(notice->owner, "Job/n-4");
+}
+
+static void the_end_of_a_run_is_told_by_the_next_cycle(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t first_min, next_min;
+		bool is_on, is_partial;
+		size_t n;
+	} rows[] = {
+		{"it ended between them", 5890, 5905, true, false, 1},
+		{"they are off", 5890, 5905, false, false, 0},
+		{"the first cycle reads it", 5905, 5910, true, false, 0},
+		{"it is not read whole", 5890, 5905, true, true, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(store_closep) struct store *store = NULL;
+		struct engine_result result;
+		struct place place;
+		size_t n_told = 0;
+		struct engine engine = {.notice = count_end, .notice_context = &n_told};
+
+		test_row(rows[i].name);
+		setup(&place);
+		place.config->recommender.run_events = rows[i].is_on;
+		assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+		engine.config = place.config;
+		engine.reader = &place.reader.base;
+		engine.store = store;
+		assert_int_equal(
+			engine_cycle(&engine, FAKE_EPOCH_MS + rows[i].first_min * TIME_MINUTE_MS, &result, NULL), 0);
+		assert_int_equal(n_told, 0);
+		place.reader.is_partial = rows[i].is_partial;
+		assert_int_equal(
+			engine_cycle(&engine, FAKE_EPOCH_MS + rows[i].next_min * TIME_MINUTE_MS, &result, NULL), 0);
+		assert_int_equal(n_told, rows[i].n);
+		engine_release(&engine);
+		store_closep(&store);
+		teardown(&place);
+	}
 }
 
 static void runs_become_profiles_once(void **state)
@@ -211,6 +259,39 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 			strbuf_release(&found);
 			teardown(&place);
 		}
+	strbuf_release(&expected);
+}
+
+/* A first reading that is killed at each window goes on with the day that was being read. */
+static void a_kill_loses_at_most_one_day(void **state)
+{
+	struct strbuf expected;
+
+	(void)state;
+	undisturbed(&expected);
+	for (int at = 1; at <= WORLD_DAYS + 2; at++) {
+		struct engine_result result;
+		struct strbuf found;
+		struct place place;
+		int status;
+		pid_t child;
+
+		setup(&place);
+		place.reader.kill_at_read = at;
+		child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			_exit(cycle_at(&place, NOW_MS, &result));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		place.reader.kill_at_read = 0;
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(place.reader.n_reads, WORLD_DAYS + 2 - (at - 1));
+		digest_of(&place, &found);
+		assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+		strbuf_release(&found);
+		teardown(&place);
+	}
 	strbuf_release(&expected);
 }
 
@@ -496,6 +577,65 @@ static void a_partial_closed_day_is_asked_again(void **state)
 	teardown(&place);
 }
 
+/* A store that is gone for good: after a day in which no answer was without a warning, what was read with warnings is
+ * read again and counts, and so does what is read from then on, until an answer is without one. */
+static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
+{
+	const int64_t later_ms = NOW_MS + FAKE_DAY_MS;
+	struct strbuf expected, found;
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, later_ms, &result), 0);
+	digest_of(&place, &expected);
+	teardown(&place);
+	setup(&place);
+	place.reader.is_partial = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cycle_at(&place, NOW_MS + i * FAKE_DAY_MS / 2, &result), 0);
+		assert_true(result.is_partial);
+		assert_string_equal(result.warning, "");
+		assert_int_equal(whole_runs(&place), 0);
+	}
+	assert_int_equal(cycle_at(&place, later_ms, &result), 0);
+	assert_false(result.is_partial);
+	assert_non_null(strstr(result.warning, "store-3 is away"));
+	digest_of(&place, &found);
+	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
+	/* The days are read again only once. */
+	assert_int_equal(cycle_at(&place, later_ms + TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(place.reader.n_reads, 1);
+	assert_false(result.is_partial);
+	/* The store is back, and away again later. */
+	place.reader.is_partial = false;
+	assert_int_equal(cycle_at(&place, later_ms + 2 * TIME_MINUTE_MS, &result), 0);
+	assert_string_equal(result.warning, "");
+	place.reader.is_partial = true;
+	assert_int_equal(cycle_at(&place, later_ms + 3 * TIME_MINUTE_MS, &result), 0);
+	assert_true(result.is_partial);
+	strbuf_release(&found);
+	strbuf_release(&expected);
+	teardown(&place);
+}
+
+/* An outage of some hours at a time is no property of the source. */
+static void one_answer_without_a_warning_is_enough(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	for (int i = 0; i < 8; i++) {
+		place.reader.is_partial = i % 3 > 0;
+		assert_int_equal(cycle_at(&place, NOW_MS + i * FAKE_DAY_MS / 3, &result), 0);
+		assert_int_equal(result.is_partial, i % 3 > 0);
+	}
+	teardown(&place);
+}
+
 /* Windows are halved until the source can bear them; figures of peaks and runs stay the same. */
 static void too_heavy_windows_are_halved(void **state)
 {
@@ -503,23 +643,27 @@ static void too_heavy_windows_are_halved(void **state)
 	struct engine_result result;
 
 	(void)state;
-	for (int round = 0; round < 2; round++) {
+	/* At last they are too large for our own memory. */
+	for (int round = 0; round < 3; round++) {
 		const struct store_visitor visitor = {.context = round ? &halved : &whole, .profile = find_cron};
 		CLEANUP(store_closep) struct store *store = NULL;
 		struct place place;
 
 		setup(&place);
-		place.reader.heavy_above_ms = round ? FAKE_DAY_MS / 2 : 0;
+		place.reader.heavy_above_ms = round == 1 ? FAKE_DAY_MS / 2 : 0;
+		place.reader.full_above_ms = round == 2 ? FAKE_DAY_MS / 2 : 0;
 		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 		assert_false(result.is_partial);
 		assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
 		assert_int_equal(store_visit(store, &visitor, NULL), 0);
 		store_closep(&store);
 		teardown(&place);
+		if (!round)
+			continue;
+		assert_int_equal(halved.peak_bytes, whole.peak_bytes);
+		assert_int_equal(halved.whole_runs, whole.whole_runs);
+		assert_int_equal(halved.limit_bytes, whole.limit_bytes);
 	}
-	assert_int_equal(halved.peak_bytes, whole.peak_bytes);
-	assert_int_equal(halved.whole_runs, whole.whole_runs);
-	assert_int_equal(halved.limit_bytes, whole.limit_bytes);
 }
 
 static struct recommendation cron_of(struct place *place)
@@ -588,6 +732,31 @@ static void sizes_that_were_answered_are_asked_for(void **state)
 	split_note_refusal(&split, &other, 6000);
 	split_begin(&split, 6000 + SPLIT_KEPT_MS);
 	assert_false(split_is_heavy(&split, &other));
+}
+
+/* The minutes after midnight are read before the day that they follow is closed. What the day says of a run must not
+ * replace its end. */
+static void a_closed_day_does_not_undo_an_end(void **state)
+{
+	static const struct fake_pod pods[] = {
+		{"n-1-a", "u1", "Job", "n-1", "CronJob", "n", .start_min = 1380, .end_min = 1445, .ends = END_FAILED,
+		 .container_ends = END_OOM_KILLED, .limit_mib = 160, .request_mib = 160, .usual_mib = 100,
+		 .peak_mib = 159, .rss_mib = 159, .peak_after_min = 59},
+	};
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 10 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cron_of(&place).oom_kills, 1);
+	place.reader.fail_from_read = 2;
+	place.reader.fail_status = EVIDENCE_STOPPED;
+	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 20 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(result.days_done, 1);
+	assert_int_equal(cron_of(&place).oom_kills, 1);
+	teardown(&place);
 }
 
 /* Ten minutes of the first day fail, in the run n-1. After some cycles the rest is learned, and when they can be read,
@@ -838,9 +1007,11 @@ static void nodes_cut_into_slices_are_one_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_end_of_a_run_is_told_by_the_next_cycle),
 		cmocka_unit_test(runs_become_profiles_once),
 		cmocka_unit_test(a_crash_before_the_watermark_repeats_nothing),
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
+		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
@@ -849,9 +1020,12 @@ int main(void)
 		cmocka_unit_test(open_runs_without_room_in_the_state_are_read_again_after_a_restart),
 		cmocka_unit_test(partial_answers_are_lower_bounds),
 		cmocka_unit_test(a_partial_closed_day_is_asked_again),
+		cmocka_unit_test(a_warning_of_every_answer_is_ignored_after_a_day),
+		cmocka_unit_test(one_answer_without_a_warning_is_enough),
 		cmocka_unit_test(too_heavy_windows_are_halved),
 		cmocka_unit_test(refused_sizes_are_remembered),
 		cmocka_unit_test(sizes_that_were_answered_are_asked_for),
+		cmocka_unit_test(a_closed_day_does_not_undo_an_end),
 		cmocka_unit_test(a_window_that_cannot_be_read_is_passed_over),
 		cmocka_unit_test(a_source_that_refuses_everything_is_waited_for),
 		cmocka_unit_test(a_window_that_failed_once_is_no_gap),

@@ -178,6 +178,10 @@ static void pod_names_the_wrong_field(void **state)
 		{"{'spec':{'containers':[{}],'volumes':[{'emptyDir':{'sizeLimit':[]}}]}}",
 		 "spec.volumes[0].emptyDir.sizeLimit"},
 		{"{'spec':{'containers':[{}],'overhead':{'memory':{}}}}", "spec.overhead.memory"},
+		{"{'spec':{'containers':[{'restartPolicy':1}]}}", "spec.containers[0].restartPolicy"},
+		{"{'spec':{'containers':[{'restartPolicyRules':{}}]}}", "spec.containers[0].restartPolicyRules"},
+		{"{'spec':{'containers':[{'restartPolicyRules':[{'exitCodes':{'values':[137,'1']}}]}]}}",
+		 "spec.containers[0].restartPolicyRules[0].exitCodes.values[1]"},
 		{"{'spec':{'containers':[{}],'resources':{'requests':5}}}", "spec.resources.requests"},
 	};
 
@@ -192,6 +196,64 @@ static void pod_names_the_wrong_field(void **state)
 		assert_true(f.err.msg[0] != '\0');
 		fixture_release(&f);
 	}
+}
+
+static void an_oom_kill_restarts_by_rules_then_policies(void **state)
+{
+#define RULE(action, operator_, values)                                                                                \
+	"{'action':'" action "','exitCodes':{'operator':'" operator_ "','values':[" values "]}}"
+#define RULES(policy, rules) ",'restartPolicy':'" policy "','restartPolicyRules':[" rules "]"
+	static const struct {
+		const char *pod, *container; /* more of them */
+		bool restarts;
+	} rows[] = {
+		{",'restartPolicy':'Never'", "", false},
+		{",'restartPolicy':'OnFailure'", "", true},
+		{",'restartPolicy':'Always'", "", true},
+		{"", "", true}, /* Always */
+		/* Its own policy precedes the pod's. */
+		{",'restartPolicy':'Never'", ",'restartPolicy':'OnFailure'", true},
+		{",'restartPolicy':'Never'", ",'restartPolicy':'Always'", true},
+		{",'restartPolicy':'OnFailure'", ",'restartPolicy':'Never'", false},
+		{"", ",'restartPolicy':'Never'", false},
+		/* Rules precede both. */
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "In", "137")), true},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "In", "1,2,137,139")), true},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "In", "1,42")), false},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "In", "")), false},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "NotIn", "0")), true},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "NotIn", "0,137")), false},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("RestartAllContainers", "In", "137")), true},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("RestartAllContainers", "NotIn", "137")), false},
+		{",'restartPolicy':'Never'", RULES("OnFailure", RULE("Restart", "In", "42")), true},
+		{",'restartPolicy':'Always'", RULES("Never", RULE("Restart", "In", "42")), false},
+		/* The first that matches counts, and the policies where it does nothing that is known. */
+		{",'restartPolicy':'Never'",
+		 RULES("Never", RULE("Restart", "In", "1") "," RULE("Restart", "In", "137")), true},
+		{",'restartPolicy':'Never'",
+		 RULES("Never", RULE("Later", "In", "137") "," RULE("Restart", "In", "137")), false},
+		{",'restartPolicy':'Never'", RULES("OnFailure", RULE("Later", "In", "137")), true},
+		{",'restartPolicy':'Never'", RULES("Never", RULE("Restart", "Between", "137")), false},
+		{",'restartPolicy':'Never'", RULES("Never", "{'action':'Restart'}"), false},
+		/* Rules without a policy of the container are not read by the kubelet. */
+		{",'restartPolicy':'Never'", ",'restartPolicyRules':[" RULE("Restart", "In", "137") "]", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture f;
+		char text[1024];
+
+		snprintf(text, sizeof(text), "{'spec':{'containers':[{'name':'other'},{'name':'main'%s}]%s}}",
+			 rows[i].container, rows[i].pod);
+		test_row(text);
+		fixture_init(&f, text);
+		assert_int_equal(f.r, 0);
+		assert_int_equal(k8s_container_restarts(&f.pod, &f.pod.containers[1]), rows[i].restarts);
+		fixture_release(&f);
+	}
+#undef RULES
+#undef RULE
 }
 
 static void pod_has_caps(void **state)
@@ -598,6 +660,7 @@ int main(void)
 		cmocka_unit_test(pod_decodes_what_we_read),
 		cmocka_unit_test(pod_decodes_resources_and_volumes),
 		cmocka_unit_test(pod_names_the_wrong_field),
+		cmocka_unit_test(an_oom_kill_restarts_by_rules_then_policies),
 		cmocka_unit_test(pod_has_caps),
 		cmocka_unit_test(names_and_lists_are_bounded),
 		cmocka_unit_test(pod_qos_rows),

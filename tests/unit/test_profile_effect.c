@@ -64,6 +64,23 @@ static void what_says_the_same_is_no_change(void **state)
 	assert_int_equal(second.profile.n_previous, 0);
 }
 
+/* A reading commits each closed day: what it makes of the first days is replaced without a trace. */
+static void days_of_one_reading_are_one_change(void **state)
+{
+	struct version day, next, last, later;
+
+	(void)state;
+	write_version(&day, NULL, 10, T0);
+	write_version(&next, &day, 20, T0);
+	write_version(&last, &next, 30, T0);
+	assert_int_equal(last.profile.n_previous, 0);
+	assert_int_equal(limit_for(&last, T0 - 1, T0), 30);
+	write_version(&later, &last, 40, T0 + 300000);
+	write_version(&last, &later, 50, T0 + 300000);
+	assert_int_equal(last.profile.n_previous, 1);
+	assert_int_equal(limit_for(&last, T0, T0 + 300001), 30);
+}
+
 static void variants_go_with_their_parent(void **state)
 {
 	struct version first, second;
@@ -136,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(older_owners_keep_what_counted),
 		cmocka_unit_test(what_says_the_same_is_no_change),
+		cmocka_unit_test(days_of_one_reading_are_one_change),
 		cmocka_unit_test(variants_go_with_their_parent),
 		cmocka_unit_test(any_order_on_two_replicas_gives_one_size),
 	};

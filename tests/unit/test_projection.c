@@ -333,6 +333,8 @@ static void assert_same_pod(const struct k8s_pod *a, const struct k8s_pod *b)
 		assert_string_equal(x->image, y->image);
 		assert_int_equal(x->n_args, y->n_args);
 		assert_string_equal(x->ray_tags, y->ray_tags);
+		assert_string_equal(x->restart_policy, y->restart_policy);
+		assert_int_equal(x->has_restart_rule, y->has_restart_rule);
 		assert_int_equal(x->n_mounts, y->n_mounts);
 		assert_int_equal(x->resources.n_extended, y->resources.n_extended);
 		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)

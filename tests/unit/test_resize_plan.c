@@ -11,15 +11,15 @@
 	"\"controller\":true}]"
 #define SET(to)                                                                                                        \
 	{                                                                                                              \
-		RESIZE_APPLIED, (to)*MI, 0, ""                                                                         \
+		RESIZE_APPLIED, (to)*MI, 0, "", NULL                                                                   \
 	}
 #define BOTH(to)                                                                                                       \
 	{                                                                                                              \
-		RESIZE_APPLIED, (to)*MI, (to)*MI, ""                                                                   \
+		RESIZE_APPLIED, (to)*MI, (to)*MI, "", NULL                                                             \
 	}
 #define HELD(why)                                                                                                      \
 	{                                                                                                              \
-		RESIZE_HELD_BACK, 0, 0, why                                                                            \
+		RESIZE_HELD_BACK, 0, 0, why, NULL                                                                      \
 	}
 #define PROFILE(limit) .profile_limit_bytes = (limit)*MI, .proven_bytes = 64 * MI
 #define CPU	       "\"cpu\":\"1\","
@@ -213,11 +213,50 @@ static void after_a_kill_it_gets_what_a_new_pod_would(void **state)
 		  .status = "\"phase\":\"Running\",\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\","
 			    "\"reason\":\"Deferred\",\"message\":\"no room now\"}]"},
 		 HELD("no room now")},
-		{"ended", {PROFILE(128), .status = "\"phase\":\"Failed\""}, {RESIZE_GONE, 0, 0, "ended"}},
+		{"ended", {PROFILE(128), .status = "\"phase\":\"Failed\""}, {RESIZE_GONE, 0, 0, "ended", NULL}},
 		{"not a training pod",
 		 {PROFILE(128), .meta = OWNER ",\"labels\":{\"memtamer.io/ignore\":\"true\"}"},
 		 HELD("left alone")},
 		{"never lowered", {.profile_limit_bytes = 40 * MI, .proven_bytes = 64 * MI}, HELD("")},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check(rows[i].name, &rows[i].world, &rows[i].outcome);
+}
+
+#define REMEDY(why, remedy)                                                                                            \
+	{                                                                                                              \
+		RESIZE_HELD_BACK, 0, 0, why, remedy                                                                    \
+	}
+
+static void what_holds_it_back_says_what_to_do(void **state)
+{
+	static const struct {
+		const char *name;
+		struct world world;
+		struct outcome outcome;
+	} rows[] = {
+		{"mode", {PROFILE(128), .own_cap = "fill"}, REMEDY("mode fill", "change that")},
+		{"quota",
+		 {PROFILE(128), .quota = QUOTA("limits.memory", "164Mi", "164Mi")},
+		 REMEDY("quota q", "change that")},
+		{"ceiling", {.cluster_ceiling_bytes = 64 * MI}, REMEDY("ceiling", "raise that ceiling")},
+		{"pin", {PROFILE(128), .pin_bytes = 64 * MI}, REMEDY("pins", "raise that pin")},
+		{"QoS, and no room",
+		 {PROFILE(128), GUARANTEED, .node_bytes = 1000 * MI, .other_requests = 936 * MI},
+		 REMEDY("no room", RESIZE_REMEDY_NODE)},
+		{"node", {PROFILE(128), .node_bytes = 64 * MI}, REMEDY("no room", RESIZE_REMEDY_NODE)},
+		{"annotation",
+		 {PROFILE(128), .meta = ANNOTATED("memtamer.io/resize", "off")},
+		 REMEDY("annotation", "remove that annotation")},
+		{"resizePolicy",
+		 {PROFILE(128), .container = ",\"resizePolicy\":[{\"resourceName\":\"memory\"}]"},
+		 REMEDY("resizePolicy", "")},
+		{"raised meanwhile", {PROFILE(128), .limits = "\"memory\":\"96Mi\""}, REMEDY("raised since", "(none)")},
+		{"left alone",
+		 {PROFILE(128), .labels = "\"memtamer.io/mode\":\"off\""},
+		 REMEDY("left alone", "(none)")},
 	};
 
 	(void)state;
@@ -318,6 +357,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_single_pod_of_kueue_is_never_resized),
 		cmocka_unit_test(after_a_kill_it_gets_what_a_new_pod_would),
+		cmocka_unit_test(what_holds_it_back_says_what_to_do),
 		cmocka_unit_test(before_a_kill_it_stays_within_the_node),
 		cmocka_unit_test(without_a_profile_it_is_doubled_once),
 		cmocka_unit_test(what_it_had_before_the_first_resize_is_kept),

@@ -18,14 +18,18 @@
 
 /* ---- pods ---- */
 
-#define POD_HEAD(name, uid, policy, limit)                                                                             \
+#define POD_HEAD(name, uid, policy, limit) POD_WITH(name, uid, policy, limit, "")
+#define POD_WITH(name, uid, policy, limit, more)                                                                       \
 	"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"team-a\",\"name\":\"" name              \
 	"\",\"uid\":\"" uid "\",\"labels\":{\"memtamer.io/training\":\"true\"},"                                       \
 	"\"creationTimestamp\":\"2026-11-01T00:00:00Z\",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\","            \
 	"\"kind\":\"Job\",\"name\":\"train\",\"uid\":\"j1\",\"controller\":true}]},\"spec\":{\"nodeName\":\"n1\","     \
-	"\"restartPolicy\":\"" policy "\",\"containers\":[{\"name\":\"main\",\"image\":\"i\",\"resources\":"           \
+	"\"restartPolicy\":\"" policy "\",\"containers\":[{\"name\":\"main\",\"image\":\"i\"" more ",\"resources\":"   \
 	"{\"requests\":{\"memory\":\"32Mi\"},\"limits\":{\"memory\":\"" limit "\"}}}]},\"status\":{"                   \
 	"\"phase\":\"Running\",\"startTime\":\"2026-11-01T00:00:01Z\",\"containerStatuses\":[{\"name\":\"main\","
+#define RULE(operator_)                                                                                                \
+	",\"restartPolicy\":\"Never\",\"restartPolicyRules\":[{\"action\":\"RestartAllContainers\",\"exitCodes\":{"    \
+	"\"operator\":\"" operator_ "\",\"values\":[137]}}]"
 #define RUNS "\"restartCount\":0,\"state\":{\"running\":{\"startedAt\":\"2026-11-01T00:00:02Z\"}}}]}}"
 #define ENDED(at)                                                                                                      \
 	"{\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"startedAt\":\"2026-11-01T00:00:02Z\","           \
@@ -248,7 +252,18 @@ static void who_is_not_asked_for(void **state)
 		{"restarts always", POD_HEAD("train-x", "u1", "Always", "64Mi") KILLED_ONCE, RESIZE_ON_OOM, 1},
 		{"is about to restart", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") KILLED, RESIZE_ON_OOM, 1},
 		{"never restarts", POD_HEAD("train-x", "u1", "Never", "64Mi") KILLED, RESIZE_ON_OOM, 0},
-		{"has a rule to restart", POD_HEAD("train-x", "u1", "Never", "64Mi") KILLED_ONCE, RESIZE_ON_OOM, 1},
+		{"has a rule to restart", POD_WITH("train-x", "u1", "Never", "64Mi", RULE("In")) KILLED, RESIZE_ON_OOM,
+		 1},
+		{"has no rule for a kill", POD_WITH("train-x", "u1", "Never", "64Mi", RULE("NotIn")) KILLED,
+		 RESIZE_ON_OOM, 0},
+		{"has a policy of its own",
+		 POD_WITH("train-x", "u1", "Never", "64Mi", ",\"restartPolicy\":\"OnFailure\"") KILLED, RESIZE_ON_OOM,
+		 1},
+		{"never restarts, unlike its pod",
+		 POD_WITH("train-x", "u1", "OnFailure", "64Mi", ",\"restartPolicy\":\"Never\"") KILLED, RESIZE_ON_OOM,
+		 0},
+		{"was restarted by a rule of another", POD_HEAD("train-x", "u1", "Never", "64Mi") KILLED_ONCE,
+		 RESIZE_ON_OOM, 1},
 		{"is off", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") KILLED_ONCE, RESIZE_OFF, 0},
 		{"was not killed", POD_HEAD("train-x", "u1", "OnFailure", "64Mi") RUNS, RESIZE_ON_OOM, 0},
 	};

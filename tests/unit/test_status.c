@@ -74,6 +74,28 @@ static void what_is_wrong_or_not_known(void **state)
 	}
 }
 
+static void an_ignored_warning_is_shown(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(MIB);
+	struct status status = status_of(&(struct status_row){.result = "done", .webhook = "reached"});
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	(void)state;
+	status.cycle.warning = "since noon: store-3";
+	status.cycle.retry_after_ms = 20 * TIME_MINUTE_MS;
+	assert_non_null(out);
+	assert_int_equal(status_print(&status, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "Prometheus warns in every answer since noon: store-3; the warning is ignored\n"));
+	assert_non_null(strstr(text, "the next one begins 20m after the last one\n"));
+	assert_false(status_is_partial(&status));
+	assert_int_equal(status_render_json(&status, &json), 0);
+	assert_non_null(strstr(strbuf_text(&json), "\"warning\":\"since noon: store-3\""));
+	free(text);
+}
+
 static void silence_is_in_json(void **state)
 {
 	(void)state;
@@ -91,6 +113,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_wrong_or_not_known),
+		cmocka_unit_test(an_ignored_warning_is_shown),
 		cmocka_unit_test(silence_is_in_json),
 	};
 

@@ -178,6 +178,23 @@ static void logs(void **state)
 		 KIND_GPU_FAULT, "row-remap"},
 		{"remapped rows, none pending", INPUT_SMI, "    Remapped Rows\n        Pending : No\n", KIND_UNKNOWN,
 		 NULL},
+		{"XML: memory without a process", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<reserved>300 MiB</reserved>\n<used>70000 MiB</used>\n"
+		 "</fb_memory_usage>\n<bar1_memory_usage>\n<total>1 MiB</total>\n<used>1 MiB</used>\n"
+		 "</bar1_memory_usage>\n<processes>\n</processes>\n",
+		 KIND_CO_TENANT, "zombie"},
+		{"XML: memory of a process", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<used>70000 MiB</used>\n</fb_memory_usage>\n"
+		 "<processes>\n<process_info>\n<pid>7</pid>\n</process_info>\n</processes>\n",
+		 KIND_UNKNOWN, NULL},
+		{"XML: an idle card", INPUT_SMI,
+		 "<fb_memory_usage>\n<total>81920 MiB</total>\n<used>3 MiB</used>\n</fb_memory_usage>\n"
+		 "<processes>\n</processes>\n",
+		 KIND_UNKNOWN, NULL},
+		{"CuPy 8", INPUT_LOG,
+		 "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,589,934,592 bytes (allocated so far: "
+		 "12,373,894,656 bytes).\n",
+		 KIND_TRUE_OOM, NULL},
 		{"a column of CSV", INPUT_SMI, "name, remapped_rows.failure\nA100, 0\nA100, 1\n", KIND_GPU_FAULT,
 		 "row-remap"},
 		{"garbage after a timeout", INPUT_LOG,
@@ -216,7 +233,12 @@ static void logs(void **state)
 		 "oom-recovered"},
 		{"evicted", INPUT_LOG,
 		 "The node was low on resource: memory. Container a was using 31Gi, request is 0\n",
-		 KIND_EVICTED_MEMORY, NULL},
+		 KIND_EVICTED_MEMORY, "no-request"},
+		{"evicted for its disk", INPUT_LOG, "Usage of EmptyDir volume \"cache\" exceeds the limit \"1Gi\". \n",
+		 KIND_EVICTED_STORAGE, "volume-limit"},
+		{"killed before it began", INPUT_LOG,
+		 "OCI runtime create failed: container init was OOM-killed (memory limit too low?): unknown\n",
+		 KIND_CONTAINER_LIMIT, NULL},
 	};
 
 	(void)state;

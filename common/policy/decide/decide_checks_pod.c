@@ -107,33 +107,61 @@ int check_oom_history(const struct deciding *self, struct findings *list)
 	return r;
 }
 
-/* An empty policy means Always. */
-static bool restarts_in_place(const struct k8s_pod *pod)
+/* Whether the container may be OOM-killed and then restarts in its pod. A template without a restart policy is checked
+ * when its pods are created: kinds such as PyTorchJob have the policy beside the template, and controllers such as
+ * Argo's decide themselves. */
+static bool restarts_when_killed(const struct deciding *self, const struct sized *item)
 {
-	return !streq(pod->restart_policy, "Never");
+	const struct k8s_pod *pod = &self->facts->pod;
+	bool is_open = self->input->subject == SUBJECT_TEMPLATE && !pod->restart_policy[0];
+
+	return item->is_main && item->rec.oom_kills > 0 && item->after->resources.limits[K8S_MEMORY].text &&
+	       !(is_open && !*item->container->restart_policy) && k8s_container_restarts(pod, item->container);
 }
 
-/* A template without a restart policy is checked when its pods are created: kinds such as PyTorchJob have the policy
- * beside the template, and controllers such as Argo's decide themselves. Always is mostly used where the API allows
- * nothing else. */
+/* Always is mostly used where the API allows nothing else. */
+static int find_pod_restarts(const struct deciding *self, struct findings *list)
+{
+	const char *policy = self->facts->pod.restart_policy;
+	bool is_always = !*policy || streq(policy, "Always");
+
+	return finding_add(self, list, CHECK_OOM_NOT_RETRIABLE, false, NULL, *policy ? "/spec/restartPolicy" : "/spec",
+			   arena_printf(self->arena,
+					"restartPolicy %s restarts an OOM-killed container with the same limit%s",
+					is_always ? "Always" : policy, is_always ? "" : "; use Never"));
+}
+
+static int find_container_restarts(const struct deciding *self, struct findings *list, const struct sized *item)
+{
+	const struct k8s_container *container = item->container;
+	const char *field = container->has_restart_rule ? "restartPolicyRules" : "restartPolicy";
+
+	return finding_add(
+		self, list, CHECK_OOM_NOT_RETRIABLE, false, container,
+		arena_printf(self->arena, "/spec/%s/%zu/%s", k8s_container_array(container), container->index, field),
+		arena_printf(self->arena, "an OOM kill restarts it with the same limit (%s)", field));
+}
+
 int check_oom_not_retriable(const struct deciding *self, struct findings *list)
 {
-	bool is_always = !self->facts->pod.restart_policy[0] || streq(self->facts->pod.restart_policy, "Always");
-	bool may_be_killed = false;
+	bool has_found = false; /* that of the pod */
+	int r = 0;
 
-	for (size_t i = 0; i < self->n_items; i++)
-		may_be_killed |= self->items[i].is_main && self->items[i].rec.oom_kills > 0 &&
-				 self->items[i].after->resources.limits[K8S_MEMORY].text;
-	if (self->input->subject == SUBJECT_TEMPLATE && !self->facts->pod.restart_policy[0])
+	if (resize_mode_of(self->policy->resize, &self->facts->pod.annotations) != RESIZE_OFF)
 		return 0;
-	if (!may_be_killed || !restarts_in_place(&self->facts->pod) ||
-	    resize_mode_of(self->policy->resize, &self->facts->pod.annotations) != RESIZE_OFF)
-		return 0;
-	return finding_add(
-		self, list, CHECK_OOM_NOT_RETRIABLE, false, NULL,
-		self->facts->pod.restart_policy[0] ? "/spec/restartPolicy" : "/spec",
-		arena_printf(self->arena, "restartPolicy %s restarts an OOM-killed container with the same limit%s",
-			     is_always ? "Always" : self->facts->pod.restart_policy, is_always ? "" : "; use Never"));
+	for (size_t i = 0; i < self->n_items && !r; i++) {
+		const struct sized *item = &self->items[i];
+
+		if (!restarts_when_killed(self, item))
+			continue;
+		if (*item->container->restart_policy) {
+			r = find_container_restarts(self, list, item);
+		} else if (!has_found) {
+			has_found = true;
+			r = find_pod_restarts(self, list);
+		}
+	}
+	return r;
 }
 
 /* Adds a finding about the shape of past runs of a container, with their greatest peak. */

@@ -330,6 +330,39 @@ class ToldOtherwise(OnPrometheus):
         gaps = json.loads(harness.run(RECOMMENDER, "status", "--config", place.config, "-o", "json").stdout)["lastCycle"]["gaps"]
         self.assertTrue(gaps and all("checksum" in gap["why"] for gap in gaps), gaps)
 
+    def test_only_namespaces_with_training_pods_are_asked_for_use(self):
+        """Most containers of a cluster do not train; what is asked of them is who owns them."""
+        start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
+        server = [f'kube_pod_owner{{namespace="web",pod="shop-1",uid="11111111-0000-4000-8000-000000000000",'
+                  f'owner_kind="ReplicaSet",owner_name="shop",owner_is_controller="true"}} 1 {start + 600 * i}' for i in range(6)]
+        head = "# TYPE kube_pod_owner gauge\n"
+        text = real_prometheus.many_pods(3, start).replace(head, head + "\n".join(server) + "\n")
+        prometheus = Prometheus(os.path.join(self.folder, "web"), text)
+        self.addCleanup(prometheus.stop)
+        proxy, asked = Proxy(prometheus.port), []
+        self.addCleanup(proxy.stop)
+        proxy.spoil_form = lambda form, status, body: asked.append(form.get("query", "")) or (status, body)
+        place = self.place_at(proxy.url)
+        self.assertEqual(place.run().returncode, 0)
+        self.assertEqual(len(place.profiles()), 3)
+        use = [query for query in asked if "(container_memory" in query and "pod=~" not in query]
+        self.assertTrue(use)
+        for query in use:
+            self.assertIn('namespace=~"team-', query)
+            self.assertNotIn("web", query)
+
+    def test_only_the_configured_namespaces_are_read(self):
+        start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
+        prometheus = Prometheus(os.path.join(self.folder, "some"), real_prometheus.many_pods(5, start))
+        self.addCleanup(prometheus.stop)
+        place = self.place_at(prometheus.url)
+        with open(place.config, encoding="utf-8") as file:
+            text = file.read().replace("interval: 1s", "interval: 1s, namespaces: [team-1, team-3]")
+        with open(place.config, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(place.run().returncode, 0)
+        self.assertEqual({item["metadata"]["namespace"] for item in place.items("MemoryProfile")}, {"team-1", "team-3"})
+
     def test_ten_thousand_pods(self):
         start = int(self.now) - 86400 - int(self.now) % 86400 + 3600
         place = self.learned_from("many", real_prometheus.many_pods(10000, start))
@@ -465,6 +498,28 @@ class Spoilt(OnPrometheus):
         done = place.run()
         self.assertEqual(done.returncode, 3)
         self.assertFalse(os.path.exists(place.store))
+
+    def test_cycles_that_fail_come_less_often(self):
+        """Prometheus refuses everything: the time to the next cycle grows, until an answer comes."""
+        proxy = self.proxy(lambda *_: (503, b"overloaded"))
+        place = self.place_at(proxy.url, timeout="2s")
+        program = harness.Program(place.folder, RECOMMENDER, "run", "--config", place.config)
+        self.addCleanup(program.kill)
+        program.wait_log(r'msg="cycle failed', count=3)
+        harness.wait_until(lambda: self.retry_after_ms(place) >= 4000, "a longer interval in the status")
+        status = harness.run(RECOMMENDER, "status", "--config", place.config)
+        self.assertRegex(status.stdout, r"Prometheus failed in several cycles: the next one begins \d+s after the last one")
+        proxy.spoil = None
+        program.wait_log(r'msg="cycle done"')
+        harness.wait_until(lambda: self.retry_after_ms(place) == 0, "the interval as configured")
+        program.stop()
+
+    @staticmethod
+    def retry_after_ms(place):
+        if not os.path.exists(place.store + ".status"):
+            return -1
+        with open(place.store + ".status", encoding="utf-8") as file:
+            return json.load(file)["retryAfterMs"]
 
     def test_an_empty_prometheus(self):
         server = Prometheus(os.path.join(self.folder, "empty"), "# TYPE up gauge\nup 1 1700000000\n# EOF\n")

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* postmortem: reads what a cluster still knows of a pod, or of all pods of an owner, into the facts of a triage: logs
+ * of the containers that failed, events, statuses, the node. Requests are few and bounded (base/limits.h), all of them
+ * reads. What the caller may not read, or what is gone, becomes a note in triage.unseen.
+ * The pods are groups of the facts in the order of their ends. One thread. */
+#include "base/arena.h"
+#include "postmortem/ended_pod.h"
+#include "postmortem/owner.h"
+#include "triage/triage.h"
+
+/** How requests are sent. Everything is a GET. */
+struct postmortem_source {
+	/* Fetches a path with its query into `body`; of an answer beyond `max_bytes` the last part may be kept
+	 * (`keeps_end`). @return 0; KUBE_NOT_FOUND; KUBE_FORBIDDEN; another kube_condition; -errno. */
+	int (*fetch)(void *context, const char *path, size_t max_bytes, bool keeps_end, struct strbuf *body,
+		     struct err *err);
+	void *context;
+};
+
+struct postmortem {
+	struct triage *triage; /* borrowed */
+	const struct postmortem_source *source;
+	const char *namespace;
+	struct owner owner;	    /* as asked */
+	struct arena arena;	    /* names of sources */
+	VEC(struct ended_pod) pods; /* in the order of their ends */
+	struct owner siblings_of;   /* the owner that the pods belong to; the kind is NULL: none */
+	int n_slow;		    /* logs that could not be read because a kubelet did not answer */
+	bool is_node_unseen;	    /* nodes cannot be read: it was said once */
+};
+
+#define POSTMORTEM_NOT_FOUND 1
+
+/** `triage` and `source` are borrowed until postmortem_release. */
+void postmortem_init(struct postmortem *self, struct triage *triage, const struct postmortem_source *source,
+		     const char *namespace);
+/** Reads what `owner` means. @return 0; POSTMORTEM_NOT_FOUND: there is no such object, and no event of it; another
+ *  kube_condition or -errno: it cannot be read. */
+int postmortem_read(struct postmortem *self, const struct owner *owner, struct err *err) ATTR_NODISCARD;
+/** After triage_decide(): names the pod in the commands of the answer, and says what still holds accelerators. */
+void postmortem_conclude(struct postmortem *self);
+void postmortem_release(struct postmortem *self);

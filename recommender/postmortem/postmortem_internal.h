@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* postmortem_internal: what the files of postmortem share. */
+#include "postmortem/postmortem.h"
+
+/** Fetches and parses an object. @return 0, the caller puts `ret`; a kube_condition; -errno. */
+int postmortem_get(struct postmortem *self, const char *path, struct json_object **ret, struct err *err) ATTR_NODISCARD;
+/** A name of a source that lives as long as `self`; "": out of memory. */
+const char *postmortem_name(struct postmortem *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
+/** Reads the logs, events and node of a pod, then its status. `is_first`: among those whose logs are read.
+ *  @return 0 or -ENOMEM. */
+int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bool has_logs) ATTR_NODISCARD;
+/** Opens the source "event" and adds the events of an object. `pod` NULL: of the owner or of a pod that is gone.
+ *  @return their number; <0: -ENOMEM. */
+int postmortem_read_events(struct postmortem *self, const char *kind, const char *name, const struct ended_pod *pod);
+/** "no right to read it", "it does not exist any more" or what the server said. */
+const char *postmortem_reason(int code, const struct err *err);

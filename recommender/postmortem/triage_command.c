@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "postmortem/triage_command.h"
+
+#include "base/io.h"
+#include "base/limits.h"
+#include "postmortem/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int fail_memory(const struct cli_args *args)
+{
+	return cli_fail(args, &(struct err){.msg = "no memory left"}, EXIT_DEPENDENCY);
+}
+
+static bool find_input(const char *option, enum input *ret)
+{
+	static const char *const names[] = {[INPUT_LOG] = "log", [INPUT_DMESG] = "dmesg", [INPUT_SMI] = "nvidia-smi"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(option, names[i])) {
+			*ret = (enum input)i;
+			return true;
+		}
+	return false;
+}
+
+/* Reads the files of the command line in their order, as ranks without a clock are compared by it. */
+static int read_inputs(const struct cli_args *args, struct triage *triage)
+{
+	struct err err = ERR_INIT;
+	bool is_input_read = false;
+
+	for (size_t i = 0; i < args->n_given; i++) {
+		const char *name = args->given[i].option->name, *path = args->given[i].value;
+		enum input input;
+		int r;
+
+		if (!find_input(name, &input))
+			continue;
+		if (streq(path, "-") && is_input_read)
+			return cli_usage_error(args->command, "standard input can be read only once");
+		is_input_read = is_input_read || streq(path, "-");
+		if (triage->facts.sources.n >= LIMIT_TRIAGE_SOURCES)
+			return cli_usage_error(args->command, "more than %d files", LIMIT_TRIAGE_SOURCES);
+		r = facts_read(&triage->facts, path, input, &err);
+		if (r)
+			return cli_fail(args, &err, r == -ENOMEM ? EXIT_DEPENDENCY : EXIT_USAGE);
+	}
+	return EXIT_CLEAN;
+}
+
+static int print(const struct cli_args *args, const struct triage *triage)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
+	const char *format = cli_get(args, "output");
+	int r;
+
+	if (streq(format, "json"))
+		r = triage_json(triage, &buf);
+	else
+		r = streq(format, "markdown") ? triage_markdown(triage, &buf) : triage_text(triage, &buf);
+	if (r)
+		return fail_memory(args);
+	fwrite(strbuf_text(&buf), 1, buf.len, stdout);
+	return EXIT_CLEAN;
+}
+
+/* ---- a cluster ---- */
+
+static const char *find_namespace(const struct cli_args *args, const struct cluster *cluster)
+{
+	const char *namespace = cli_get(args, "namespace");
+
+	return namespace ? namespace : cluster->access.namespace;
+}
+
+static bool is_namespace(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	return n && !text[n] && n <= LIMIT_NAMESPACE_BYTES;
+}
+
+static int decide_with_pods(struct triage *triage, struct postmortem *postmortem, const struct owner *owner,
+			    struct err *err)
+{
+	int r = postmortem_read(postmortem, owner, err);
+
+	if (r)
+		return r;
+	triage_decide(triage);
+	postmortem_conclude(postmortem);
+	return 0;
+}
+
+static int read_cluster(const struct cli_args *args, struct triage *triage, const struct owner *owner)
+{
+	struct postmortem postmortem;
+	struct cluster cluster;
+	struct err err = ERR_INIT;
+	int r = cluster_open(cli_get(args, "kubeconfig"), cli_get(args, "context"), &cluster, &err), code;
+
+	if (r) {
+		cluster_close(&cluster);
+		return cli_fail(args, &err, r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_DEPENDENCY);
+	}
+	postmortem_init(&postmortem, triage, &cluster.source, find_namespace(args, &cluster));
+	r = decide_with_pods(triage, &postmortem, owner, &err);
+	if (r)
+		code = cli_fail(args, &err, r == POSTMORTEM_NOT_FOUND ? EXIT_USAGE : EXIT_DEPENDENCY);
+	else
+		code = print(args, triage);
+	postmortem_release(&postmortem);
+	cluster_close(&cluster);
+	return code;
+}
+
+static int read_operand(const struct cli_args *args, struct triage *triage)
+{
+	const char *namespace = cli_get(args, "namespace");
+	struct err err = ERR_INIT;
+	struct owner owner;
+
+	if (namespace && !is_namespace(namespace))
+		return cli_usage_error(args->command, "%.100s: not the name of a namespace", namespace);
+	if (owner_parse(args->operands[0], &owner, &err))
+		return cli_fail(args, &err, EXIT_USAGE);
+	return read_cluster(args, triage, &owner);
+}
+
+/* ---- files ---- */
+
+/* Without an operand: the files are all there is. */
+static int decide_files(const struct cli_args *args, struct triage *triage)
+{
+	if (!triage->facts.sources.n)
+		return cli_usage_error(args->command,
+				       "nothing to read; give a pod, KIND/NAME, --log FILE, --dmesg FILE or "
+				       "--nvidia-smi FILE (-: standard input)");
+	triage_decide(triage);
+	return print(args, triage);
+}
+
+static int triage_command_run(const struct cli_args *args)
+{
+	struct triage *triage = malloc(sizeof(*triage));
+	int code;
+
+	if (!triage)
+		return fail_memory(args);
+	code = triage_init(triage) ? fail_memory(args) : read_inputs(args, triage);
+	if (!code)
+		code = args->n_operands ? read_operand(args, triage) : decide_files(args, triage);
+	triage_release(triage);
+	free(triage);
+	return code;
+}
+
+static const struct cli_option triage_options[] = {
+	{"log", 0, CLI_LIST, "FILE", "Log of the run, or of one rank or pod of it (-: standard input)", NULL},
+	{"dmesg", 0, CLI_LIST, "FILE", "Kernel log of the node, as dmesg or journalctl -k print it", NULL},
+	{"nvidia-smi", 0, CLI_LIST, "FILE",
+	 "What nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV", NULL},
+	{"namespace", 'n', CLI_STRING, "NAMESPACE", "Namespace of the pod or object; that of the context unless given",
+	 NULL},
+	{"kubeconfig", 0, CLI_STRING, "FILE", "Read the cluster of this kubeconfig", NULL},
+	{"context", 0, CLI_STRING, "NAME", "Use this context of the kubeconfig", NULL},
+	{"output", 'o', CLI_STRING, "text|json|markdown", "Output format", "text"},
+	{.name = NULL},
+};
+
+const struct cli_command triage_command = {
+	.name = "triage",
+	.operands = "[POD|KIND/NAME]",
+	.help = "Tell what kind of out-of-memory ended a pod or a run, and what to do first",
+	.example = "-n ml-team pytorchjob/resnet-train",
+	.options = triage_options,
+	.run = triage_command_run,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/ended_runs.h"
+
+#include "base/json_write.h"
+#include "base/timefmt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int64_t end_of(const struct run *run)
+{
+	return run->start_ms + run->duration_ms;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ended_run *x = a, *y = b;
+	int64_t left = end_of(x->run), right = end_of(y->run);
+
+	return (left > right) - (left < right);
+}
+
+static int64_t next_limit(const struct knowledge *knowledge, const struct known *known)
+{
+	enum size_by by[2];
+
+	return known->profile ? known_sizes(knowledge, known, &known->profile->parent, by).limit_bytes : 0;
+}
+
+static int find_of(const struct knowledge *knowledge, const struct known *known, struct ended_runs *ret)
+{
+	size_t last = ret->items.n;
+
+	for (size_t i = 0; known->history && i < known->history->runs.n; i++) {
+		const struct run *run = &known->history->runs.items[i];
+
+		if (run->outcome == OUTCOME_RUNNING)
+			continue;
+		if (vec_push(&ret->items, ((struct ended_run){known, run, 0})))
+			return -ENOMEM;
+		if (end_of(run) >= end_of(ret->items.items[last].run))
+			last = ret->items.n - 1;
+	}
+	if (last < ret->items.n)
+		ret->items.items[last].next_bytes = next_limit(knowledge, known);
+	return 0;
+}
+
+int ended_runs_find(const struct knowledge *knowledge, struct ended_runs *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < knowledge->items.n && !r; i++)
+		r = find_of(knowledge, &knowledge->items.items[i], ret);
+	if (!r && ret->items.n)
+		qsort(ret->items.items, ret->items.n, sizeof(*ret->items.items), compare);
+	return r;
+}
+
+static void add_row(struct table *table, const struct ended_run *one)
+{
+	char when[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES];
+	const struct run *run = one->run;
+	int64_t end_ms = end_of(run);
+	double unused = run_unused_gib_hours(run);
+
+	known_add_names(one->known, table);
+	table_add(table, time_render(end_ms - end_ms % TIME_SECOND_MS, when));
+	table_add(table, run->name);
+	table_add(table, duration_render(run->duration_ms - run->duration_ms % TIME_SECOND_MS, duration));
+	table_add_bytes(table, run->limit_bytes);
+	table_add_bytes(table, run->peak_bytes ? run_need_bytes(run) : 0);
+	if (unused >= 0.05)
+		table_addf(table, "%.1f", unused);
+	else
+		table_add(table, "");
+	table_add(table, outcome_names[run->outcome]);
+	table_add_bytes(table, one->next_bytes);
+}
+
+int ended_runs_print(const struct ended_runs *self, FILE *out)
+{
+	struct table table;
+
+	table_init(&table, KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,OUTCOME,>NEXT TIME");
+	for (size_t i = 0; i < self->items.n; i++)
+		add_row(&table, &self->items.items[i]);
+	return table_print(&table, out, 0);
+}
+
+int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
+{
+	json_write_open(buf, "runs", '[');
+	for (size_t i = 0; i < self->items.n; i++) {
+		const struct ended_run *one = &self->items.items[i];
+		const struct run *run = one->run;
+
+		json_write_line(buf, 4);
+		json_write_open(buf, NULL, '{');
+		json_write_time(buf, "ended", end_of(run));
+		known_write_names(one->known, buf);
+		json_write_text(buf, "run", run->name);
+		json_write_int(buf, "durationSeconds", run->duration_ms / TIME_SECOND_MS);
+		json_write_int(buf, "ranks", run->ranks);
+		json_write_int_or_null(buf, "asked", run->limit_bytes);
+		json_write_int_or_null(buf, "used", run->peak_bytes ? run_need_bytes(run) : 0);
+		json_write_double(buf, "unusedGibHours", run_unused_gib_hours(run));
+		json_write_text(buf, "outcome", outcome_names[run->outcome]);
+		json_write_int_or_null(buf, "next", one->next_bytes);
+		strbuf_addc(buf, '}');
+	}
+	return strbuf_addc(buf, ']');
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/reported.h"
+
+bool reported_add(struct reported *self, uint64_t hash)
+{
+	for (size_t i = 0; i < REPORTED_KEPT && i < self->n; i++)
+		if (self->hashes[i] == hash)
+			return false;
+	self->hashes[self->n++ % REPORTED_KEPT] = hash;
+	return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* reported: the hashes of the last REPORTED_KEPT things that were reported, so that each is reported once. One that is
+ * older may be reported again. Start with all zeros. One thread. Cost: linear in REPORTED_KEPT. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPORTED_KEPT 256
+
+struct reported {
+	uint64_t hashes[REPORTED_KEPT];
+	size_t n; /* all that were added */
+};
+
+/** Adds a hash. @return false: it was there already. */
+bool reported_add(struct reported *self, uint64_t hash);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* facts_internal: what the files of facts share: facts.c keeps them, facts_read.c reads lines. */
+#include "triage/facts.h"
+
+/** Begins a source. @return 0 or -ENOMEM. */
+int facts_open_source(struct facts *self, const char *name, enum input input) ATTR_NODISCARD;
+/** The index of a rank's position, which is made where it is new. Ranks beyond the limit share the last one. */
+size_t facts_find_position(struct facts *self, size_t source, int rank);
+/** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */
+size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal,
+		      const struct reading *reading);

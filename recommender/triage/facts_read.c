@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines become facts. */
+#include "triage/facts_internal.h"
+
+#include "triage/lines.h"
+
+#include <assert.h>
+#include <stdint.h>
+
+/* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
+ * its statistics behind a dump of all chunks. */
+#define DETAIL_LINES	  12
+#define DETAIL_LINES_DUMP 20000
+
+/* ---- the kernel's report of a kill, over many lines ---- */
+
+/* The line that names a kill: it gets what the kernel has said before. */
+static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+
+	if (signal == SIGNAL_KERNEL_KILL && kernel->open != SIZE_MAX && kernel->pid == reading->value) {
+		figures_fill(&self->items.items[kernel->open].reading.figures, &reading->figures);
+		return;
+	}
+	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
+		reading->scope = kernel->scope;
+		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
+	}
+	if (reading->scope == SCOPE_NONE)
+		return;
+	figures_fill(&reading->figures, &kernel->figures);
+	kernel_add_tasks(kernel, reading);
+	kernel->open = facts_add_line(self, line, signal, reading);
+	kernel->pid = reading->value;
+}
+
+static bool is_kernel_signal(enum signal_id signal)
+{
+	return signal >= SIGNAL_KERNEL_INVOKED && signal <= SIGNAL_KERNEL_KILL;
+}
+
+static void see_kernel(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+
+	switch (signal) {
+	case SIGNAL_KERNEL_INVOKED:
+		kernel_reset(kernel);
+		facts_add_line(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_LIMIT_OF:
+		kernel->scope = reading->scope;
+		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		break;
+	case SIGNAL_KERNEL_TABLE:
+		kernel_open_table(kernel, line->lower);
+		break;
+	case SIGNAL_KERNEL_CONSTRAINT:
+	case SIGNAL_KERNEL_KILL:
+		add_kill(self, line, signal, reading);
+		break;
+	default:
+		figures_fill(&kernel->figures, &reading->figures);
+	}
+}
+
+/* ---- one line ---- */
+
+/* Completes the last failed allocation of the same rank with figures of a later line. */
+static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct fact *fact;
+
+	if (self->open_oom == SIZE_MAX)
+		return;
+	fact = &self->items.items[self->open_oom];
+	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
+		return;
+	figures_fill(&fact->reading.figures, &reading->figures);
+}
+
+static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	bool is_dump = reading->framework == FRAMEWORK_TENSORFLOW || reading->framework == FRAMEWORK_JAX;
+	size_t added = facts_add_line(self, line, SIGNAL_GPU_OOM, reading);
+
+	/* TensorFlow's second message says less than its first one. */
+	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
+		return;
+	self->open_oom = added;
+	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
+}
+
+static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	size_t position;
+
+	if (is_kernel_signal(signal)) {
+		see_kernel(self, line, signal, reading);
+		return;
+	}
+	switch (signal) {
+	case SIGNAL_GPU_OOM:
+		see_oom(self, line, reading);
+		break;
+	case SIGNAL_GPU_DETAIL:
+		see_detail(self, line, reading);
+		break;
+	case SIGNAL_STEP:
+	case SIGNAL_EPOCH:
+	case SIGNAL_RSS:
+	case SIGNAL_GPU_SAMPLE:
+	case SIGNAL_GPU_DEVICE:
+		position = facts_find_position(self, self->sources.n - 1, line->rank);
+		if (self->status)
+			return;
+		position_see(&self->positions.items[position], signal, reading);
+		break;
+	default:
+		facts_add_line(self, line, signal, reading);
+	}
+}
+
+/* Words that the search found and that another signal of the same line has explained. */
+static bool is_explained(enum signal_id signal, bool has_oom)
+{
+	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
+			   signal == SIGNAL_GPU_SAMPLE);
+}
+
+static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
+{
+	bool has_oom = false;
+
+	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
+		struct reading reading;
+
+		/* Binary noise may have words that cleaning has changed: the clean line is read. */
+		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
+		    !signal_read((enum signal_id)i, line, &reading))
+			continue;
+		has_oom = has_oom || i == SIGNAL_GPU_OOM;
+		see(self, line, (enum signal_id)i, &reading);
+	}
+}
+
+/* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
+static void take_smi(struct facts *self, const struct raw_line *raw)
+{
+	struct reading reading;
+	enum signal_id signal;
+	struct line line;
+
+	line_make(raw->text, raw->number, self->buffer, &line);
+	reading_init(&reading);
+	signal = smi_read(&self->smi, line.lower, &reading);
+	line.rank = RANK_NONE;
+	if (signal != SIGNAL_COUNT_)
+		facts_add_line(self, &line, signal, &reading);
+}
+
+/* Signals that only say how far the run came. */
+static const struct scan_set progress_signals = {
+	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64,
+};
+static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64, "one word of the set holds both");
+
+static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
+{
+	if (line->rank == RANK_NONE)
+		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
+	see_signals(self, line, found);
+}
+
+static void read_progress(struct facts *self)
+{
+	const struct progress_line *step;
+	struct line line;
+
+	while ((step = progress_take(&self->progress))) {
+		line_make((struct str){step->text, step->n}, step->number, self->buffer, &line);
+		read_line(self, &line, &progress_signals);
+	}
+}
+
+static void take_log(struct facts *self, const struct raw_line *raw)
+{
+	struct scan_set found = {{0}};
+	struct str text = raw->text;
+	struct line line;
+
+	/* Colours may stand within words. */
+	if (line_has_colour(text) || self->kernel.is_table) {
+		line_make(text, raw->number, self->buffer, &line);
+		text = (struct str){line.text, line.n};
+	}
+	if (self->kernel.is_table)
+		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
+	if (!scanner_find(&self->scanner, text, &found))
+		return;
+	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
+		return;
+	read_progress(self);
+	line_make(raw->text, raw->number, self->buffer, &line);
+	read_line(self, &line, &found);
+}
+
+static void take_line(void *context, const struct raw_line *raw)
+{
+	struct facts *self = context;
+
+	if (raw->is_last)
+		read_progress(self);
+	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+		take_smi(self, raw);
+	else if (!self->status)
+		take_log(self, raw);
+}
+
+static void close_source(struct facts *self, const struct lines_result *result)
+{
+	struct source *source = &self->sources.items[self->sources.n - 1];
+
+	source->n_lines = result->n_lines;
+	source->n_bytes = result->n_bytes;
+	source->is_damaged = result->is_damaged;
+}
+
+int facts_read(struct facts *self, const char *name, enum input input, struct err *err)
+{
+	struct lines_result result = {0};
+	int r = facts_open_source(self, name, input);
+
+	if (r)
+		return err_set(err, r, "no memory left");
+	r = lines_read(name, take_line, self, &result, err);
+	if (!r && self->status)
+		r = err_set(err, self->status, "no memory left");
+	if (!r)
+		close_source(self, &result);
+	return r;
+}
+
+int facts_read_bytes(struct facts *self, const char *name, enum input input, const char *bytes, size_t n)
+{
+	struct lines_result result = {0};
+	int r = facts_open_source(self, name, input);
+
+	if (!r)
+		r = lines_read_bytes(bytes, n, take_line, self, &result);
+	if (!r)
+		close_source(self, &result);
+	return r ? r : self->status;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules about what Kubernetes says of a pod: its status, its events, the conditions of its node. */
+#include "triage/rules.h"
+
+#include <stdio.h>
+
+const struct stop_row triage_stops[STOP_COUNT_] = {
+	[STOP_PREEMPTED] = {"preempted", "The scheduler or the kubelet took the pod's place for a more important one."},
+	[STOP_SHUTDOWN] = {"node-shutdown", "The node was shut down."},
+	[STOP_NODE_LOST] = {"node-lost", "The node was lost or got a taint that the pod does not tolerate."},
+	[STOP_DRAINED] = {"drained", "Somebody evicted the pod by the API, as kubectl drain does."},
+	[STOP_DEADLINE] = {"deadline", "The pod or its Job reached activeDeadlineSeconds."},
+	[STOP_DELETED] = {"deleted", "The pod was being deleted when its container ended."},
+	[STOP_EVICTED] = {"evicted",
+			  "The kubelet evicted the pod for something else than memory or its use of the disk."},
+	[STOP_UNSCHEDULABLE] = {"unschedulable", "No node has room for the pod, so it has not run."},
+	[STOP_IMAGE] = {"image", "The image could not be pulled, so the container has not run."},
+	[STOP_CONFIGURATION] = {"configuration", "The container could not be created or started."},
+	[STOP_ADMISSION] = {"refused-by-kubelet", "The kubelet refused the pod, so it has not run."},
+};
+
+/* ---- OOMKilled ---- */
+
+/* The status of a pod before other lines with the word. */
+static const struct fact *find_oomkilled(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_OOM_KILLED &&
+		    facts->items.items[i].reading.scope != SCOPE_NONE)
+			return &facts->items.items[i];
+	return facts_first(facts, SIGNAL_OOM_KILLED);
+}
+
+/* Takes the status of a container if its limit was of this scope. */
+static bool take_oomkilled(const struct facts *facts, struct verdict *ret, enum scope scope)
+{
+	ret->fact = find_oomkilled(facts);
+	if (!ret->fact || ret->fact->reading.scope != scope)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	ret->cause = rules_run_cause(facts, ret->fact);
+	/* The runtime says OOMKilled for any task of the container; process 1 ended with another code by itself. */
+	if (!ret->cause && ret->fact->reading.value >= 0 && ret->fact->reading.value != 137)
+		ret->cause = "child-killed";
+	return true;
+}
+
+bool rule_oomkilled_pod(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_oomkilled(facts, ret, SCOPE_POD))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "Container %s has no limit of its own and was OOM-killed at the pod's memory limit of %s.",
+		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	return true;
+}
+
+bool rule_oomkilled_node(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_oomkilled(facts, ret, SCOPE_NODE))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "Container %s was OOM-killed, and neither it nor its pod has a memory limit, so the node ran out of "
+		 "memory.",
+		 ret->fact->reading.name);
+	return true;
+}
+
+static bool is_oomkilled_with_limit(const struct facts *facts, struct verdict *ret)
+{
+	bool is_node_short = facts_first(facts, SIGNAL_SYSTEM_OOM) != NULL;
+
+	if (!take_oomkilled(facts, ret, SCOPE_CONTAINER))
+		return false;
+	if (is_node_short)
+		ret->confidence = CONFIDENCE_MEDIUM;
+	snprintf(ret->why, sizeof(ret->why), "Container %s was OOM-killed at its memory limit of %s%s.",
+		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]),
+		 is_node_short ? ", or because the node had no memory left at that time" : "");
+	return true;
+}
+
+bool rule_oomkilled(const struct facts *facts, struct verdict *ret)
+{
+	if (is_oomkilled_with_limit(facts, ret))
+		return true;
+	ret->fact = facts_first(facts, SIGNAL_OOM_KILLED);
+	if (!ret->fact)
+		return false;
+	/* A counter without the reason: process 1 lives, and a child of it was killed. */
+	ret->cause = "child-killed";
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_OOM_KILLED && !facts->items.items[i].reading.is_exact)
+			ret->cause = rules_run_cause(facts, ret->fact);
+	return true;
+}
+
+/* ---- a killed child in a container with a limit ---- */
+
+static const struct fact *find_killed_child(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (facts->sources.items[fact->source].origin.limit_bytes == FIGURE_NONE)
+			continue;
+		if (fact->signal == SIGNAL_WORKER_KILLED ||
+		    (fact->signal == SIGNAL_CHILD_KILLED && !rules_has_error_before(facts, fact)))
+			return fact;
+	}
+	return NULL;
+}
+
+bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = find_killed_child(facts);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	figures_set(&ret->figures, FIGURE_LIMIT, facts->sources.items[ret->fact->source].origin.limit_bytes);
+	if (ret->fact->signal != SIGNAL_WORKER_KILLED)
+		ret->confidence = CONFIDENCE_LOW;
+	snprintf(
+		ret->why, sizeof(ret->why),
+		"A child got SIGKILL, most likely from the OOM killer at the container's memory limit of %s; process 1 "
+		"was not killed, so Kubernetes does not say OOMKilled. container_oom_events_total proves it.",
+		FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	return true;
+}
+
+/* ---- evictions ---- */
+
+bool rule_evicted_memory(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+	int n = 0;
+
+	ret->fact = facts_first(facts, SIGNAL_EVICTED_MEMORY);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	if (!figures_has(&ret->figures, FIGURE_USAGE) || !figures_has(&ret->figures, FIGURE_REQUEST))
+		return true;
+	if (bytes[FIGURE_USAGE] > bytes[FIGURE_REQUEST])
+		ret->cause = bytes[FIGURE_REQUEST] ? "over-request" : "no-request";
+	if (figures_has(&ret->figures, FIGURE_AVAILABLE))
+		n = snprintf(ret->why, sizeof(ret->why), "The node had only %s of memory left",
+			     FIGURE_TEXT(bytes[FIGURE_AVAILABLE]));
+	else
+		n = snprintf(ret->why, sizeof(ret->why), "The node was short of memory");
+	if (figures_has(&ret->figures, FIGURE_THRESHOLD))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", below its threshold of %s",
+			      FIGURE_TEXT(bytes[FIGURE_THRESHOLD]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, "; the pod used %s, and its request was %s.",
+		 FIGURE_TEXT(bytes[FIGURE_USAGE]), FIGURE_TEXT(bytes[FIGURE_REQUEST]));
+	return true;
+}
+
+bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *checkpoint = facts_first(facts, SIGNAL_CHECKPOINT);
+	const char *text;
+
+	ret->fact = facts_first(facts, SIGNAL_EVICTED_STORAGE);
+	if (!ret->fact)
+		return false;
+	text = ret->fact->text;
+	ret->figures = ret->fact->reading.figures;
+	if (checkpoint && checkpoint->order < ret->fact->order)
+		ret->cause = "checkpoint";
+	else if (strcasestr(text, "emptydir"))
+		ret->cause = "volume-limit";
+	else if (figures_has(&ret->figures, FIGURE_LIMIT))
+		ret->cause = "storage-limit";
+	else
+		ret->cause = "node-pressure";
+	return true;
+}
+
+/* ---- stopped, or never started ---- */
+
+static bool take_stop(const struct facts *facts, struct verdict *ret, enum signal_id signal)
+{
+	ret->fact = facts_first(facts, signal);
+	if (!ret->fact || ret->fact->reading.value < 0 || ret->fact->reading.value >= STOP_COUNT_)
+		return false;
+	ret->cause = triage_stops[ret->fact->reading.value].cause;
+	snprintf(ret->why, sizeof(ret->why), "%s", triage_stops[ret->fact->reading.value].why);
+	return true;
+}
+
+bool rule_disrupted(const struct facts *facts, struct verdict *ret)
+{
+	return take_stop(facts, ret, SIGNAL_DISRUPTED);
+}
+
+bool rule_not_started(const struct facts *facts, struct verdict *ret)
+{
+	return take_stop(facts, ret, SIGNAL_NOT_STARTED);
+}

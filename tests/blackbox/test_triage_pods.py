@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`kubectl memtamer triage POD` against an API server made of a file of tests/triage/pods, through kubectl's proxy. The unit
+test of the postmortem reads the same files without HTTP."""
+import glob
+import http.server
+import json
+import os
+import threading
+import urllib.parse
+
+from harness import TOP, Case, run, with_kubectl
+
+PLUGIN = "kubectl-memtamer"
+LINES, BYTES = "20000", str(64 << 20)
+
+
+def cases():
+    for path in sorted(glob.glob(os.path.join(TOP, "tests/triage/pods/*.json"))):
+        with open(path, encoding="utf-8") as file:
+            yield os.path.basename(path).removesuffix(".json"), json.load(file)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """The objects of a case. `asked` has the paths of all requests."""
+    daemon_threads = True
+
+    def __init__(self, case):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.case, self.asked = case, []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def answer(self, path, query):
+        """(status, body as text) of a GET."""
+        if any(part in urllib.parse.unquote(path) for part in self.case.get("forbidden", [])):
+            return self.refuse(403, "Forbidden", "nobody may read it")
+        parts = path.strip("/").split("/")
+        if parts[-1] == "log":
+            return self.log(parts[-2], query)
+        if parts[-1] == "pods":
+            key, _, value = query["labelSelector"].partition("=")
+            return self.listed("pods", lambda one: one["metadata"]["labels"].get(key) == value)
+        if parts[-1] == "events":
+            wanted = dict(part.split("=") for part in query["fieldSelector"].split(","))
+            return self.listed("events", lambda one: one["metadata"]["namespace"] == parts[-2] and all(
+                one["involvedObject"][key.removeprefix("involvedObject.")] == value for key, value in wanted.items()))
+        for one in self.case.get(parts[-2], []):
+            if one["metadata"]["name"] == parts[-1]:
+                return 200, json.dumps(one)
+        return self.refuse(404, "NotFound", f"{parts[-2]} \"{parts[-1]}\" not found")
+
+    def log(self, pod, query):
+        assert (query["tailLines"], query["limitBytes"]) == (LINES, BYTES), query
+        key = f"{pod}/{query['container']}" + ("/previous" if query.get("previous") == "true" else "")
+        if key in self.case.get("logs", {}):
+            return 200, self.case["logs"][key]
+        return self.refuse(400, "BadRequest", f"previous terminated container \"{query['container']}\" not found")
+
+    def listed(self, kind, chosen):
+        return 200, json.dumps({"kind": "List", "metadata": {}, "items": [one for one in self.case.get(kind, []) if chosen(one)]})
+
+    @staticmethod
+    def refuse(code, reason, message):
+        return code, json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code,
+                                 "message": message})
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):  # noqa: N802 - the name that the base class calls
+        path, _, query = self.path.partition("?")
+        self.server.asked.append(self.path)
+        status, body = self.server.answer(path, dict(urllib.parse.parse_qsl(query)))
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain" if path.endswith("/log") and status == 200 else "application/json")
+        self.send_header("Content-Length", str(len(body.encode())))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class World(Case):
+    """A test with an API server and a kubeconfig for it."""
+
+    def serve(self, case):
+        server = Server(case)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [],
+                  "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+                  "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ml"}}]}
+        self.environment = with_kubectl(KUBECONFIG=self.write("kubeconfig", json.dumps(config)))
+        return server
+
+    def triage(self, *args, status=0):
+        done = run(PLUGIN, "triage", *args, env=self.environment)
+        self.assertEqual(done.returncode, status, done)
+        return done
+
+    def check(self, want, answer):
+        for key in ("kind", "rule", "cause", "confidence", "rank", "step"):
+            if key in want:
+                self.assertEqual(answer[key], want[key], answer)
+        for key, value in want.get("figures", {}).items():
+            self.assertEqual(answer["figures"].get(key), value, answer)
+        for key, texts in (("next", answer["next"]), ("unseen", answer["unseen"]), ("why", [answer["why"]]),
+                           ("evidence", [one["text"] for one in answer["evidence"]]),
+                           ("lever", [one["setting"] for one in answer["levers"]])):
+            if key in want:
+                self.assertTrue(any(want[key] in text for text in texts), (want[key], answer))
+        if "not-next" in want:
+            self.assertNotIn(want["not-next"], "\n".join(answer["next"]))
+
+
+class Cases(World):
+    def test_cases(self):
+        for name, case in cases():
+            with self.subTest(name):
+                self.serve(case)
+                self.check(case["want"], json.loads(self.triage(case["ask"], "-o", "json").stdout))
+
+
+class Pods(World):
+    sample = True
+
+    def test_what_is_asked(self):
+        """Requests of one pod, each with the rights of whoever calls: its object, log, events, node and siblings."""
+        case = dict(cases())["oomkilled-restarted"]
+        server = self.serve(case)
+        answer = json.loads(self.triage("train-0", "-n", "ml", "-o", "json").stdout)
+        sources = {one["source"] for one in answer["evidence"]} | {one["source"] for one in answer["inputs"]}
+        self.assertLessEqual({"pod/train-0 status", "event", "log of pod/train-0 container trainer", "node/node-a status"},
+                             sources)
+        self.assertIn("previous=true", next(path for path in server.asked if "/log" in path))
+        self.assertEqual(len(server.asked), len(set(server.asked)), server.asked)
+        self.assertLessEqual(len(server.asked), 6, server.asked)
+
+    def test_text_names_the_pod(self):
+        self.serve(dict(cases())["oomkilled-no-limit"])
+        said = self.triage("train-0").stdout
+        self.assertIn("node-oom: the node ran out of memory (confidence: medium)", said)
+        self.assertIn("pod/train-0 status: container trainer: terminated, reason OOMKilled, exit code 137", said)
+        self.assertIn("kubectl describe node node-a", said)
+        self.assertNotIn("triage train-0", said)
+
+    def test_with_files(self):
+        """A file of the command line counts for all pods: hardware first."""
+        self.serve(dict(cases())["gang-first-death"])
+        dmesg = self.write("dmesg.txt", "[1.0] NVRM: Xid (PCI:0000:65:00): 79, pid=1, GPU has fallen off the bus.\n")
+        answer = json.loads(self.triage("pytorchjob/llama", "--dmesg", dmesg, "-o", "json").stdout)
+        self.assertEqual(answer["kind"], "gpu-fault")
+        self.assertIn(dmesg, [one["source"] for one in answer["inputs"]])
+
+    def test_long_log(self):
+        """Only the end of a log is read, and it says so."""
+        case = dict(cases())["oomkilled-main"]
+        case["logs"]["train-0/trainer"] = "".join(f"step {i} loss 1.0\n" for i in range(20000))
+        self.serve(case)
+        answer = json.loads(self.triage("train-0", "-o", "json").stdout)
+        self.assertEqual(answer["step"], 19999)
+        self.assertTrue(any("only the end was read (20000 lines)" in text for text in answer["unseen"]), answer["unseen"])
+
+    def test_large_log(self):
+        """Of lines that are long as well, the last ones are kept."""
+        case = dict(cases())["oomkilled-main"]
+        case["logs"]["train-0/trainer"] = ("x" * 4000 + "\n") * 8000 + "step 8000 loss 1.0\n"
+        self.serve(case)
+        answer = json.loads(self.triage("train-0", "-o", "json").stdout)
+        self.assertEqual(answer["step"], 8000)
+        read = next(one for one in answer["inputs"] if one["source"].startswith("log of"))
+        self.assertLess(read["lines"], 4200)
+        self.assertTrue(any("only the end was read" in text for text in answer["unseen"]), answer["unseen"])
+
+    def test_many_pods(self):
+        """Logs of the first 16 pods that ended are read, and the others are counted."""
+        base = dict(cases())["gang-first-death"]["pods"][0]
+        pods = []
+        for i in range(40):
+            one = json.loads(json.dumps(base))
+            one["metadata"].update({"name": f"llama-worker-{i}", "uid": f"u{i}"})
+            one["metadata"]["labels"].update({"training.kubeflow.org/replica-type": "worker",
+                                              "training.kubeflow.org/replica-index": str(i)})
+            one["spec"]["containers"][0]["env"] = [{"name": "RANK", "value": str(i)}]
+            one["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = f"2026-11-02T08:{59 - i}:00Z"
+            pods.append(one)
+        server = self.serve({"pods": pods, "logs": {"llama-worker-39/pytorch": "step 1\nMemoryError\n"}})
+        answer = json.loads(self.triage("pytorchjob/llama", "-o", "json").stdout)
+        self.assertEqual((answer["kind"], answer["rank"]), ("allocation-refused", 39), answer)
+        self.assertEqual(sum("/log" in path for path in server.asked), 16)
+        self.assertTrue(any("those of 24 others were not" in text for text in answer["unseen"]), answer["unseen"])
+
+    def test_refusals(self):
+        for case, args, status, words in (
+                ({}, ["train-0"], 2, "there is no pod or job train-0 in namespace ml"),
+                ({}, ["jobset/x", "-n", "other"], 2, "of jobset.jobset.x-k8s.io/x in namespace other"),
+                ({}, ["deployment/x"], 2, "deployment: not a kind whose pods can be found; known are Pod, Job, "),
+                ({}, ["Train_0"], 2, "not a name; give a pod, or KIND/NAME"),
+                ({}, ["../../secrets"], 2, "not a name"),
+                ({}, ["train-0", "-n", "../kube-system"], 2, "not the name of a namespace"),
+                ({"forbidden": ["/pods/"]}, ["train-0"], 3, "nobody may read it"),
+                ({"forbidden": ["/pods"]}, ["job/x"], 3, "nobody may read it"),
+                ({}, ["train-0", "train-1"], 2, "")):
+            with self.subTest(args=args):
+                server = self.serve(case)
+                done = self.triage(*args, status=status)
+                self.assertEqual(done.stdout, "")
+                self.assertIn(words, done.stderr)
+                self.assertFalse([path for path in server.asked if ".." in path or "secrets" in path])
+
+    def test_no_cluster(self):
+        self.serve({})
+        done = run(PLUGIN, "triage", "train-0", env=with_kubectl(KUBECONFIG=self.path("none"), HOME=self.folder))
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("no kubeconfig found", done.stderr)
+        self.serve({})
+        self.environment["FAKE_KUBECTL"] = "login"
+        self.assertIn("executable login failed", self.triage("train-0", status=3).stderr)

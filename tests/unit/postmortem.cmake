@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+memtamer_unit(postmortem USES recommender_postmortem)
