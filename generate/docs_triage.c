@@ -3,6 +3,7 @@
 #include "generate/docs.h"
 
 #include "triage/levers.h"
+#include "triage/node_rules.h"
 #include "triage/triage.h"
 
 static const char intro[] =
@@ -13,6 +14,7 @@ static const char intro[] =
 	"kubectl memtamer triage -n NAMESPACE POD\n"
 	"kubectl memtamer triage -n NAMESPACE pytorchjob/NAME\n"
 	"kubectl memtamer triage --log rank0.log --log rank1.log.gz --dmesg dmesg.txt --nvidia-smi smi.txt -o json\n"
+	"kubectl memtamer triage --node node.txt --log rank0.log\n"
 	"```\n\n"
 	"`memtamer-recommender triage` is the same command. The exit code is 0 whatever was found, 2 for an input that "
 	"cannot be\nread or an object that does not exist, and 3 for a cluster that cannot be read.\n\n"
@@ -97,11 +99,36 @@ static const char json_doc[] =
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
 	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"
+	"| `node` | what the settings of the node mean: `name`, `harm` (`high`, `medium`, `low`, `none`), `text`, "
+	"`bytes` (the "
+	"figure that it is about, or null), `action` (or null); empty without `--node` |\n"
 	"| `unseen` | what could not be read, and what to collect next time |\n"
 	"| `inputs` | sources that were read: `source`, `lines`, `damaged` |\n\n"
-	"A `source` is a file, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of pod/NAME "
+	"A `source` is a file or folder, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of "
+	"pod/NAME "
 	"container "
 	"NAME`,\n`event`, `node/NAME status` or `job/NAME status`.\n";
+
+static const char node_intro[] =
+	"\n## Settings of the node\n\n"
+	"`--node FILE` tells what the settings of a node mean for training, beside the verdict. The file is what these "
+	"commands "
+	"print on\nthe node, also in part:\n\n"
+	"```sh\n"
+	"{ sysctl vm; cat /proc/meminfo; stat -fc %T /sys/fs/cgroup; ls /sys/fs/cgroup /sys/fs/cgroup/memory\n"
+	"  for p in /proc/[0-9]*; do echo \"oom_score_adj=$(cat $p/oom_score_adj) $(cat $p/comm)\"; done; } >node.txt "
+	"2>/dev/null\n"
+	"```\n\n"
+	"`--node /` reads the same on the node itself, `--node /host` in a pod of `kubectl debug node/NODE`; only "
+	"`/proc` and "
+	"`/sys` below\nthe folder are read. A node counts as one of Kubernetes if kubepods or a kubelet is seen; the "
+	"answer says if "
+	"not. There the kubelet\nsets vm.overcommit_memory to 1, and that is right; 2 is right nowhere that models are "
+	"trained. If a "
+	"log has a refused\nallocation and the node's setting is 2, the cause is `overcommit`. All findings that hold "
+	"are told, in "
+	"this order:\n\n"
+	"| finding | harm | when | do |\n|---|---|---|---|\n";
 
 /* A cell of a table: `|` would end it. */
 static void add_cell(struct strbuf *buf, const char *text)
@@ -167,6 +194,18 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 	}
 }
 
+static void add_node(struct strbuf *buf)
+{
+	strbuf_adds(buf, node_intro);
+	for (size_t i = 0; i < n_node_rules; i++) {
+		strbuf_addf(buf, "| `%s` | %s | ", node_rules[i].name, node_harm_names[node_rules[i].harm]);
+		add_cell(buf, node_rules[i].when);
+		strbuf_adds(buf, " | ");
+		add_cell(buf, node_rules[i].action ? node_rules[i].action : "");
+		strbuf_adds(buf, " |\n");
+	}
+}
+
 int triage_render_docs(struct strbuf *buf)
 {
 	strbuf_adds(buf, intro);
@@ -184,5 +223,6 @@ int triage_render_docs(struct strbuf *buf)
 		add_list(buf, "What not to do:", levers_avoid, n_levers_avoid, (enum kind)i);
 		add_list(buf, "Next:", levers_next, n_levers_next, (enum kind)i);
 	}
+	add_node(buf);
 	return strbuf_adds(buf, json_doc);
 }

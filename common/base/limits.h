@@ -111,6 +111,8 @@
 #define LIMIT_TRIAGE_EVIDENCE_BYTES 512	       /* of each of them */
 #define LIMIT_TRIAGE_TASKS	    4096       /* rows of the kernel's table of tasks */
 #define LIMIT_TRIAGE_OUTPUT_BYTES   MIB
+#define LIMIT_TRIAGE_NODE_BYTES	    MIB	   /* settings of a node, as lines */
+#define LIMIT_TRIAGE_PROCESSES	    100000 /* names in /proc that are looked at */
 
 /* Pods whose end `triage` reads in a cluster. */
 #define LIMIT_TRIAGE_PODS	  256	     /* pods of one owner that are listed */

@@ -15,7 +15,8 @@ static int fail_memory(const struct cli_args *args)
 
 static bool find_input(const char *option, enum input *ret)
 {
-	static const char *const names[] = {[INPUT_LOG] = "log", [INPUT_DMESG] = "dmesg", [INPUT_SMI] = "nvidia-smi"};
+	static const char *const names[] = {
+		[INPUT_LOG] = "log", [INPUT_DMESG] = "dmesg", [INPUT_SMI] = "nvidia-smi", [INPUT_NODE] = "node"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (streq(option, names[i])) {
@@ -89,6 +90,7 @@ static int decide_with_pods(struct triage *triage, struct postmortem *postmortem
 
 	if (r)
 		return r;
+	triage->facts.node.is_kubernetes = true; /* what --node says is of a node with pods */
 	triage_decide(triage);
 	postmortem_conclude(postmortem);
 	return 0;
@@ -136,8 +138,8 @@ static int decide_files(const struct cli_args *args, struct triage *triage)
 {
 	if (!triage->facts.sources.n)
 		return cli_usage_error(args->command,
-				       "nothing to read; give a pod, KIND/NAME, --log FILE, --dmesg FILE or "
-				       "--nvidia-smi FILE (-: standard input)");
+				       "nothing to read; give a pod, KIND/NAME, --log FILE, --dmesg FILE, "
+				       "--nvidia-smi FILE or --node FILE (-: standard input)");
 	triage_decide(triage);
 	return print(args, triage);
 }
@@ -162,6 +164,9 @@ static const struct cli_option triage_options[] = {
 	{"dmesg", 0, CLI_LIST, "FILE", "Kernel log of the node, as dmesg or journalctl -k print it", NULL},
 	{"nvidia-smi", 0, CLI_LIST, "FILE",
 	 "What nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV", NULL},
+	{"node", 0, CLI_STRING, "FILE|FOLDER",
+	 "Settings of the node, by the command in docs/TRIAGE.md, or / on the node itself (reads /proc and /sys)",
+	 NULL},
 	{"namespace", 'n', CLI_STRING, "NAMESPACE", "Namespace of the pod or object; that of the context unless given",
 	 NULL},
 	{"kubeconfig", 0, CLI_STRING, "FILE", "Read the cluster of this kubeconfig", NULL},

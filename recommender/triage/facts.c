@@ -11,6 +11,7 @@ int facts_init(struct facts *self)
 			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
 	scanner_init(&self->scanner);
 	figures_init(&self->kernel.figures);
+	node_init(&self->node);
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
@@ -143,8 +144,9 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 {
 	struct source source = {.name = name, .input = input, .origin = self->origin};
 
-	if (source.origin.rank == RANK_NONE && input != INPUT_STATUS)
+	if (source.origin.rank == RANK_NONE && input != INPUT_NODE && input != INPUT_STATUS)
 		source.origin.rank = rank_of_name(name);
+	self->node.is_given = self->node.is_given || input == INPUT_NODE;
 	self->n_groups = MAX(self->n_groups, source.origin.group);
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);

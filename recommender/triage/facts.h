@@ -6,13 +6,14 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "triage/kernel.h"
+#include "triage/node.h"
 #include "triage/position.h"
 #include "triage/scan.h"
 #include "triage/signals.h"
 #include "triage/smi.h"
 #include "triage/progress.h"
 
-enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI, INPUT_STATUS };
+enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI, INPUT_NODE, INPUT_STATUS };
 
 /* Whose the next source is. Of several groups (the pods of one run) each is decided on its own, see groups.h. */
 struct origin {
@@ -54,7 +55,8 @@ struct facts {
 	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
-	size_t open_oom; /* the fact that the next lines may complete; SIZE_MAX: none */
+	struct node node; /* settings of the node; of all sources */
+	size_t open_oom;  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
@@ -64,7 +66,8 @@ struct facts {
 /** @return 0 or -ENOMEM; either way the caller calls facts_release. */
 int facts_init(struct facts *self) ATTR_NODISCARD;
 void facts_release(struct facts *self);
-/** Reads one file; "-" is standard input. `name` is borrowed until facts_release. @return 0; -errno as lines_read. */
+/** Reads one file; "-" is standard input. `name` is borrowed until facts_release. With INPUT_NODE it may be a folder,
+ * see node_folder.h. @return 0; -errno as lines_read and node_collect. */
 int facts_read(struct facts *self, const char *name, enum input input, struct err *err) ATTR_NODISCARD;
 /** The same for bytes in memory. @return 0 or -ENOMEM. */
 int facts_read_bytes(struct facts *self, const char *name, enum input input, const char *bytes,

@@ -3,9 +3,11 @@
 #include "triage/facts_internal.h"
 
 #include "triage/lines.h"
+#include "triage/node_folder.h"
 
 #include <assert.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
  * its statistics behind a dump of all chunks. */
@@ -160,6 +162,25 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 		facts_add_line(self, &line, signal, &reading);
 }
 
+/* The settings of a node are kept apart from the facts; only a setting that refuses memory can explain an end. */
+static void take_node(struct facts *self, const struct raw_line *raw)
+{
+	int64_t before = self->node.values[NODE_OVERCOMMIT];
+	struct reading reading;
+	struct line line;
+	size_t added;
+
+	line_make(raw->text, raw->number, self->buffer, &line);
+	node_read(&self->node, line.lower);
+	if (self->node.values[NODE_OVERCOMMIT] != NODE_STRICT || before == NODE_STRICT)
+		return;
+	line.rank = RANK_NONE;
+	reading_init(&reading);
+	added = facts_add_line(self, &line, SIGNAL_STRICT_OVERCOMMIT, &reading);
+	if (added != SIZE_MAX)
+		line_excerpt(&line, NULL, self->items.items[added].text, sizeof(self->items.items[added].text));
+}
+
 /* Signals that only say how far the run came. */
 static const struct scan_set progress_signals = {
 	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64,
@@ -214,6 +235,8 @@ static void take_line(void *context, const struct raw_line *raw)
 		read_progress(self);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		take_smi(self, raw);
+	else if (self->sources.items[self->sources.n - 1].input == INPUT_NODE)
+		take_node(self, raw);
 	else if (!self->status)
 		take_log(self, raw);
 }
@@ -227,11 +250,33 @@ static void close_source(struct facts *self, const struct lines_result *result)
 	source->is_damaged = result->is_damaged;
 }
 
+static bool is_folder(const char *name)
+{
+	struct stat status;
+
+	return stat(name, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int read_folder(struct facts *self, const char *name, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_TRIAGE_NODE_BYTES);
+	int r = node_collect(name, &buf, err);
+
+	if (r)
+		return r;
+	if (facts_read_bytes(self, name, INPUT_NODE, strbuf_text(&buf), buf.len))
+		return err_set(err, -ENOMEM, "no memory left");
+	return 0;
+}
+
 int facts_read(struct facts *self, const char *name, enum input input, struct err *err)
 {
 	struct lines_result result = {0};
-	int r = facts_open_source(self, name, input);
+	int r;
 
+	if (input == INPUT_NODE && is_folder(name))
+		return read_folder(self, name, err);
+	r = facts_open_source(self, name, input);
 	if (r)
 		return err_set(err, r, "no memory left");
 	r = lines_read(name, take_line, self, &result, err);

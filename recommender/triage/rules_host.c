@@ -156,6 +156,24 @@ bool rule_shm(const struct facts *facts, struct verdict *ret)
 	return ret->fact != NULL;
 }
 
+/* A request beyond the node's memory is itself the cause. */
+static bool is_refused_by_node(const struct node *node, struct verdict *ret)
+{
+	int64_t tried = ret->figures.bytes[FIGURE_TRIED], left = node_committable(node);
+
+	if (node->values[NODE_OVERCOMMIT] != NODE_STRICT ||
+	    (node_has(node, NODE_TOTAL) && tried > node->values[NODE_TOTAL]))
+		return false;
+	ret->cause = "overcommit";
+	snprintf(ret->why, sizeof(ret->why),
+		 "vm.overcommit_memory of the node is 2: its kernel refuses memory beyond a fixed sum. The program "
+		 "tried to "
+		 "get %s, and %s were left when the settings were read.",
+		 tried > 0 ? FIGURE_TEXT(tried) : "an unknown amount",
+		 left == FIGURE_NONE ? "an unknown amount" : FIGURE_TEXT(left));
+	return true;
+}
+
 bool rule_refused(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_REFUSED);
@@ -166,6 +184,8 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 		ret->cause = "heap-limit";
 	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc"))
 		ret->cause = "pinned-memory";
+	else if (is_refused_by_node(&facts->node, ret))
+		return true;
 	/* numpy: one array of this size is a whole data set. */
 	else if (text_has(ret->fact->text, "for an array with shape") &&
 		 ret->figures.bytes[FIGURE_TRIED] >= (int64_t)GIB)

@@ -163,6 +163,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "a server has started"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
+	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,
+				      "the node refuses memory beyond a fixed sum (vm.overcommit_memory is 2)"},
 	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
 	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,

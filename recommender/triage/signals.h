@@ -71,6 +71,7 @@ enum signal_id {
 	/* around the end */
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
+	SIGNAL_STRICT_OVERCOMMIT,
 	/* how far the run came */
 	SIGNAL_STEP,
 	SIGNAL_EPOCH,
@@ -131,7 +132,7 @@ struct reading {
 struct signal {
 	const char *name;
 	const char *words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
-			    * event or a condition of a node (postmortem/) */
+			    * event or a condition of a node (postmortem/), or a setting of the node */
 	bool (*read)(const struct line *line,
 		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
 	const char *meaning;		   /* for people: what such a line proves */

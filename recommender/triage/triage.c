@@ -63,9 +63,19 @@ static void choose_evidence(struct triage *self)
 		qsort(self->evidence + 1, self->n_evidence - 1, sizeof(self->evidence[0]), compare_order);
 }
 
+static void note_missing(struct triage *self)
+{
+	const char *gaps[NODE_GAPS_MAX];
+	size_t n = self->facts.node.is_given ? node_missing(&self->facts.node, gaps) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		triage_note(&self->unseen, "%s", gaps[i]);
+}
+
 void triage_decide(struct triage *self)
 {
 	groups_decide(&self->facts, &self->verdict);
+	note_missing(self);
 	choose_evidence(self);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_write.h"
 #include "triage/levers.h"
+#include "triage/node_rules.h"
 #include "triage/triage.h"
 
 #include <stdio.h>
@@ -100,6 +101,26 @@ static void add_next(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
+static void add_node(const struct triage *self, struct strbuf *buf)
+{
+	struct node_finding finding;
+
+	json_write_open(buf, "node", '[');
+	for (size_t i = 0; i < n_node_rules; i++) {
+		if (!node_find(&self->facts.node, i, &finding))
+			continue;
+		json_write_line(buf, 4);
+		json_write_open(buf, NULL, '{');
+		json_write_text(buf, "name", finding.rule->name);
+		json_write_text(buf, "harm", node_harm_names[finding.rule->harm]);
+		json_write_text(buf, "text", finding.text);
+		add_int_or_null(buf, "bytes", finding.bytes != FIGURE_NONE, finding.bytes);
+		json_write_text(buf, "action", finding.rule->action);
+		strbuf_addc(buf, '}');
+	}
+	strbuf_addc(buf, ']');
+}
+
 static void add_unseen(const struct triage *self, struct strbuf *buf)
 {
 	json_write_open(buf, "unseen", '[');
@@ -151,6 +172,8 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_line(buf, 2);
 	add_avoid(verdict->kind, buf);
 	add_next(self, buf);
+	json_write_line(buf, 2);
+	add_node(self, buf);
 	json_write_line(buf, 2);
 	add_unseen(self, buf);
 	json_write_line(buf, 2);

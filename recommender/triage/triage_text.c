@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/plain.h"
 #include "triage/levers.h"
+#include "triage/node_rules.h"
 #include "triage/triage.h"
 
 #include <stdio.h>
@@ -128,6 +129,28 @@ static void add_avoid(enum kind kind, const struct style *style, struct strbuf *
 	}
 }
 
+static void add_node(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	bool is_begun = false;
+	struct node_finding finding;
+
+	for (size_t i = 0; i < n_node_rules; i++) {
+		if (!node_find(&self->facts.node, i, &finding))
+			continue;
+		if (!is_begun)
+			add_head(buf, style, self->facts.node.is_kubernetes ? "Node (of Kubernetes)" : "Node");
+		is_begun = true;
+		strbuf_addf(buf, "%s%s", style->item, finding.rule->name);
+		if (finding.rule->harm != HARM_NONE)
+			strbuf_addf(buf, " (harm: %s)", node_harm_names[finding.rule->harm]);
+		plain_clean(finding.text);
+		strbuf_addf(buf, ": %s", finding.text);
+		if (finding.rule->action)
+			strbuf_addf(buf, " Do: %s%s%s", style->quote, finding.rule->action, style->quote);
+		strbuf_addc(buf, '\n');
+	}
+}
+
 static void add_next(const struct triage *self, const struct style *style, struct strbuf *buf)
 {
 	const char *at = strbuf_text(&self->next);
@@ -158,6 +181,7 @@ static int render(const struct triage *self, const struct style *style, struct s
 	add_evidence(self, style, buf);
 	add_levers(self, style, buf);
 	add_avoid(verdict->kind, style, buf);
+	add_node(self, style, buf);
 	add_next(self, style, buf);
 	return buf->status;
 }

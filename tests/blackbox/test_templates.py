@@ -223,7 +223,7 @@ class Templates(Case):
         webhook = self.webhook("mode: raise\ntemplates: patch" + DISK, store(PROFILE))
         thing = job(labels={"kueue.x-k8s.io/queue-name": "team"},
                     resources={"requests": {"memory": "8Gi"}, "limits": {"memory": "16Gi", "nvidia.com/gpu": "1"}})
-        after, _ = self.ask(webhook, thing)
+        after, response = self.ask(webhook, thing)
         self.assertEqual(resources_in(after)[0], {"requests": {"memory": "8Gi"},
                                                   "limits": {"memory": "48Gi", "nvidia.com/gpu": "1"}})
         status, _, body = webhook.request("POST", "/validate", json.dumps(question_of(after)),
@@ -231,6 +231,10 @@ class Templates(Case):
         warnings = json.loads(body)["response"]["warnings"]
         self.assertEqual(status, 200)
         self.assertTrue(all("40Gi suggested" in line or "ephemeral-storage" in line for line in warnings), warnings)
+        # Both webhooks say the same of the request, so the API server passes it on once. Nothing has been counted yet.
+        both = [[line for line in lines if "40Gi suggested" in line] for lines in (response["warnings"], warnings)]
+        self.assertEqual(both[0], both[1])
+        self.assertTrue(both[0] and all(line.endswith("40Gi suggested (a queue counts it)") for line in both[0]), both)
 
     def test_who_is_asked(self):
         webhook = self.webhook("mode: raise\ntemplates: patch", store())

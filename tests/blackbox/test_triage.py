@@ -11,7 +11,7 @@ from harness import PATIENCE, TOP, WRAP, Case, program, run
 
 RECOMMENDER = "memtamer-recommender"
 KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures",
-        "evidence", "levers", "avoid", "next", "unseen", "inputs"}
+        "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
 OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
        "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
        "memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n")
@@ -47,6 +47,79 @@ class Corpus(Case):
                 self.assertIn(answer["kind"], wanted, answer["why"])
                 if "cause" in head:
                     self.assertEqual(answer["cause"], head["cause"], answer["why"])
+
+
+def nodes():
+    """Name, header and text of each recorded node."""
+    for path in sorted(glob.glob(os.path.join(TOP, "tests/triage/node/*.txt"))):
+        with open(path, encoding="utf-8") as file:
+            head, text = file.read().split("\n---\n", 1)
+        yield os.path.basename(path), dict(line[2:].split(": ", 1) for line in head.splitlines()), text
+
+
+class Node(Case):
+    def ask(self, *args, **kwargs):
+        done = run(RECOMMENDER, "triage", *args, "-o", "json", **kwargs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_recorded_nodes(self):
+        log = self.write("run.log", "step 3\nMemoryError\n")
+        for name, head, text in nodes():
+            with self.subTest(name):
+                answer = self.ask("--node", "-", "--log", log, stdin=text)
+                self.assertEqual(" ".join(finding["name"] for finding in answer["node"]), head["findings"])
+                self.assertEqual((answer["kind"], answer["cause"]), ("allocation-refused", head.get("cause")))
+                assumed = [line for line in answer["unseen"] if "without Kubernetes" in line]
+                self.assertEqual(bool(assumed), head["kubernetes"] == "no", answer["unseen"])
+                advised = [finding["action"] for finding in answer["node"] if finding["action"]]
+                self.assertNotIn("overcommit_memory=2", " ".join(advised))
+
+    def test_formats(self):
+        node = self.path("node.txt")
+        self.write("node.txt", {name: text for name, _, text in nodes()}["dedicated-strict-half.txt"])
+        log = self.write("run.log", "MemoryError\n")
+        for output in ("text", "markdown"):
+            done = run(RECOMMENDER, "triage", "--log", log, "--node", node, "-o", output)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("2.96 GiB of 133.81 GiB may still be committed, while 234.70 GiB are available", done.stdout)
+            self.assertIn("sysctl -w vm.overcommit_memory=0", done.stdout)
+            self.assertIn("vm.overcommit_memory = 2", done.stdout)
+
+    def make_node(self, **files):
+        for name, text in {"proc/meminfo": "MemTotal: 4194304 kB\nSwapTotal: 0 kB\n", **files}.items():
+            os.makedirs(os.path.dirname(self.path("node/" + name)), exist_ok=True)
+            self.write("node/" + name, text)
+        return self.path("node")
+
+    def test_folder(self):
+        folder = self.make_node(**{"proc/sys/vm/overcommit_memory": "1\n", "sys/fs/cgroup/cgroup.controllers": "",
+                                "proc/7/comm": "kubelet\n", "proc/7/oom_score_adj": "-999\n", "proc/8/comm": "python3\n",
+                                "proc/8/oom_score_adj": "-1000\n", "proc/9/comm": "gone\n"})
+        answer = self.ask("--node", folder)
+        self.assertEqual([finding["name"] for finding in answer["node"]],
+                         ["oom-score-exempt", "no-swap", "overcommit-expected", "cgroup-v2"])
+        self.assertEqual((answer["kind"], answer["unseen"]), ("unknown", []))
+        self.assertEqual(answer["inputs"][0]["source"], folder)
+
+    def test_this_machine(self):
+        names = {finding["name"] for finding in self.ask("--node", "/")["node"]}
+        self.assertTrue(names & {"swap", "no-swap"}, names)
+        self.assertTrue(any(name.startswith("overcommit-") for name in names), names)
+
+    def test_bad_input(self):
+        for text in ("", "\0" * 5000, "vm.overcommit_mem", "all is well\n" * 1000):
+            with self.subTest(text[:20]):
+                answer = self.ask("--node", "-", stdin=text)
+                self.assertEqual((answer["kind"], answer["node"], len(answer["unseen"])), ("unknown", [], 4))
+        os.makedirs(self.path("empty"))
+        done = run(RECOMMENDER, "triage", "--node", self.path("empty"))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("proc/meminfo", done.stderr)
+        done = run(RECOMMENDER, "triage", "--node", "/", "--node", "/")
+        self.assertEqual(done.returncode, 2)
+        done = run(RECOMMENDER, "triage", "--node", "-", "--log", "-", stdin="")
+        self.assertEqual(done.returncode, 2)
 
 
 def zstd(data):

@@ -5,6 +5,7 @@
 	WORKLOADS                      by name
 	namespaces()                   that they live in
 	manifests(name, number)        the Job of run `number`, and the ConfigMap with the curve that it replays
+	seconds_to_resize(workload)    from where a real run may be resized until it reaches its limit
 	write_metrics(now, file)       runs 1 to 5 as OpenMetrics text
 	add_to_cluster(), remove(...)  ... as blocks of the cluster's Prometheus
 
@@ -31,6 +32,10 @@ import backfill  # noqa: E402
 
 SCALE = 8  # recorded bytes for one of ours
 SCRAPE_SECONDS = 5  # as the cluster's Prometheus does
+# A larger limit comes at most so long after the rise that asks for it: the kubelet measures a container every 10 to 20
+# seconds, Prometheus scrapes that, the recommender looks every 30 seconds, and the resize takes a few.
+RESIZE_SECONDS = 20 + SCRAPE_SECONDS + 30 + 5
+NEAR = 0.7  # share of its limit below which nothing is resized
 IMAGE, CONTAINER = "memtamer.test/actor:1", "trainer"
 RAISE, ENFORCE, RESIZE = "team-vision", "team-speech", "team-language"
 ALONE = "team-alone"
@@ -57,8 +62,9 @@ WORKLOADS = {
     "asr-train": Workload(ENFORCE, 256, "r001 r002 r003 r004 r005", "r006", 0.5, 1.5),
     # As the first, but its container is restarted in its pod.
     "bert-finetune": Workload(RESIZE, 72, "r014 r016 r018 r020 r022", "r021", 0.5, 1, restart="OnFailure"),
-    # Loads slowly, towards a limit that it will not survive.
-    "unet-train": Workload(RESIZE, 96, "r001 r002 r003 r004 r005", "r041", 2.5, 3),
+    # Loads slowly, towards a limit that it will not survive, and reaches before its runs usually end. Up to the peak of
+    # its earlier runs it is left as it is; from there to its limit it takes more than RESIZE_SECONDS.
+    "unet-train": Workload(RESIZE, 112, "r001 r002 r003 r004 r005", "r041", 3.5, 5),
     # As the first, but nothing is known of it.
     "new-train": Workload(ALONE, 96, "", "r041", 0.12, 3),
 }
@@ -79,6 +85,17 @@ def ours(workload, run):
         return min(t, loaded) * workload.loading + max(t - loaded, 0) * workload.training
     rows = [(pace(t), {key: value // SCALE for key, value in row.items()}) for t, row in run.rows]
     return run._replace(limit=workload.limit * MI, duration=pace(run.duration), rows=rows)
+
+
+def seconds_to_resize(workload):
+    runs = recorded()
+    earlier = [row for name in workload.earlier.split() for _, row in ours(workload, runs[name]).rows]
+    peak = max(row["working_set_bytes"] for row in earlier)
+    later = ours(workload, runs[workload.later])
+
+    def reached(use):
+        return next(t for t, row in later.rows if row["working_set_bytes"] > use)
+    return reached(workload.limit * MI) - reached(max(peak, NEAR * workload.limit * MI))
 
 
 def curve(workload):

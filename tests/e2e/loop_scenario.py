@@ -214,10 +214,16 @@ def restarted_in_place(training):
 
 def resized_in_time(training):
     """It would be killed before its usual end, and is resized before that."""
+    own, enough = training.workload.limit, loop_history.RESIZE_SECONDS
+    assert loop_history.seconds_to_resize(training.workload) > enough, "no resize is promised in that time"
     training.start(6)
-    own = training.workload.limit
     assert mib(limit_of(training.begun())) == own, training.told()
-    pod = training.wait(lambda pods: mib(live_limit_of(pods[0]) or "0") > own and pods[0], "a larger limit")
+
+    def is_larger(pods):
+        if state_of(pods[0])[1]:
+            raise RuntimeError(f"{training.job} ended before it was resized: {state_of(pods[0])[1]}")
+        return mib(live_limit_of(pods[0]) or "0") > own and pods[0]
+    pod = training.wait(is_larger, "a larger limit")
     training.say(f"resized to {live_limit_of(pod)} while it runs")
     assert training.ended() == "Completed", training.told()
     training.completed()

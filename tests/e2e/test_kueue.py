@@ -101,7 +101,7 @@ def test_an_unknown_queue_adds_nothing(t):
     job = job_of("train", None, CPU)
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "not-there"}
     path = f"/apis/batch/v1/namespaces/{namespace}/jobs"
-    wait_for(lambda: any("its queue is not known" in line for line in t.cluster.create(path, job, dry_run=True).warnings),
+    wait_for(lambda: any("a queue counts it" in line for line in t.cluster.create(path, job, dry_run=True).warnings),
              "the profile to be known", 60)
     made = t.cluster.create(path, job)
     assert sizes(made.body["spec"]["template"]["spec"]) == (None, None, None), made.body["spec"]["template"]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes are a log: triage decides, quotes only lines that exist, and prints JSON in bounded space. */
+/* Any bytes are a log or the settings of a node: triage decides, quotes only lines that exist, and prints JSON in
+ * bounded space. */
 #include "triage/triage.h"
 
 #include <stdlib.h>
@@ -13,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!triage || triage_init(triage))
 		abort();
-	if (facts_read_bytes(&triage->facts, "fuzz-rank3.log", (enum input)(size % 3), (const char *)data, size))
+	if (facts_read_bytes(&triage->facts, "fuzz-rank3.log", (enum input)(size % (INPUT_NODE + 1)),
+			     (const char *)data, size))
 		abort();
 	triage_decide(triage);
 	if (!triage->verdict.rule || !triage->verdict.why[0] || triage->facts.items.n > LIMIT_TRIAGE_FACTS)

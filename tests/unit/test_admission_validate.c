@@ -328,10 +328,10 @@ static void test_queue_marks_of_the_object(void **state)
 	    "{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'a','labels':{'kueue.x-k8s.io/queue-name':'q'}},"
 	    "'spec':" SPEC "}",
 	    "null");
-	assert_true(n_warnings_with(f, "a queue has counted it") > 0);
+	assert_true(n_warnings_with(f, "a queue counts it") > 0);
 	assert_int_equal(n_warnings_with(f, "; will be "), 0);
 	ask(f, "batch", "Job", CREATE, JOB(SPEC), "null");
-	assert_int_equal(n_warnings_with(f, "a queue has counted it"), 0);
+	assert_int_equal(n_warnings_with(f, "a queue counts it"), 0);
 }
 
 /* Head of a review of a PyTorchJob, up to its specification by role. */

@@ -24,7 +24,7 @@ enum gate {
 	GATE_MODE,     /* the mode does not allow it */
 	GATE_BARE,     /* a bare pod without an annotation that allows it */
 	GATE_KIND,     /* another component sizes this kind of pod */
-	GATE_QUEUE,    /* a queue has counted the pod's requests */
+	GATE_QUEUE,    /* a queue counts the pod's requests, or has counted them */
 	GATE_EVIDENCE, /* the evidence does not suffice for lowering */
 	GATE_NODE,     /* no node has room for it */
 	GATE_LIMITS,   /* a LimitRange or ResourceQuota would reject the pod */

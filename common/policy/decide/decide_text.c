@@ -267,9 +267,9 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 		return arena_printf(self->arena, "; %s suggested (%s)", to,
 				    item->vpa ? "a VPA sizes it" : self->mode->kind_why);
 	case GATE_QUEUE:
-		return arena_printf(self->arena, "; %s suggested (%s)", to,
-				    self->input->is_template_patched ? "its queue is not known"
-								     : "a queue has counted it");
+		/* True before the queue counts the object and after it, so that both webhooks of an object say the
+		 * same, and people see it once. */
+		return arena_printf(self->arena, "; %s suggested (a queue counts it)", to);
 	case GATE_EVIDENCE:
 		return evidence_words(self, item, field);
 	case GATE_NODE:

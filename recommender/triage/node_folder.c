@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "triage/node_folder.h"
+
+#include "base/io.h"
+#include "base/limits.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define FILE_BYTES (64 * KIB)
+
+static const char *join(const char *root, const char *name, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s/%s", root, name);
+	return path;
+}
+
+/* The first line of a small file; files that are gone or hidden have none. */
+static bool read_first_line(const char *root, const char *name, char *line, size_t size)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(FILE_BYTES);
+	struct err err = ERR_INIT;
+	char path[PATH_MAX];
+
+	if (io_read_file(join(root, name, path), &buf, &err))
+		return false;
+	str_to_line((struct str){strbuf_text(&buf), strcspn(strbuf_text(&buf), "\n")}, line, size);
+	return line[0] != '\0';
+}
+
+static bool exists(const char *root, const char *name)
+{
+	char path[PATH_MAX];
+
+	return access(join(root, name, path), F_OK) == 0;
+}
+
+static void add_sysctls(const char *root, struct strbuf *buf)
+{
+	static const char *const names[] = {"overcommit_memory", "overcommit_ratio", "overcommit_kbytes",
+					    "panic_on_oom", "min_free_kbytes"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char name[64], value[64];
+
+		snprintf(name, sizeof(name), "proc/sys/vm/%s", names[i]);
+		if (read_first_line(root, name, value, sizeof(value)))
+			strbuf_addf(buf, "vm.%s = %s\n", names[i], value);
+	}
+}
+
+static void add_cgroups(const char *root, struct strbuf *buf)
+{
+	static const char *const names[] = {"kubepods", "kubepods.slice", "memory/kubepods", "memory/kubepods.slice"};
+
+	if (exists(root, "sys/fs/cgroup/cgroup.controllers"))
+		strbuf_adds(buf, "cgroup2fs\n");
+	else if (exists(root, "sys/fs/cgroup/memory"))
+		strbuf_adds(buf, "tmpfs\n");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "sys/fs/cgroup/%s", names[i]);
+		if (exists(root, name))
+			strbuf_addf(buf, "/%s\n", name);
+	}
+}
+
+/* Only what says something: the kubelet, and what the OOM killer may not choose. */
+static void add_process(const char *root, const char *pid, struct strbuf *buf)
+{
+	char name[300], comm[64], adj[64];
+
+	snprintf(name, sizeof(name), "proc/%.32s/comm", pid);
+	if (!read_first_line(root, name, comm, sizeof(comm)))
+		return;
+	snprintf(name, sizeof(name), "proc/%.32s/oom_score_adj", pid);
+	if (read_first_line(root, name, adj, sizeof(adj)) && (streq(adj, "-1000") || streq(comm, "kubelet")))
+		strbuf_addf(buf, "oom_score_adj=%s %s\n", adj, comm);
+}
+
+static void add_processes(const char *root, struct strbuf *buf)
+{
+	char path[PATH_MAX];
+	DIR *folder = opendir(join(root, "proc", path));
+	struct dirent *entry;
+
+	for (size_t n = 0; folder && n < LIMIT_TRIAGE_PROCESSES && (entry = readdir(folder)); n++)
+		if (isdigit((unsigned char)entry->d_name[0]) && buf->len + KIB <= buf->max)
+			add_process(root, entry->d_name, buf);
+	if (folder)
+		closedir(folder);
+}
+
+int node_collect(const char *root, struct strbuf *buf, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf meminfo = STRBUF_INIT(FILE_BYTES);
+	char path[PATH_MAX];
+	int r = io_read_file(join(root, "proc/meminfo", path), &meminfo, err);
+
+	if (r)
+		return r;
+	add_sysctls(root, buf);
+	strbuf_add(buf, strbuf_text(&meminfo), meminfo.len);
+	add_cgroups(root, buf);
+	add_processes(root, buf);
+	return buf->status ? err_set(err, buf->status, "no memory left") : 0;
+}
