@@ -111,7 +111,7 @@ static const char json_doc[] =
 
 static const char node_intro[] =
 	"\n## Settings of the node\n\n"
-	"`--node FILE` tells what the settings of a node mean for training, beside the verdict. The file is what these "
+	"`--node FILE` says what the settings of a node mean for training, beside the verdict. The file is what these "
 	"commands "
 	"print on\nthe node, also in part:\n\n"
 	"```sh\n"
@@ -126,7 +126,7 @@ static const char node_intro[] =
 	"not. There the kubelet\nsets vm.overcommit_memory to 1, and that is right; 2 is right nowhere that models are "
 	"trained. If a "
 	"log has a refused\nallocation and the node's setting is 2, the cause is `overcommit`. All findings that hold "
-	"are told, in "
+	"are listed, in "
 	"this order:\n\n"
 	"| finding | harm | when | do |\n|---|---|---|---|\n";
 

@@ -32,13 +32,11 @@ struct held {
 /* Whether a pod that was created later does the work of the dead one: a retry, or the same rank once more. */
 static bool is_replaced(const struct postmortem *self, const struct ended_pod *dead)
 {
-	char slot[512], other[512];
-
-	ended_pod_slot(dead, slot, sizeof(slot));
 	for (size_t i = 0; i < self->pods.n; i++) {
-		ended_pod_slot(&self->pods.items[i], other, sizeof(other));
-		if (streq(slot, other) && self->pods.items[i].created_ms > dead->created_ms &&
-		    (slot[0] || self->pods.items[i].created_ms >= dead->ended_ms))
+		const struct ended_pod *pod = &self->pods.items[i];
+
+		if (streq(pod->slot, dead->slot) && pod->created_ms > dead->created_ms &&
+		    (dead->slot[0] || pod->created_ms >= dead->ended_ms))
 			return true;
 	}
 	return false;

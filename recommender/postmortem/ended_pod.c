@@ -140,22 +140,21 @@ static int rank_of(struct json_object *pod, const char *name)
 	return *object_text(pod, "metadata.generateName") ? RANK_NONE : rank_of_name(name);
 }
 
-void ended_pod_slot(const struct ended_pod *self, char *buf, size_t size)
+static void find_slot(struct ended_pod *self)
 {
 	static const char *const keys[] = {"training.kubeflow.org/replica-type",
 					   "jobset.sigs.k8s.io/replicatedjob-name", "jobset.sigs.k8s.io/job-index",
 					   "volcano.sh/task-spec", "ray.io/group"};
-	size_t n = 0;
+	size_t n = 0, size = sizeof(self->slot);
 
-	buf[0] = '\0';
 	if (self->rank == RANK_NONE && !*mark_of(self->json, "jobset.sigs.k8s.io/job-index"))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(keys) && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, "%s/", mark_of(self->json, keys[i]));
+		n += (size_t)snprintf(self->slot + n, size - n, "%s/", mark_of(self->json, keys[i]));
 	for (size_t i = 0; i < ARRAY_LEN(rank_keys) && n < size; i++)
-		n += (size_t)snprintf(buf + n, size - n, "%s/", mark_of(self->json, rank_keys[i]));
+		n += (size_t)snprintf(self->slot + n, size - n, "%s/", mark_of(self->json, rank_keys[i]));
 	if (n < size)
-		snprintf(buf + n, size - n, "%d", self->rank);
+		snprintf(self->slot + n, size - n, "%d", self->rank);
 }
 
 /* ---- the pod ---- */
@@ -199,7 +198,7 @@ static int64_t find_condition_ms(struct json_object *pod, const char *type)
 	return 0;
 }
 
-static bool has_failed(const struct ended_pod *self)
+bool ended_pod_has_failed(const struct ended_pod *self)
 {
 	for (size_t i = 0; i < self->containers.n; i++)
 		if (self->containers.items[i].has_failed)
@@ -216,7 +215,7 @@ static int64_t find_end_ms(const struct ended_pod *self)
 		/* The time is missing where the kubelet lost the container. */
 		if (self->containers.items[i].has_failed && self->containers.items[i].finished_ms)
 			first_ms = MIN(first_ms, self->containers.items[i].finished_ms);
-	if (first_ms == INT64_MAX && !streq(self->phase, "Failed") && !has_failed(self))
+	if (first_ms == INT64_MAX && !streq(self->phase, "Failed") && !ended_pod_has_failed(self))
 		return first_ms;
 	told_ms = find_condition_ms(self->json, "DisruptionTarget");
 	if (told_ms)
@@ -240,6 +239,7 @@ int ended_pod_read(struct json_object *take_json, struct ended_pod *ret, struct 
 	if (!object_is_name(ret->node))
 		ret->node = "";
 	ret->rank = rank_of(take_json, ret->name);
+	find_slot(ret);
 	if (add_containers(ret, "status.initContainerStatuses", "spec.initContainers", true) ||
 	    add_containers(ret, "status.containerStatuses", "spec.containers", false))
 		return err_set(err, -ENOMEM, "no memory left");

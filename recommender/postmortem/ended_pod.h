@@ -22,15 +22,19 @@ struct ended_container {
 	int64_t limit_bytes, request_bytes; /* of memory, FIGURE_NONE: none */
 };
 
+#define ENDED_POD_SLOT_BYTES 512
+
 struct ended_pod {
 	struct json_object *json; /* owned */
 	const char *name, *namespace, *uid, *node, *phase;
 	int64_t created_ms;
-	int64_t ended_ms;	 /* of the first failure; INT64_MAX: nothing has failed */
-	int64_t limit_bytes;	 /* memory limit of the pod as a whole (spec.resources); FIGURE_NONE */
-	int rank;		 /* RANK_NONE */
-	size_t group;		 /* in the facts; 0: none */
-	const char *accelerator; /* resource name; "" */
+	int64_t ended_ms;		 /* of the first failure; INT64_MAX: nothing has failed */
+	int64_t limit_bytes;		 /* memory limit of the pod as a whole (spec.resources); FIGURE_NONE */
+	int rank;			 /* RANK_NONE */
+	char slot[ENDED_POD_SLOT_BYTES]; /* what pods of one rank and role have in common, apart from the attempt; "":
+					  * not known */
+	size_t group;			 /* in the facts; 0: none */
+	const char *accelerator;	 /* resource name; "" */
 	int64_t n_accelerators;
 	VEC(struct ended_container) containers; /* init containers first */
 };
@@ -44,7 +48,7 @@ static inline bool ended_pod_is_running(const struct ended_pod *self)
 {
 	return streq(self->phase, "Running");
 }
+/** Whether one of its containers has failed. */
+bool ended_pod_has_failed(const struct ended_pod *self);
 /** Whether the pod has failed for good: no container of it runs or will be started again. */
 bool ended_pod_is_over(const struct ended_pod *self);
-/** What pods of one rank and role have in common, apart from the attempt; "": not known. */
-void ended_pod_slot(const struct ended_pod *self, char *buf, size_t size);

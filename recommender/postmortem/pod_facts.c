@@ -248,18 +248,10 @@ static void take_condition(struct facts *facts, const struct ended_pod *pod, str
 		pod_facts_say(facts, SIGNAL_RESIZE_PENDING, -1, text);
 }
 
-static bool has_failed(const struct ended_pod *pod)
-{
-	for (size_t i = 0; i < pod->containers.n; i++)
-		if (pod->containers.items[i].has_failed)
-			return true;
-	return false;
-}
-
 void pod_facts_of_status(struct facts *facts, const struct ended_pod *pod)
 {
 	struct json_object *conditions = object_at(pod->json, "status.conditions");
-	bool is_failed = has_failed(pod) || streq(pod->phase, "Failed");
+	bool is_failed = ended_pod_has_failed(pod) || streq(pod->phase, "Failed");
 
 	for (size_t i = 0; i < pod->containers.n; i++) {
 		const struct ended_container *item = &pod->containers.items[i];

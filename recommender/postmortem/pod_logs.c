@@ -102,18 +102,10 @@ static int take_message(struct postmortem *self, const struct ended_pod *pod, co
 		INPUT_LOG, item->message, strlen(item->message));
 }
 
-static bool has_failed_container(const struct ended_pod *pod)
-{
-	for (size_t i = 0; i < pod->containers.n; i++)
-		if (pod->containers.items[i].has_failed)
-			return true;
-	return false;
-}
-
 /* Of containers that failed; if none has, of all main containers that ran: a child of them may have been killed. */
 static int read_logs(struct postmortem *self, const struct ended_pod *pod)
 {
-	bool wants_failed = has_failed_container(pod);
+	bool wants_failed = ended_pod_has_failed(pod);
 	size_t n = 0;
 	int r = 0;
 

@@ -88,14 +88,12 @@ static bool is_later_failure(const struct ended_pod *pod, const struct ended_pod
 /* Whether another pod of the same rank has failed later: then `pod` is an earlier attempt. */
 static bool is_earlier_attempt(const struct postmortem *self, const struct ended_pod *pod, bool is_one_rank)
 {
-	char slot[512], other[512];
-
-	ended_pod_slot(pod, slot, sizeof(slot));
-	if (pod->ended_ms == INT64_MAX || (!is_one_rank && !slot[0]))
+	if (pod->ended_ms == INT64_MAX || (!is_one_rank && !pod->slot[0]))
 		return false;
 	for (size_t i = 0; i < self->pods.n; i++) {
-		ended_pod_slot(&self->pods.items[i], other, sizeof(other));
-		if ((is_one_rank || streq(slot, other)) && is_later_failure(&self->pods.items[i], pod))
+		const struct ended_pod *other = &self->pods.items[i];
+
+		if ((is_one_rank || streq(pod->slot, other->slot)) && is_later_failure(other, pod))
 			return true;
 	}
 	return false;
