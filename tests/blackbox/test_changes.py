@@ -171,6 +171,20 @@ class Changes(Case):
             self.assertEqual(listed["workloads"][0]["notLowered"], None if arrows else "memory leak suspected")
             self.assertEqual((listed["workloads"][0]["leakSuspected"], listed["summary"]["atRisk"]), (not arrows, 0 + (not arrows)))
 
+    def test_explain_gives_each_reason_once(self):
+        one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
+        one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
+                                    "limit 12Gi = peak 10Gi of 14 whole runs + 20%",
+                                    "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
+        self.write("profiles.json", json.dumps(store(one)))
+        lines = self.call("explain", "Job/r").stdout.splitlines()
+        for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
+                      "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
+                      "  because     harm: killed (run r-1); not lowered for 10 runs",
+                      "              limit 12Gi = peak 10Gi of 14 whole runs + 20%"):
+            self.assertEqual(lines.count(words), 1, lines)
+        self.assertEqual(sum("median use" in line for line in lines), 1)
+
     def test_explain_shows_changes(self):
         text = self.call("explain", "-n", "ml", "Job/a").stdout
         self.assertIn("changed pods", text)
