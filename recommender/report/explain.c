@@ -3,6 +3,7 @@
 #include "report/changes.h"
 #include "report/explain_internal.h"
 #include "report/figures.h"
+#include "report/output.h"
 #include "report/question.h"
 #include "report/report_commands.h"
 
@@ -246,14 +247,12 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 	return r;
 }
 
-static int print_json(const struct knowledge *knowledge)
+static int print_object(const struct knowledge *knowledge)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(EXPLAIN_BYTES);
 	int r = explain_write_json(knowledge, &buf);
 
-	if (!r)
-		fputs(strbuf_text(&buf), stdout);
-	return r;
+	return r ? r : output_print_object(knowledge->args, &buf);
 }
 
 static int print_text(const struct knowledge *knowledge)
@@ -270,7 +269,6 @@ static int print_text(const struct knowledge *knowledge)
 static int explain_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
-	bool is_json = streq(cli_get(args, "output"), "json");
 	int code;
 
 	knowledge.keeps_store = true;
@@ -278,14 +276,14 @@ static int explain_run(const struct cli_args *args)
 	if (code)
 		return code;
 	knowledge_read_shapes(&knowledge);
-	if ((is_json ? print_json : print_text)(&knowledge))
+	if ((output_is_object(args) ? print_object : print_text)(&knowledge))
 		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
 	return EXIT_CLEAN;
 }
 
 static const struct cli_option explain_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "text|json", "Output format", "text"},
+	OUTPUT_OPTION("text|json|yaml", "text"),
 	{.name = NULL},
 };
 
