@@ -31,7 +31,7 @@ struct cycle_status {
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
 	const char *warning;	 /* since when every answer has a warning, and its text; it is ignored; "": none */
-	const struct gaps *gaps; /* windows that are passed over; NULL: none */
+	const struct gaps *gaps; /* windows that could not be read and are skipped; NULL: none */
 };
 
 /** Appends the members from "time" to "watchesPods", and "gaps", but not their brackets. */

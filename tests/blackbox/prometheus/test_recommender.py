@@ -142,6 +142,7 @@ class Learned(OnPrometheus):
     def test_runs_are_learned_as_recorded(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
         self.assertIn("37 runs found", self.done.stdout)
+        self.assertEqual(re.findall(r"(?m)^ml-team +(\S+) .* leak$", self.done.stdout), ["Pod/graph-embed"])
         runs, profiles = recorded(), self.place.profiles()
         expected = {("Job/resnet-train", ""): runs["resnet-train"], ("CronJob/clip-stream", ""): runs["clip-stream"],
                     ("PyTorchJob/bert-finetune", "master"): runs["bert-finetune"][0::2],
