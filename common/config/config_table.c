@@ -60,8 +60,8 @@ static const struct config_key keys[] = {
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
 	 "Longest time of one cycle."},
 	{"prometheus.step", CONFIG_DURATION, AT(prometheus.step_ms), "0s", 0, TIME_HOUR_MS, NULL,
-	 "Scrape interval of the container metrics; 0s: it is measured. If it differs between pods, set the "
-	 "longest."},
+	 "Scrape interval of the container metrics; 0s: it is measured for each run; resizes assume 30s. If it "
+	 "differs between pods, set the longest."},
 	{"prometheus.history", CONFIG_DURATION, AT(prometheus.history_ms), "14d", TIME_HOUR_MS, 400 * TIME_DAY_MS, NULL,
 	 "How far back the first cycle looks."},
 	{"prometheus.concurrency", CONFIG_INTEGER, AT(prometheus.concurrency), "4", 1, 64, NULL,

@@ -17,15 +17,12 @@ static int no_memory(struct err *err)
 static int learn_news(struct engine *self, const struct collect *found, bool is_settling, struct engine_result *ret,
 		      struct err *err)
 {
-	struct learn learn = {.config = self->config,
-			      .store = self->store,
-			      .now_ms = found->now_ms,
-			      .settle_before_ms = is_settling ? found->now_ms : 0,
-			      .caps = &self->caps,
-			      .names = &self->names};
-	int r = is_settling ? learn_all(&learn, found->found.runs.items, found->found.runs.n, err)
-			    : learn_quick(&learn, found->found.runs.items, found->found.runs.n, err);
+	struct learn learn = engine_begin_learn(self, found->now_ms);
+	int r;
 
+	learn.settle_before_ms = is_settling ? found->now_ms : 0;
+	r = is_settling ? learn_all(&learn, found->found.runs.items, found->found.runs.n, err)
+			: learn_quick(&learn, found->found.runs.items, found->found.runs.n, err);
 	if (!r)
 		r = engine_commit(self, &learn, NULL, ret, err);
 	ret->n_runs = found->found.runs.n;
