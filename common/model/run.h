@@ -14,7 +14,7 @@ enum outcome {
 	OUTCOME_COMPLETED,
 	OUTCOME_FAILED,
 	OUTCOME_OOM_KILLED,
-	OUTCOME_SUSPECTED_OOM, /* non-zero exit at >= 95 % of the limit */
+	OUTCOME_SUSPECTED_OOM, /* non-zero exit at >= 95 % of the limit, or only a child was OOM-killed */
 	OUTCOME_EVICTED_MEMORY,
 	OUTCOME_EVICTED_EPHEMERAL,
 	OUTCOME_PREEMPTED,

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "engine/hung.h"
 #include "k8s/quantity.h"
 
 #include <stdio.h>
@@ -127,6 +128,25 @@ void notice_of_unraised_kill(const char *namespace_name, const char *owner, cons
 		snprintf(why, sizeof(why), "which cannot be raised: %.200s counted it", queue);
 	snprintf(ret->text, sizeof(ret->text), "%.63s: OOM-killed at its limit of %s, %s; submit again with %s",
 		 container, EXACT(limit_bytes), why, EXACT(to));
+}
+
+void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
+{
+	char when[TIME_TEXT_BYTES], count[HUNG_COUNT_BYTES];
+	int n;
+
+	begin(ret, NOTICE_HUNG, gang->namespace_name, gang->owner, "GangHung");
+	copy_text(ret->pod, sizeof(ret->pod), gang->pod);
+	ret->is_warning = true;
+	n = snprintf(ret->text, sizeof(ret->text),
+		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
+		     gang->pod, time_render(gang->killed_ms - gang->killed_ms % TIME_SECOND_MS, when),
+		     (long long)gang->n_pods, gang->n_pods == 1 ? "" : "s", gang->n_pods == 1 ? "s" : "",
+		     gang->n_pods == 1 ? "s" : "", hung_count(gang->accelerators_milli, count));
+	/* A command that is cut would do something else. */
+	if (*gang->command && (size_t)n + 64 + strlen(gang->command) < sizeof(ret->text))
+		snprintf(ret->text + n, sizeof(ret->text) - (size_t)n,
+			 "; if they do not go on without it, free them: %s", gang->command);
 }
 
 static int64_t round_duration(int64_t duration_ms)

@@ -12,6 +12,7 @@
 #define GR_ENGINE_ACTIVE "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 #define GPU_UTIL	 "DCGM_FI_DEV_GPU_UTIL"
 #define WORKING_SET	 CADVISOR_WORKING_SET
+#define OOM_EVENTS	 "container_oom_events_total"
 #define QUANTILE(q)	 CADVISOR("quantile_over_time(" q ",", WORKING_SET)
 
 const struct metric_row metric_rows[] = {
@@ -65,6 +66,9 @@ const struct metric_row metric_rows[] = {
 	{CADVISOR_ACTIVE_FILE, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", CADVISOR_ACTIVE_FILE),
 	 metric_take_peak, TARGET_ACTIVE_FILE,
 	 "how much of the working set is page cache: such runs are recognised by rss, but not sized below it"},
+	/* The counter begins at 0 with each start of a container. */
+	{OOM_EVENTS, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", OOM_EVENTS) " > 0",
+	 metric_take_oom_events, 0, ""},
 	{"ephemeral_storage_pod_usage", FAMILY_EPHEMERAL, PHASE_FACTS,
 	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", metric_take_ephemeral, 0,
 	 "ephemeral storage that pods use (no exporter of it is scraped)"},

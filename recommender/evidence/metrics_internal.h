@@ -47,6 +47,7 @@ metric_take_fn metric_take_pod_end;
 metric_take_fn metric_take_container_end;
 metric_take_fn metric_take_restarts;
 metric_take_fn metric_take_alive;
+metric_take_fn metric_take_oom_events;
 metric_take_fn metric_take_peak;
 metric_take_fn metric_take_ladder;
 metric_take_fn metric_take_hours;

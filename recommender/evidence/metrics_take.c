@@ -311,6 +311,24 @@ static int usage_of(struct metric_sink *sink, struct json_object *labels, struct
 	return 0;
 }
 
+/* A kill that may belong to another pod of the same name counts for nothing. */
+int metric_take_oom_events(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct pod_container *container;
+	struct pod *pod;
+	char uid[40] = "";
+	int r;
+
+	evidence_cgroup_uid(label(labels, "id"), uid);
+	pod = pod_of(sink, labels, uid);
+	if (!pod || is_doubtful(pod, uid) || !(value > 0))
+		return 0;
+	r = container_put(sink, labels, pod, &container, err);
+	if (!r && container)
+		container->ends |= END_OOM_EVENTS;
+	return r;
+}
+
 int metric_take_peak(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_usage *usage;

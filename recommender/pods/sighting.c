@@ -195,15 +195,13 @@ void sighting_set_gone(struct sighting *self, int64_t now_ms)
 	self->is_gone = true;
 }
 
-void sighting_identify(struct sighting *self)
+void sighting_identity(const struct sighting *self, struct identity *ret)
 {
 	bool has_root = !streq(self->root.uid, self->owner.uid);
 	const struct k8s_labels labels = {
 		.items = self->labels.items, .n = self->labels.n, .is_present = self->labels.n > 0};
 	struct identity_facts facts = {
 		.namespace_name = self->namespace_name, .pod_name = self->name, .labels = &labels, .container = ""};
-	struct identity identity;
-	uint64_t hash = HASH_STABLE_INIT;
 
 	if (*self->owner.kind)
 		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = self->owner.kind,
@@ -211,7 +209,15 @@ void sighting_identify(struct sighting *self)
 	if (*self->owner.kind && has_root)
 		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = self->root.kind,
 									 .name = self->root.name};
-	workload_identify(&facts, &identity);
+	workload_identify(&facts, ret);
+}
+
+void sighting_identify(struct sighting *self)
+{
+	struct identity identity;
+	uint64_t hash = HASH_STABLE_INIT;
+
+	sighting_identity(self, &identity);
 	hash = hash_stable_text(hash, self->namespace_name);
 	self->run_hash = hash_stable(hash, identity.run_key, strlen(identity.run_key));
 }
