@@ -117,6 +117,8 @@ bool sighting_is_urgent(const struct sighting *before, const struct sighting *no
 /** The pod is not in the API any more. If it had not ended, it ends as deleted: at its deletion, or at `now_ms` if that
  * is earlier or the deletion was not seen. */
 void sighting_set_gone(struct sighting *self, int64_t now_ms);
+/** The run_hash of pods of a run. */
+uint64_t sighting_run_hash(const char *namespace_name, const char *run_key);
 /** Computes run_hash. Call it after owners or labels changed. */
 void sighting_identify(struct sighting *self);
 /** Whether an OOM kill of the container is followed by a restart in its pod: by the restart policies and rules, or
