@@ -97,6 +97,12 @@ static const struct config_key keys[] = {
 	 "With `recommender.pods`: an Event `MemoryUsed` of the owner says at the end of a run what it asked for, "
 	 "what it used, and what to ask for next time. At most one for each owner and hour."},
 
+	{"recommender.readLogs", CONFIG_BOOL, AT(recommender.read_logs), "false", 0, 0, NULL,
+	 "With `recommender.pods`: why a run failed is read not only from the status and Events of the pod that died "
+	 "first, but also from the end of its log, of which a MemoryProfile then quotes a line. The chart grants the "
+	 "right "
+	 "to read logs for it."},
+
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "
 	 "0 "

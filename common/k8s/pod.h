@@ -72,7 +72,9 @@ struct k8s_container {
 	const char *name, *image;
 	const char **command, **args;
 	size_t n_command, n_args;
-	const char *ray_tags;	    /* of its environment only RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	const char *ray_tags;	    /* of its environment RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	bool has_allocator;	    /* its environment has a variable of k8s/allocator.h, whatever the value */
+	bool has_env, has_env_from; /* the lists exist */
 	const char *restart_policy; /* its own, which precedes the pod's; "": absent */
 	bool has_restart_rule;	    /* the first of its restartPolicyRules that matches an OOM kill restarts it */
 	struct k8s_mount *mounts;

@@ -69,7 +69,8 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 	self->has_settled |= is_settling;
 	self->has_sized_all |= is_settling;
 	self->pods_done(self->pods_context, found->now_ms);
-	return !is_any;
+	r = engine_diagnose(self, found, ret, err);
+	return r ? r : !is_any;
 }
 
 int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)

@@ -155,11 +155,12 @@ static int64_t round_duration(int64_t duration_ms)
 }
 
 void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
-		   int64_t next_bytes, struct notice *ret)
+		   int64_t next_bytes, const struct diagnosis *diagnosis, struct notice *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
 	int64_t killed_bytes = run_killed_limit_max(run);
 	double unused = run_unused_gib_hours(run);
+	const char *kind = diagnosis_kind_of(diagnosis, run->name);
 	char duration[TIME_TEXT_BYTES];
 
 	begin(ret, NOTICE_END, namespace_name, owner, "MemoryUsed");
@@ -177,6 +178,8 @@ void notice_of_end(const char *namespace_name, const char *owner, const char *co
 	if (killed_bytes > 0)
 		strbuf_addf(&text, "%s at %s", run->outcome == OUTCOME_OOM_KILLED ? "" : " after an OOM kill",
 			    HUMAN(killed_bytes));
+	if (kind)
+		strbuf_addf(&text, " (%s%s%s)", kind, *diagnosis->cause ? ": " : "", diagnosis->cause);
 	if (unused >= 0.05)
 		strbuf_addf(&text, "; %.1f GiB-hours unused", unused);
 	if (next_bytes)

@@ -3,6 +3,7 @@
 /* notice: something that the engine did or found and that users should see: an Event on the root owner of the pods or
  * in the namespace. Each is reported once, after the store has it; delivery is best effort. */
 #include "base/limits.h"
+#include "model/diagnosis.h"
 #include "model/history.h"
 
 struct hung_gang;
@@ -62,9 +63,10 @@ void notice_of_unraised_kill(const char *namespace_name, const char *owner, cons
 void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret);
 
 /** Writes the notice of a run that ended: `trainer: memory asked 64Gi, used at most 39117Mi in 6h, completed; 154.8
- * GiB-hours unused; next time 44Gi`. `next_bytes`: the limit of a new pod; 0: not known. */
+ * GiB-hours unused; next time 44Gi`, for a failed run with what triage found: `, failed (fragmentation: growth)`.
+ * `next_bytes`: the limit of a new pod; 0: not known. `diagnosis`: of the workload; NULL: none. */
 void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
-		   int64_t next_bytes, struct notice *ret);
+		   int64_t next_bytes, const struct diagnosis *diagnosis, struct notice *ret);
 
 /** Called from the engine's thread; the notice is borrowed for the call. */
 typedef void notice_fn(void *context, const struct notice *notice);

@@ -195,6 +195,13 @@ void sighting_set_gone(struct sighting *self, int64_t now_ms)
 	self->is_gone = true;
 }
 
+uint64_t sighting_run_hash(const char *namespace_name, const char *run_key)
+{
+	uint64_t hash = hash_stable_text(HASH_STABLE_INIT, namespace_name);
+
+	return hash_stable(hash, run_key, strlen(run_key));
+}
+
 void sighting_identity(const struct sighting *self, struct identity *ret)
 {
 	bool has_root = !streq(self->root.uid, self->owner.uid);
@@ -215,11 +222,9 @@ void sighting_identity(const struct sighting *self, struct identity *ret)
 void sighting_identify(struct sighting *self)
 {
 	struct identity identity;
-	uint64_t hash = HASH_STABLE_INIT;
 
 	sighting_identity(self, &identity);
-	hash = hash_stable_text(hash, self->namespace_name);
-	self->run_hash = hash_stable(hash, identity.run_key, strlen(identity.run_key));
+	self->run_hash = sighting_run_hash(self->namespace_name, identity.run_key);
 }
 
 /* ---- as evidence ---- */

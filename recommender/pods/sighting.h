@@ -121,6 +121,8 @@ bool sighting_is_urgent(const struct sighting *before, const struct sighting *no
 void sighting_set_gone(struct sighting *self, int64_t now_ms);
 /** The identity of the pod by its owners and labels, without a container. */
 void sighting_identity(const struct sighting *self, struct identity *ret);
+/** The run_hash of pods of a run. */
+uint64_t sighting_run_hash(const char *namespace_name, const char *run_key);
 /** Computes run_hash. Call it after owners or labels changed. */
 void sighting_identify(struct sighting *self);
 /** Whether an OOM kill of the container is followed by a restart in its pod: by the restart policies and rules, or

@@ -57,12 +57,22 @@ int ended_runs_find(const struct knowledge *knowledge, struct ended_runs *ret)
 	return r;
 }
 
+/* What triage found about it. NULL: nothing, or it did not fail. */
+static const char *kind_of(const struct ended_run *one)
+{
+	const struct profile *profile = one->known->profile;
+
+	return profile && one->run->outcome != OUTCOME_COMPLETED ? diagnosis_kind_of(profile->diagnosis, one->run->name)
+								 : NULL;
+}
+
 static void add_row(struct table *table, const struct ended_run *one)
 {
 	char when[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES];
 	const struct run *run = one->run;
 	int64_t end_ms = end_of(run);
 	double unused = run_unused_gib_hours(run);
+	const char *kind = kind_of(one);
 
 	known_add_names(one->known, table);
 	table_add(table, time_render(end_ms - end_ms % TIME_SECOND_MS, when));
@@ -74,7 +84,10 @@ static void add_row(struct table *table, const struct ended_run *one)
 		table_addf(table, "%.1f", unused);
 	else
 		table_add(table, "");
-	table_add(table, outcome_names[run->outcome]);
+	if (kind)
+		table_addf(table, "%s (%s)", outcome_names[run->outcome], kind);
+	else
+		table_add(table, outcome_names[run->outcome]);
 	table_add_bytes(table, one->next_bytes);
 }
 
@@ -106,6 +119,7 @@ int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 		json_write_int_or_null(buf, "used", run->peak_bytes ? run_need_bytes(run) : 0);
 		json_write_double(buf, "unusedGibHours", run_unused_gib_hours(run));
 		json_write_text(buf, "outcome", outcome_names[run->outcome]);
+		json_write_text(buf, "diagnosis", kind_of(one));
 		json_write_int_or_null(buf, "next", one->next_bytes);
 		strbuf_addc(buf, '}');
 	}

@@ -8,6 +8,7 @@
 #include "report/report_commands.h"
 
 #include "base/plain.h"
+#include "base/timefmt.h"
 #include "policy/decide.h"
 
 #include <errno.h>
@@ -143,6 +144,26 @@ static const struct {
 	{REC_HARM, "harm was counted: the workload's own values are restored"},
 };
 
+static void explain_diagnosis(const struct diagnosis *diagnosis)
+{
+	char when[TIME_TEXT_BYTES];
+
+	if (!diagnosis)
+		return;
+	time_render(diagnosis->time_ms - diagnosis->time_ms % TIME_SECOND_MS, when);
+	if (*diagnosis->kind)
+		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s\n", PLAIN(diagnosis->kind),
+		       *diagnosis->cause ? ": " : "", PLAIN(diagnosis->cause), PLAIN(diagnosis->confidence),
+		       PLAIN(diagnosis->run), when);
+	if (*diagnosis->evidence)
+		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
+	if (*diagnosis->variable)
+		printf("  allocator   %s=" ALLOCATOR_SETTING "%s\n", diagnosis->variable,
+		       streq(diagnosis->helped, DIAGNOSIS_HELPED)	? " helped"
+		       : streq(diagnosis->helped, DIAGNOSIS_HELPED_NOT) ? " did not help"
+									: ": see check allocator");
+}
+
 /* Prints whose spec applies, and what it says about the mode. */
 static void explain_spec(const struct profile *profile, const struct profile *decided)
 {
@@ -199,6 +220,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		printf("  note        will not be lowered: %s\n", kept);
 	explain_spec(profile, known_decided(knowledge, known));
 	explain_other_reasons(&explained);
+	explain_diagnosis(profile->diagnosis);
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);

@@ -83,6 +83,24 @@ static void write_variants(const struct knowledge *knowledge, const struct known
 	strbuf_addc(buf, ']');
 }
 
+static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *buf)
+{
+	if (!diagnosis) {
+		json_write_text(buf, "diagnosis", NULL);
+		return;
+	}
+	json_write_open(buf, "diagnosis", '{');
+	json_write_text(buf, "kind", diagnosis->kind);
+	json_write_text(buf, "cause", diagnosis->cause);
+	json_write_text(buf, "confidence", diagnosis->confidence);
+	json_write_time(buf, "time", diagnosis->time_ms);
+	json_write_text(buf, "run", diagnosis->run);
+	json_write_text(buf, "evidence", diagnosis->evidence);
+	json_write_text(buf, "allocatorVariable", *diagnosis->variable ? diagnosis->variable : NULL);
+	json_write_text(buf, "helped", *diagnosis->helped ? diagnosis->helped : NULL);
+	strbuf_addc(buf, '}');
+}
+
 static void write_profile(const struct knowledge *knowledge, const struct known *known, struct strbuf *buf)
 {
 	const struct profile *profile = known->profile, *decided = known_decided(knowledge, known);
@@ -111,6 +129,7 @@ static void write_profile(const struct knowledge *knowledge, const struct known 
 		json_write_text(buf, NULL, profile->reasons[i]);
 	strbuf_addc(buf, ']');
 	write_variants(knowledge, known, buf);
+	write_diagnosis(profile->diagnosis, buf);
 	strbuf_addc(buf, '}');
 }
 

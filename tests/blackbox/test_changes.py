@@ -101,6 +101,32 @@ class Changes(Case):
             self.assertIn(words, table)
         self.assertNotIn("r-3", table)
 
+    def test_why_the_last_failed_run_failed(self):
+        failed = profile("r-0123456789", "Job/r")
+        failed["status"]["diagnosis"] = {
+            "kind": "fragmentation", "cause": "growth", "confidence": "high", "time": "2026-11-02T14:00:00Z", "run": "r-2",
+            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no"}
+        used = history("r-0123456789", "Job/r")
+        used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
+                                 "world": 1, "limit": "64Gi", "peak": "40Gi", "samples": 60, "source": "query",
+                                 "outcome": "failed"}
+                                for name, start in (("r-1", "2026-11-01T08:00:00Z"), ("r-2", "2026-11-02T08:00:00Z"))]
+        self.write("profiles.json", json.dumps(store(failed, profile("s-0123456789", "Job/s"), used)))
+        for name in PROGRAMS:
+            text = self.call("explain", "-n", "ml", "Job/r", name=name).stdout
+            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z\n", text)
+            self.assertIn("              CUDA out of memory.\n", text)
+            self.assertIn("allocator   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True did not help\n", text)
+            (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r", name=name).stdout)["workloads"]
+            self.assertEqual(told["profile"]["diagnosis"], failed["status"]["diagnosis"])
+            runs = json.loads(self.call("history", "-o", "json", name=name).stdout)["runs"]
+            self.assertEqual([run["diagnosis"] for run in runs], [None, "fragmentation"])
+        table = self.call("history", "-n", "ml", "Job/r").stdout
+        self.assertEqual(table.count("failed (fragmentation)"), 1)
+        self.assertNotIn("diagnosis", self.call("explain", "-n", "ml", "Job/s").stdout)
+        (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/s").stdout)["workloads"]
+        self.assertIsNone(told["profile"]["diagnosis"])
+
     def test_history_of_nothing(self):
         self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)
         self.assertIn("No changes recorded", self.call("history", "-n", "nobody").stdout)

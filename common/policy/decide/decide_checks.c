@@ -31,6 +31,8 @@ static const struct {
 	[CHECK_SHM_UNBOUNDED] = {check_shm_unbounded, false, false},
 	[CHECK_EMPTYDIR_UNBOUNDED] = {check_emptydir_unbounded, false, false},
 	[CHECK_SIZED_BY_VPA] = {check_sized_by_vpa, false, false},
+	[CHECK_DATASET_EXCEEDS_MEMORY] = {check_dataset, false, false},
+	[CHECK_ALLOCATOR] = {check_allocator, false, false},
 	[CHECK_CRITICAL_NOT_GUARANTEED] = {check_critical, true, false},
 };
 

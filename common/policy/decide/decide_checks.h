@@ -36,6 +36,8 @@ int check_unschedulable(const struct deciding *self, struct findings *list) ATTR
 int check_quantity(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_request_above_limit(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_unit(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_allocator(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_dataset(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_shm_small(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_shm_unbounded(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_emptydir_unbounded(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
