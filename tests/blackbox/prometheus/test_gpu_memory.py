@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How full the GPUs of a run were, from a real Prometheus: the same Job as in test_activity, with DCGM's memory metrics."""
 import json
+import os
 import unittest
 
 import harness
@@ -13,6 +14,19 @@ CARD = 81000  # MiB
 # By pod: MiB in use on each of its two GPUs, in the first and in the second half of the hour.
 MIB = {"train-7-0-abcde": ((60000, 80190), (70000, 61000)), "train-7-1-fghij": ((10000, 30000), (70000, 70000))}
 FULLEST = ("80190Mi", "81000Mi")
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train-8, namespace: ml-team}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: main
+        image: registry.example.com/train:1
+        resources: {limits: {memory: 1Gi, nvidia.com/gpu: 2}}
+"""
 
 
 def device(families, start, labels, halves, size=CARD):
@@ -61,8 +75,16 @@ class GpuMemory(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def reviewed(self, place):
+        path = os.path.join(place.folder, "job.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(JOB)
+        done = harness.run("memtamer-webhook", "review", "--config", place.config, path)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return done.stdout
+
     def test_a_run_that_completes(self):
-        """It is shown."""
+        """It is shown, but a full card alone is no warning."""
         cards(self.families, self.start, exported)
         place, figures = self.learned()
         self.assertEqual(figures, FULLEST)
@@ -81,6 +103,7 @@ class GpuMemory(unittest.TestCase):
         run = json.loads(self.said(place, "history", "-o", "json"))["runs"][0]
         self.assertEqual((run["gpuPeak"], run["gpuCapacity"]), (80190 << 20, 81000 << 20))
         self.assertRegex(self.said(place, "history"), r"GPU MEMORY +OUTCOME")
+        self.assertNotIn("gpu-memory-near-capacity", self.reviewed(place))
 
     def test_a_run_that_fails(self):
         cards(self.families, self.start, honoured)
@@ -90,6 +113,9 @@ class GpuMemory(unittest.TestCase):
         self.assertIs(place.profiles()[("Job/train", "")]["recommendation"]["gpuFull"], True)
         self.assertIn("(99 %) in use on one card, when the last run failed\n",
                       self.said(place, "explain", "-n", NAMESPACE, "Job/train"))
+        review = self.reviewed(place)
+        self.assertIn("99% of the GPU's 81000Mi was in use when the last run failed: triage its log", review)
+        self.assertIn("gpu-memory-near-capacity", review)
 
     def test_slices_of_a_card(self):
         """MIG: the exporter reports each slice, and the card that they are on."""
