@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "model/diagnosis.h"
+#include "model/gpu_memory.h"
 
 #define PROFILE_API_VERSION "memtamer.io/v1alpha1"
 #define PROFILE_REASONS	    4
@@ -36,6 +37,8 @@ struct recommendation {
 	/* over whole runs: time-weighted median, p95 of peaks, greatest peak */
 	int64_t median_bytes, p95_bytes, peak_bytes;
 	int64_t ephemeral_peak_bytes;
+	/* of the fullest card of the newest runs; with is_gpu_full that of the last run */
+	struct gpu_memory gpu;
 	int64_t proven_bytes; /* greatest limit at which a run was OOM-killed: the need is at least this */
 	/* The values that the last whole run had and completed with: lowering continues from them, not from the
 	 * manifest. */
@@ -47,7 +50,8 @@ struct recommendation {
 	int32_t min_ranks;		     /* smallest world size of the whole runs used; 0: not known */
 	uint8_t confidence;		     /* enum confidence */
 	uint8_t flags;			     /* enum recommendation_flag */
-	char variant[11];		     /* of the parent: the variant of all runs; "": there are several */
+	bool is_gpu_full; /* the last run failed with a nearly full card, fuller than completed ones */
+	char variant[11]; /* of the parent: the variant of all runs; "": there are several */
 };
 
 /** The workload that a person's profile is about, as the person knows it. */

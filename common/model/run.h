@@ -5,6 +5,7 @@
  * of samples in bytes; medians and quantiles are weighted by time. Bytes of 0 mean "not measured". */
 #include "base/attr.h"
 #include "base/limits.h"
+#include "model/gpu_memory.h"
 
 #include <stdint.h>
 
@@ -72,6 +73,7 @@ struct run {
 	int64_t median_bytes, p95_bytes; /* working set over all ranks of the last attempt */
 	int64_t min_rank_peak_bytes;	 /* smallest peak among the ranks */
 	int64_t peak_ephemeral_bytes;
+	struct gpu_memory gpu; /* of the fullest card of any rank, at any time */
 	/* Distinct limits at which an attempt was OOM-killed: the need is at least each of them. -1: killed without a
 	 * limit. */
 	int64_t killed_limits[RUN_KILLED_LIMITS];

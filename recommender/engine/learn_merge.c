@@ -179,6 +179,8 @@ struct run learn_merge(const struct run *known, const struct found_run *found)
 
 	keep_activity(&run, &found->run);
 	keep_activity(&run, known);
+	gpu_memory_raise(&run.gpu, &found->run.gpu);
+	gpu_memory_raise(&run.gpu, &known->gpu);
 	run_take_part(&run, known, RUN_PART_CURVE);
 	memcpy(run.uid, known->uid, sizeof(run.uid));
 	run.harm |= known->harm;

@@ -391,3 +391,22 @@ int metric_take_activity(struct metric_sink *sink, struct json_object *labels, d
 		pod->activity_sum = MAX(pod->activity_sum, 0) + llround(value * sink->argument);
 	return 0;
 }
+
+/* The metrics are in MiB. */
+int metric_take_gpu_memory(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *uid = label(labels, "pod_uid");
+	struct pod *pod = pod_of(sink, labels, uid);
+	struct pod_container *container;
+	int64_t *target;
+	int r;
+
+	if (!pod || is_doubtful(pod, uid) || !(value > 0 && value < 1e9))
+		return 0;
+	r = container_put(sink, labels, pod, &container, err);
+	if (r || !container)
+		return r;
+	target = sink->argument == TARGET_GPU_USED ? &container->gpu.used_bytes : &container->gpu.capacity_bytes;
+	*target = MAX(*target, whole(value) * (int64_t)MIB);
+	return 0;
+}

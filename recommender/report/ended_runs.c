@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/ended_runs.h"
+#include "report/explain_internal.h"
 
 #include "base/json_write.h"
 #include "base/timefmt.h"
@@ -84,6 +85,7 @@ static void add_row(struct table *table, const struct ended_run *one)
 		table_addf(table, "%.1f", unused);
 	else
 		table_add(table, "");
+	table_add(table, gpu_memory_permille(&run->gpu) ? PERCENT(gpu_memory_permille(&run->gpu)) : "");
 	if (kind)
 		table_addf(table, "%s (%s)", outcome_names[run->outcome], kind);
 	else
@@ -95,7 +97,8 @@ int ended_runs_print(const struct ended_runs *self, FILE *out)
 {
 	struct table table;
 
-	table_init(&table, KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,OUTCOME,>NEXT TIME");
+	table_init(&table,
+		   KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,>GPU MEMORY,OUTCOME,>NEXT TIME");
 	for (size_t i = 0; i < self->items.n; i++)
 		add_row(&table, &self->items.items[i]);
 	return table_print(&table, out, 0);
@@ -118,6 +121,8 @@ int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 		json_write_int_or_null(buf, "asked", run->limit_bytes);
 		json_write_int_or_null(buf, "used", run->peak_bytes ? run_need_bytes(run) : 0);
 		json_write_double(buf, "unusedGibHours", run_unused_gib_hours(run));
+		json_write_int_or_null(buf, "gpuPeak", run->gpu.used_bytes);
+		json_write_int_or_null(buf, "gpuCapacity", run->gpu.capacity_bytes);
 		json_write_text(buf, "outcome", outcome_names[run->outcome]);
 		json_write_text(buf, "diagnosis", kind_of(one));
 		json_write_int_or_null(buf, "next", one->next_bytes);

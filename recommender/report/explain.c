@@ -134,6 +134,16 @@ static void explain_ephemeral(const struct recommendation *rec)
 		printf("  disk        no use was measured\n");
 }
 
+static void explain_gpu(const struct recommendation *rec)
+{
+	int32_t permille = gpu_memory_permille(&rec->gpu);
+
+	if (permille)
+		printf("  gpu memory  at most %s of %s (%s) in use on one card%s\n", HUMAN(rec->gpu.used_bytes),
+		       HUMAN(rec->gpu.capacity_bytes), PERCENT(permille),
+		       rec->is_gpu_full ? ", when the last run failed" : "");
+}
+
 static const struct {
 	enum recommendation_flag flag;
 	const char *text;
@@ -211,6 +221,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	explain_request(&explained);
 	explain_limit(&explained);
 	explain_ephemeral(rec);
+	explain_gpu(rec);
 	printf("  confidence  %s: %d run%s, %d of them whole, %d OOM-killed\n", confidence_names[rec->confidence],
 	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)

@@ -52,6 +52,9 @@ static void write_evidence(const struct recommendation *rec, struct strbuf *buf)
 	json_write_int_or_null(buf, "medianBytes", rec->median_bytes);
 	json_write_int_or_null(buf, "peakBytes", rec->peak_bytes);
 	json_write_int_or_null(buf, "ephemeralPeakBytes", rec->ephemeral_peak_bytes);
+	json_write_int_or_null(buf, "gpuPeakBytes", rec->gpu.used_bytes);
+	json_write_int_or_null(buf, "gpuCapacityBytes", rec->gpu.capacity_bytes);
+	json_write_bool(buf, "isGpuFull", rec->is_gpu_full);
 	json_write_int_or_null(buf, "oomKilledAtBytes", rec->proven_bytes);
 	json_write_double(buf, "timeOverRequest", rec->over_request_permille / 1000.0);
 	json_write_double(buf, "buffer", rec->buffer_permille / 1000.0);
@@ -148,6 +151,8 @@ static void write_run(const struct run *run, struct strbuf *buf)
 	json_write_bool(buf, "isMedianExact", run->is_quantile_exact);
 	json_write_int_or_null(buf, "peakRssBytes", run->peak_rss_bytes);
 	json_write_int_or_null(buf, "peakBytes", run->peak_bytes);
+	json_write_int_or_null(buf, "gpuPeakBytes", run->gpu.used_bytes);
+	json_write_int_or_null(buf, "gpuCapacityBytes", run->gpu.capacity_bytes);
 	if (run->activity_permille >= 0)
 		json_write_double(buf, "active", run->activity_permille / 1000.0);
 	else

@@ -218,6 +218,17 @@ static void expressions_are_filled_in(void **state)
 			    "sum by (exported_namespace,exported_pod,pod_uid)(max by (exported_namespace,exported_pod,"
 			    "pod_uid,UUID,gpu,GPU_I_ID)(sum_over_time(DCGM_FI_DEV_GPU_UTIL{exported_pod!=\"\","
 			    "exported_namespace=~\"ml\",cluster=\"x\"}[60000ms])))");
+	strbuf_clear(&text);
+	query = (struct query){.row = row_of("DCGM_FI_DEV_FB_FREE", PHASE_FACTS), .range_ms = 60000};
+	assert_int_equal(query_expression(&reader, &query, only, 1, &text, NULL), 0);
+	assert_string_equal(strbuf_text(&text),
+			    "max by (exported_namespace,exported_pod,exported_container,pod_uid)("
+			    "max by (exported_namespace,exported_pod,exported_container,pod_uid,UUID,gpu,GPU_I_ID)("
+			    "max_over_time(DCGM_FI_DEV_FB_USED{exported_pod!=\"\",exported_namespace=~\"ml\","
+			    "cluster=\"x\"}[60000ms]))"
+			    "+min by (exported_namespace,exported_pod,exported_container,pod_uid,UUID,gpu,GPU_I_ID)("
+			    "min_over_time(DCGM_FI_DEV_FB_FREE{exported_pod!=\"\",exported_namespace=~\"ml\","
+			    "cluster=\"x\"}[60000ms])))");
 }
 
 /* kube-state-metrics tells only labels that it is configured to tell. */

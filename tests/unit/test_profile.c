@@ -20,6 +20,8 @@ static const struct recommendation full_recommendation = {
 	.p95_bytes = 91000000007,
 	.peak_bytes = 91912000009,
 	.ephemeral_peak_bytes = 20474836487,
+	.gpu = {84912000017, 85912000019},
+	.is_gpu_full = true,
 	.proven_bytes = 85899345921,
 	.last_oom_ms = 1793607300000,
 	.runs = 123456,
@@ -73,11 +75,12 @@ static void every_field_survives(void **state)
 		"\"reasons\":[\"peak 85Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
 		"\"recommendation\":{\"request\":\"8Gi\","
 		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
-		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"proven\":\"10Gi\","
+		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"gpuPeak\":\"79Gi\","
+		"\"gpuCapacity\":\"80Gi\",\"gpuFull\":true,\"proven\":\"10Gi\","
 		"\"lastOOM\":\"2026-11-01T08:15:00Z\",\"runs\":14,\"wholeRuns\":12,\"oomKills\":1,\"buffer\":120,"
 		"\"overRequest\":31,\"minRanks\":4,\"confidence\":\"high\",\"flags\":[\"cache-bound\",\"harm\"]},"
 		"\"variants\":[{\"variant\":\"0123456789\"},"
-		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"proven\":\"0\",\"flags\":[]}],"
+		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"gpuFull\":false,\"proven\":\"0\",\"flags\":[]}],"
 		"\"previous\":[{\"limit\":\"10Gi\",\"runs\":13},{\"variant\":\"abcdef0123\",\"limit\":\"11Gi\"}],"
 		"\"diagnosis\":{\"kind\":\"fragmentation\",\"cause\":\"growth\",\"confidence\":\"high\","
 		"\"time\":\"2026-11-01T08:15:00Z\",\"run\":\"bert-20261101\",\"evidence\":\"CUDA out of memory.\","

@@ -21,6 +21,7 @@ static const struct {
 	[CHECK_MEMORY_REQUEST_BELOW_MEDIAN] = {check_request_below_median, true, false},
 	[CHECK_MEMORY_REQUEST_TOKEN] = {check_request_token, true, false},
 	[CHECK_MEMORY_OVER_PROVISIONED] = {check_over_provisioned, true, false},
+	[CHECK_GPU_MEMORY_NEAR_CAPACITY] = {check_gpu_memory, false, false},
 	[CHECK_OOM_HISTORY] = {check_oom_history, false, false},
 	[CHECK_OOM_NOT_RETRIABLE] = {check_oom_not_retriable, false, false},
 	[CHECK_MEMORY_LEAK_SUSPECTED] = {check_leak, false, false},

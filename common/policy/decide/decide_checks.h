@@ -28,6 +28,7 @@ int check_ephemeral_over_share(const struct deciding *self, struct findings *lis
 int check_usage_over_share(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_request_below_median(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_over_provisioned(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_gpu_memory(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_oom_history(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_oom_not_retriable(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_leak(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
