@@ -134,6 +134,10 @@ const struct k8s_owner *k8s_pod_controller(const struct k8s_pod *pod);
  * needs escaping. NULL: out of memory. */
 const char *k8s_pointer_escape(struct arena *arena, const char *key);
 
+/** Reason of the end of a container whose pod restarts as a whole: the kubelet stopped it, or removed it after an end
+ * of its own, which this reason replaces in the status (KEP-5532, Kubernetes 1.36). */
+#define K8S_REASON_RESTARTED_WITH_POD "RestartingAllContainers"
+
 /** Whether the kubelet starts the container again in its pod after the kernel killed it (exit code 137): by its own
  * restartPolicyRules, else by its own restart policy, else by the pod's. A rule of another container that restarts all
  * containers is not considered. Sources: KEP-5307, KEP-5532 (RestartAllContainers). */
