@@ -55,6 +55,8 @@ static void sum_up(struct templates *all)
 
 void templates_count(struct admission *self, const struct templates *all)
 {
+	if (all->has_unread)
+		metrics_count(self->world->metrics, self->webhook->errors, ERROR_POD, 0, 0);
 	for (size_t i = 0; i < all->n; i++) {
 		admission_count_findings(self, &all->items[i]->decision);
 		self->mode = MAX(self->mode, all->items[i]->decision.mode);
@@ -97,8 +99,7 @@ static int decide_each(struct admission *self, const struct kind_template *templ
 		return r;
 	if (n && !n_read)
 		return -EINVAL;
-	if (n_read < n)
-		metrics_count(self->world->metrics, self->webhook->errors, ERROR_POD, 0, 0);
+	all->has_unread = n_read < n;
 	return 0;
 }
 
