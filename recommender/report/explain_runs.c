@@ -51,8 +51,7 @@ int explain_runs(const struct history *history)
 	struct table table;
 
 	printf("  runs%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "");
-	table_init(&table,
-		   "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
+	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
 	for (size_t i = 0; i < history->runs.n; i++)
 		add_run(&table, history, &history->runs.items[i]);
 	return table_print(&table, stdout, 4);
