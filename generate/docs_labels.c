@@ -34,6 +34,9 @@ static const struct row of_people[] = {
 	{KEY_RESIZE, "annotation", "pod", "`off`, `onOOM`, `beforeOOM`",
 	 "How far the memory of the running pod may be raised. It can only narrow `recommender.resize`; any other "
 	 "value means `off`."},
+	{KEY_DATASET, "annotation", "pod, also in a pod template", "a quantity, such as `200Gi`",
+	 "The size of the data set that the program reads: if it is larger than the memory limit, check "
+	 "`dataset-exceeds-memory` warns. Leave it out where the program streams its data."},
 };
 
 /* ---- memtamer sets them ---- */

@@ -59,24 +59,26 @@
 #define LIMIT_COLLECTOR_BYTES	  (64 * MIB)  /* state of runs that have not ended */
 
 /* Objects (kept small enough for etcd and for the webhook's memory). */
-#define LIMIT_OBJECT_DOC_BYTES	    (8 * MIB) /* an object while it is decoded */
-#define LIMIT_PROFILE_BYTES	    2048      /* spec + status with one variant; 512 more for each further one */
-#define LIMIT_PROFILE_VARIANTS	    4
-#define LIMIT_PROFILE_ALIASES	    8
-#define LIMIT_PROFILE_VARIANT_BYTES 512
-#define LIMIT_NAMESPACE_BYTES	    63		/* RFC 1123 label */
-#define LIMIT_NAME_BYTES	    253		/* RFC 1123 subdomain */
-#define LIMIT_KEY_BYTES		    127		/* workload key, without NUL */
-#define LIMIT_REASON_BYTES	    160		/* one reason of a recommendation */
-#define LIMIT_CONDITION_BYTES	    80		/* message of a condition of a profile */
-#define LIMIT_HISTORY_BYTES	    (32 * KIB)	/* what is written of a history, before it is compressed */
-#define LIMIT_HISTORY_DATA_BYTES    (128 * KIB) /* what is read of it */
-#define LIMIT_HISTORY_RUNS	    32
-#define LIMIT_HISTORY_CURVES	    8
-#define LIMIT_CURVE_POINTS	    32
-#define LIMIT_CURVE_POINTS_MIN	    16 /* with fewer points a plateau is not detected */
-#define LIMIT_HISTORY_DECISIONS	    32
-#define LIMIT_HISTORY_DAYS	    90
+#define LIMIT_OBJECT_DOC_BYTES	       (8 * MIB) /* an object while it is decoded */
+#define LIMIT_PROFILE_BYTES	       2048	 /* spec + status with one variant; 512 more for each further one */
+#define LIMIT_DIAGNOSIS_BYTES	       1024	 /* more of a profile with a diagnosis */
+#define LIMIT_DIAGNOSIS_EVIDENCE_BYTES 200	 /* the line of a log that a profile quotes */
+#define LIMIT_PROFILE_VARIANTS	       4
+#define LIMIT_PROFILE_ALIASES	       8
+#define LIMIT_PROFILE_VARIANT_BYTES    512
+#define LIMIT_NAMESPACE_BYTES	       63	   /* RFC 1123 label */
+#define LIMIT_NAME_BYTES	       253	   /* RFC 1123 subdomain */
+#define LIMIT_KEY_BYTES		       127	   /* workload key, without NUL */
+#define LIMIT_REASON_BYTES	       160	   /* one reason of a recommendation */
+#define LIMIT_CONDITION_BYTES	       80	   /* message of a condition of a profile */
+#define LIMIT_HISTORY_BYTES	       (32 * KIB)  /* what is written of a history, before it is compressed */
+#define LIMIT_HISTORY_DATA_BYTES       (128 * KIB) /* what is read of it */
+#define LIMIT_HISTORY_RUNS	       32
+#define LIMIT_HISTORY_CURVES	       8
+#define LIMIT_CURVE_POINTS	       32
+#define LIMIT_CURVE_POINTS_MIN	       16 /* with fewer points a plateau is not detected */
+#define LIMIT_HISTORY_DECISIONS	       32
+#define LIMIT_HISTORY_DAYS	       90
 
 /* The API server. */
 #define LIMIT_KUBECTL_BYTES	  (1 * MIB)  /* one context as kubectl prints it */
@@ -123,6 +125,9 @@
 #define LIMIT_TRIAGE_LOG_LINES	  20000	     /* the end of a log: the kubelet counts them */
 #define LIMIT_TRIAGE_LOG_BYTES	  (8 * MIB)  /* of these lines the last bytes, in memory */
 #define LIMIT_TRIAGE_STREAM_BYTES (64 * MIB) /* what the kubelet may send of one log */
+#define LIMIT_DIAGNOSE_LOG_LINES  2000	     /* of a pod that the recommender diagnoses by itself */
+#define LIMIT_DIAGNOSE_LOG_BYTES  (256 * KIB)
+#define LIMIT_DIAGNOSE_PODS	  4	     /* in one cycle */
 #define LIMIT_TRIAGE_NOTES_BYTES  (64 * KIB) /* what could not be seen, in words */
 
 #define LIMIT_STATUS_BYTES (64 * KIB) /* the status text of the last cycle */

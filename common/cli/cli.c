@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_internal.h"
 
-#include "base/plain.h"
 #include "base/str.h"
 #include "base/suggest.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,41 +16,6 @@ static size_t help_columns(void)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
 		return 80;
 	return MAX(80, MIN(100, (size_t)size.ws_col));
-}
-
-int cli_usage_error(const char *program_and_command, const char *fmt, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "%s: ", program_and_command);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fprintf(stderr, "\nTry '%s --help'.\n", program_and_command);
-	return EXIT_USAGE;
-}
-
-void cli_complain(const struct cli_args *args, const char *what, const struct err *err)
-{
-	char text[sizeof(err->where) + sizeof(err->msg)];
-
-	fprintf(stderr, "%s: %s%s", args->command, what ? what : "", what ? ": " : "");
-	plain_print(err_text(err, text, sizeof(text)), stderr);
-	fputc('\n', stderr);
-}
-
-int cli_fail(const struct cli_args *args, const struct err *err, int code)
-{
-	cli_complain(args, NULL, err);
-	return code;
-}
-
-static const struct cli_command *cli_find_command(const struct cli_program *program, const char *name)
-{
-	for (const struct cli_command *c = program->commands; c->name; c++)
-		if (streq(c->name, name))
-			return c;
-	return NULL;
 }
 
 static int unknown_command(const struct cli_program *program, const char *name)
@@ -126,10 +89,24 @@ static int run_program(const struct cli_program *program, int argc, char **argv)
 	return program->run(&args);
 }
 
+/* kubectl runs a program of this name for the words behind its plugin's. */
+static bool is_kubectl_completion(const char *path)
+{
+	static const char prefix[] = "kubectl_complete-";
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, prefix, sizeof(prefix) - 1) == 0;
+}
+
 static int dispatch(const struct cli_program *program, int argc, char **argv)
 {
 	const struct cli_command *command;
+	bool is_completion = argc > 0 && is_kubectl_completion(argv[0]);
 
+	if (is_completion || (argc > 1 && streq(argv[1], CLI_COMPLETE))) {
+		cli_complete(program, argc - 1 - !is_completion, argv + 1 + !is_completion, stdout);
+		return EXIT_CLEAN;
+	}
 	if (argc < 2) {
 		cli_help_program(program, help_columns(), stderr);
 		return EXIT_USAGE;

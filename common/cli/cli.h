@@ -6,8 +6,9 @@
  * Accepted: `--name value`, `--name=value`, `-o value`, `-ovalue`, `-ab` for flags, `--` before operands that start
  * with a dash, options and operands in any order. An option given twice is an error unless its type is CLI_LIST. Every
  * program has --help (-h) and --version, and every command --help; these are not in the tables. `PROGRAM help COMMAND`
- * and `PROGRAM version` work, too. Help goes to standard output with exit code 0, usage errors to standard error with
- * exit code 2. */
+ * and `PROGRAM version` work, too, and `PROGRAM completion bash` prints a script that completes words from the tables.
+ * Under a name that begins with "kubectl_complete-" the program completes its arguments, as kubectl wants it. Help goes
+ * to standard output with exit code 0, usage errors to standard error with exit code 2. */
 #include "base/err.h"
 
 enum {

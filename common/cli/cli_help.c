@@ -77,17 +77,22 @@ static void print_options(FILE *out, const struct cli_option *options, bool is_p
 		print_row(out, "--version", "Show the version, as the command `version` does", columns);
 }
 
+static void print_command(FILE *out, const struct cli_command *command, size_t columns)
+{
+	CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(4096);
+
+	strbuf_add(&line, command->help, strcspn(command->help, "\n"));
+	print_row(out, command->name, strbuf_text(&line), columns);
+}
+
 void cli_help_program(const struct cli_program *program, size_t columns, FILE *out)
 {
 	fprintf(out, "Usage: %s COMMAND [OPTIONS]\n\n", program->name);
 	print_wrapped(out, program->help, 0, 0, columns);
 	fputs("\nCommands:\n", out);
-	for (const struct cli_command *c = program->commands; c->name; c++) {
-		CLEANUP(strbuf_release) struct strbuf line = STRBUF_INIT(4096);
-
-		strbuf_add(&line, c->help, strcspn(c->help, "\n"));
-		print_row(out, c->name, strbuf_text(&line), columns);
-	}
+	for (const struct cli_command *c = program->commands; c->name; c++)
+		print_command(out, c, columns);
+	print_command(out, &cli_completion_command, columns);
 	print_options(out, program->globals, true, columns);
 	fprintf(out,
 		"\nExit codes: 0 clean, 1 findings or partial data, 2 usage or input error, 3 a dependency or output "

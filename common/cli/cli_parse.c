@@ -28,7 +28,7 @@ void cli_args_release(struct cli_args *args)
 	*args = (struct cli_args){0};
 }
 
-static bool cli_has_choices(const struct cli_option *option)
+bool cli_has_choices(const struct cli_option *option)
 {
 	if (!option->metavar || !strchr(option->metavar, '|'))
 		return false;
@@ -38,18 +38,11 @@ static bool cli_has_choices(const struct cli_option *option)
 	return true;
 }
 
-static const struct cli_option *find_name(const struct cli_option *options, const char *name, size_t n)
+const struct cli_option *cli_find_option(const struct cli_option *options, const char *name, size_t n, char letter)
 {
-	for (; options->name; options++)
-		if (strlen(options->name) == n && memcmp(options->name, name, n) == 0)
-			return options;
-	return NULL;
-}
-
-static const struct cli_option *find_letter(const struct cli_option *options, char letter)
-{
-	for (; options->name; options++)
-		if (options->letter && options->letter == letter)
+	for (; options && options->name; options++)
+		if (letter ? options->letter == letter
+			   : strlen(options->name) == n && memcmp(options->name, name, n) == 0)
 			return options;
 	return NULL;
 }
@@ -116,7 +109,7 @@ static int parse_long(struct parser *p, const char *word)
 {
 	size_t n = strcspn(word, "=");
 	const char *attached = word[n] == '=' ? word + n + 1 : NULL;
-	const struct cli_option *option = find_name(p->options, word, n);
+	const struct cli_option *option = cli_find_option(p->options, word, n, '\0');
 
 	if (!option && streq(word, "help"))
 		return CLI_WANTS_HELP;
@@ -132,7 +125,7 @@ static int parse_long(struct parser *p, const char *word)
 static int parse_letters(struct parser *p, const char *letters)
 {
 	for (; *letters; letters++) {
-		const struct cli_option *option = find_letter(p->options, *letters);
+		const struct cli_option *option = cli_find_option(p->options, NULL, 0, *letters);
 		int r;
 
 		if (!option && *letters == 'h')
@@ -202,7 +195,7 @@ int cli_parse(const struct cli_option *options, const char *operands, bool is_pr
 
 static const struct cli_option *must_find(const struct cli_args *args, const char *name)
 {
-	const struct cli_option *option = find_name(args->options, name, strlen(name));
+	const struct cli_option *option = cli_find_option(args->options, name, strlen(name), '\0');
 
 	assert(option);
 	return option;

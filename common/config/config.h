@@ -71,6 +71,7 @@ struct recommender_config {
 	int64_t probe_ms;	       /* between two dry runs through the webhook; 0: none; 1 min */
 	bool pods;		       /* also watch pods; true */
 	bool run_events;	       /* an Event at the end of each run; true */
+	bool read_logs;		       /* also logs say why a run failed; false */
 };
 
 /** When a bad outcome at a size that memtamer chose counts as harm. */

@@ -60,8 +60,8 @@ static const struct config_key keys[] = {
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
 	 "Longest time of one cycle."},
 	{"prometheus.step", CONFIG_DURATION, AT(prometheus.step_ms), "0s", 0, TIME_HOUR_MS, NULL,
-	 "Scrape interval of the container metrics; 0s: it is measured. If it differs between pods, set the "
-	 "longest."},
+	 "Scrape interval of the container metrics; 0s: it is measured for each run; resizes assume 30s. If it "
+	 "differs between pods, set the longest."},
 	{"prometheus.history", CONFIG_DURATION, AT(prometheus.history_ms), "14d", TIME_HOUR_MS, 400 * TIME_DAY_MS, NULL,
 	 "How far back the first cycle looks."},
 	{"prometheus.concurrency", CONFIG_INTEGER, AT(prometheus.concurrency), "4", 1, 64, NULL,
@@ -96,6 +96,12 @@ static const struct config_key keys[] = {
 	{"recommender.runEvents", CONFIG_BOOL, AT(recommender.run_events), "true", 0, 0, NULL,
 	 "With `recommender.pods`: an Event `MemoryUsed` of the owner says at the end of a run what it asked for, "
 	 "what it used, and what to ask for next time. At most one for each owner and hour."},
+
+	{"recommender.readLogs", CONFIG_BOOL, AT(recommender.read_logs), "false", 0, 0, NULL,
+	 "With `recommender.pods`: why a run failed is read not only from the status and Events of the pod that died "
+	 "first, but also from the end of its log, of which a MemoryProfile then quotes a line. The chart grants the "
+	 "right "
+	 "to read logs for it."},
 
 	{"webhook.listen", CONFIG_LISTEN, AT(webhook.listen), "127.0.0.1:8443", 0, 0, NULL,
 	 "Address and port of the HTTPS server; an IPv6 address in brackets, no address for all of the machine's, port "

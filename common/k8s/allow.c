@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/attr.h"
+#include "k8s/allocator.h"
 #include "k8s/doc.h"
 
 /* The allow-lists: all fields of a pod, of an object that creates pods and of an AdmissionReview that memtamer reads.
@@ -25,9 +26,19 @@ static const struct allow only_name = {ALLOW_ROWS(ALLOW_FIELD("name", leaf))};
 static const struct allow resources = {ALLOW_ROWS(
 	ALLOW_FIELD("requests", map_of_leaf), ALLOW_FIELD("limits", map_of_leaf), ALLOW_FIELD("claims", only_name))};
 
-/* The environment is long, and only one variable is used: as objects, the others would cost more than all the rest. */
+/* The environment is long, and few variables are used: as objects, the others would cost more than all the rest. */
+static const char *const env_names[] = {"RAY_USAGE_STATS_EXTRA_TAGS", ALLOCATOR_VARIABLE, ALLOCATOR_VARIABLE_CUDA,
+					ALLOCATOR_VARIABLE_HIP, NULL};
 static const struct allow env = {ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIELD("value", leaf)),
-				 .item_name = "RAY_USAGE_STATS_EXTRA_TAGS"};
+				 .item_names = env_names};
+
+bool allow_has_item(const struct allow *self, const char *name)
+{
+	for (const char *const *one = self->item_names; *one; one++)
+		if (streq(*one, name))
+			return true;
+	return false;
+}
 
 static const struct allow mount = {ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIELD("mountPath", leaf))};
 
@@ -35,11 +46,11 @@ static const struct allow exit_codes = {ALLOW_ROWS(ALLOW_FIELD("operator", leaf)
 static const struct allow restart_rule = {
 	ALLOW_ROWS(ALLOW_FIELD("action", leaf), ALLOW_FIELD("exitCodes", exit_codes))};
 
-static const struct allow container = {
-	ALLOW_ROWS(ALLOW_FIELD("name", leaf), ALLOW_FIELD("image", leaf), ALLOW_FIELD("command", leaf),
-		   ALLOW_FIELD("args", leaf), ALLOW_FIELD("env", env), ALLOW_FIELD("stdin", leaf),
-		   ALLOW_FIELD("resources", resources), ALLOW_FIELD("volumeMounts", mount), ALLOW_FIELD("tty", leaf),
-		   ALLOW_FIELD("restartPolicy", leaf), ALLOW_FIELD("restartPolicyRules", restart_rule))};
+static const struct allow container = {ALLOW_ROWS(
+	ALLOW_FIELD("name", leaf), ALLOW_FIELD("image", leaf), ALLOW_FIELD("command", leaf), ALLOW_FIELD("args", leaf),
+	ALLOW_FIELD("env", env), ALLOW_FIELD("envFrom", leaf), ALLOW_FIELD("stdin", leaf),
+	ALLOW_FIELD("resources", resources), ALLOW_FIELD("volumeMounts", mount), ALLOW_FIELD("tty", leaf),
+	ALLOW_FIELD("restartPolicy", leaf), ALLOW_FIELD("restartPolicyRules", restart_rule))};
 
 static const struct allow emptydir = {ALLOW_ROWS(ALLOW_FIELD("medium", leaf), ALLOW_FIELD("sizeLimit", leaf))};
 

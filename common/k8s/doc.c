@@ -232,11 +232,11 @@ static int convert_member(struct converter *self, const struct allow *allow, str
 
 static int convert_object(struct converter *self, const struct allow *allow, struct json_object *value, struct doc *ret)
 {
-	struct json_object *name = allow->item_name ? json_member(value, allow->fields[0].key) : NULL;
+	struct json_object *name = allow->item_names ? json_member(value, allow->fields[0].key) : NULL;
 	struct doc **tail = &ret->first;
 	int r = 0;
 
-	if (json_object_is_type(name, json_type_string) && !streq(json_object_get_string(name), allow->item_name))
+	if (json_object_is_type(name, json_type_string) && !allow_has_item(allow, json_object_get_string(name)))
 		return 0;
 	ret->type = DOC_OBJECT;
 	if (!allow->any && !allow->n_fields)

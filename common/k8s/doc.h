@@ -35,8 +35,9 @@ struct allow {
 	const struct allow_field *fields; /* of an object: these members */
 	size_t n_fields;		  /* at most 64 */
 	const struct allow *any;	  /* of a map: every member, by this rule; null members are kept */
-	/* of an item of a list: kept only if its "name" (the first field) is this; otherwise it becomes null */
-	const char *item_name;
+	/* of an item of a list: kept only if its "name" (the first field) is one of these (NULL-terminated); otherwise
+	 * it becomes null */
+	const char *const *item_names;
 	const char *dropped_key; /* of a map: this key is dropped */
 	bool keeps_source;	 /* of an object or array read from text: `text` is its source, in the caller's text */
 };
@@ -46,6 +47,9 @@ struct allow_field {
 	size_t n;
 	const struct allow *allow;
 };
+
+/** Whether an item of this name is kept. */
+bool allow_has_item(const struct allow *self, const char *name);
 
 /* A row of an allow-list; the list as rows, or as an array of rows. */
 #define ALLOW_FIELD(key_, allow_)                                                                                      \

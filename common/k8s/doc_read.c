@@ -248,8 +248,8 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	item->key = field->key;
 	item->n_key = field->n;
 	r = read_value(self, field->allow, item, depth);
-	if (!r && allow->item_name && field == allow->fields && item->type == DOC_STRING)
-		state->is_dropped = !streq(item->text, allow->item_name);
+	if (!r && allow->item_names && field == allow->fields && item->type == DOC_STRING)
+		state->is_dropped = !allow_has_item(allow, item->text);
 	if (!r && item->type == DOC_NULL) { /* a null member counts as absent */
 		*place = NULL;
 		state->tail = place;

@@ -10,6 +10,7 @@
 #define KEY_WORKLOAD "memtamer.io/workload"
 #define KEY_CRITICAL "memtamer.io/critical"
 #define KEY_RESIZE   "memtamer.io/resize"
+#define KEY_DATASET  "memtamer.io/dataset-size"
 
 /* Set by memtamer. */
 #define KEY_WORKLOAD_ID	      "memtamer.io/workload-id"

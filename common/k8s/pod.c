@@ -17,21 +17,26 @@ static const struct decode_table env_table = DECODE_TABLE(DECODE(struct env, nam
 /* Items that the allow-list drops are null. If the variable is set more than once, the last one counts. */
 static int decode_env(const struct doc *object, const char *key, struct arena *arena, void *ret, struct err *err)
 {
+	struct k8s_container *container = ret;
 	const struct doc *array = NULL;
-	const char **tags = ret;
-	struct env env = {.name = ""};
 	size_t i = 0;
 	int r = decode_array(object, key, &array, err);
 
 	for (const struct doc *item = array ? array->first : NULL; !r && item; item = item->next, i++) {
+		struct env env = {.name = "", .value = ""};
+
 		STEPS(1);
 		if (item->type == DOC_NULL)
 			continue;
 		r = item->type == DOC_OBJECT ? decode_fields(&env_table, item, arena, &env, err)
 					     : decode_type_error(item, "object", err);
 		decode_at(r, err, "%s[%zu]", key, i);
-		*tags = *env.name ? env.value : *tags;
+		if (strstarts(env.name, "RAY_"))
+			container->ray_tags = env.value;
+		else if (*env.name)
+			container->has_allocator = true;
 	}
+	container->has_env = array != NULL;
 	return r;
 }
 
@@ -99,7 +104,8 @@ static const struct decode_table container_table = DECODE_TABLE(
 	DECODE(struct k8s_container, image, "image", DECODE_STRING),
 	DECODE_ARRAY(struct k8s_container, command, "command", DECODE_TEXTS),
 	DECODE_ARRAY(struct k8s_container, args, "args", DECODE_TEXTS),
-	DECODE_WITH(struct k8s_container, ray_tags, "env", decode_env),
+	{"env", DECODE_BY, .decode = decode_env}, /* several members */
+	DECODE(struct k8s_container, has_env_from, "envFrom", DECODE_IS_PRESENT),
 	DECODE_ARRAY(struct k8s_container, mounts, "volumeMounts", DECODE_LIST, .table = &mount_table),
 	DECODE(struct k8s_container, has_stdin, "stdin", DECODE_BOOL),
 	DECODE(struct k8s_container, has_tty, "tty", DECODE_BOOL),

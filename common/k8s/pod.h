@@ -72,7 +72,9 @@ struct k8s_container {
 	const char *name, *image;
 	const char **command, **args;
 	size_t n_command, n_args;
-	const char *ray_tags;	    /* of its environment only RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	const char *ray_tags;	    /* of its environment RAY_USAGE_STATS_EXTRA_TAGS; "": absent */
+	bool has_allocator;	    /* its environment has a variable of k8s/allocator.h, whatever the value */
+	bool has_env, has_env_from; /* the lists exist */
 	const char *restart_policy; /* its own, which precedes the pod's; "": absent */
 	bool has_restart_rule;	    /* the first of its restartPolicyRules that matches an OOM kill restarts it */
 	struct k8s_mount *mounts;
@@ -131,6 +133,10 @@ const struct k8s_owner *k8s_pod_controller(const struct k8s_pod *pod);
 /** `key` as a reference token of a JSON Pointer (RFC 6901: `~` is ~0, `/` is ~1), in the arena; `key` itself if nothing
  * needs escaping. NULL: out of memory. */
 const char *k8s_pointer_escape(struct arena *arena, const char *key);
+
+/** Reason of the end of a container whose pod restarts as a whole: the kubelet stopped it, or removed it after an end
+ * of its own, which this reason replaces in the status (KEP-5532, Kubernetes 1.36). */
+#define K8S_REASON_RESTARTED_WITH_POD "RestartingAllContainers"
 
 /** Whether the kubelet starts the container again in its pod after the kernel killed it (exit code 137): by its own
  * restartPolicyRules, else by its own restart policy, else by the pod's. A rule of another container that restarts all

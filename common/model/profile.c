@@ -103,21 +103,24 @@ struct profile *profile_dup(const struct profile *draft)
 	size_t n_variants = n_own == draft->n_variants ? n_own + draft->n_previous : n_own;
 	size_t n_specs = profile_has_spec(draft), n_reports = draft->report != NULL, head;
 	struct recommendation *variants;
+	size_t n_diagnoses = draft->diagnosis != NULL;
 	struct profile_block *block;
 	struct profile_report *report;
+	struct diagnosis *diagnosis;
 	struct profile_spec *spec;
 	const char **lists;
 
 	for (size_t i = 0; i < n_texts; i++)
 		if (profile_text_twin(texts, i) == i)
 			text_bytes += strlen(texts[i]) + 1;
-	head = sizeof(*block) + n_reports * sizeof(*report) + n_specs * sizeof(*spec) + n_variants * sizeof(*variants) +
-	       n_lists * sizeof(*lists);
+	head = sizeof(*block) + n_reports * sizeof(*report) + n_diagnoses * sizeof(*diagnosis) +
+	       n_specs * sizeof(*spec) + n_variants * sizeof(*variants) + n_lists * sizeof(*lists);
 	block = malloc(head + text_bytes);
 	if (!block)
 		return NULL;
 	report = (struct profile_report *)(block + 1);
-	spec = (struct profile_spec *)(report + n_reports);
+	diagnosis = (struct diagnosis *)(report + n_reports);
+	spec = (struct profile_spec *)(diagnosis + n_diagnoses);
 	variants = (struct recommendation *)(spec + n_specs);
 	lists = (const char **)(variants + n_variants);
 	profile_copy_texts(texts, n_texts, (char *)(lists + n_lists), copies);
@@ -131,6 +134,9 @@ struct profile *profile_dup(const struct profile *draft)
 		copy_spec(draft->spec, copies + PROFILE_NAMES, spec);
 	if (n_reports)
 		copy_report(draft->report, copies + PROFILE_NAMES + PROFILE_SPEC_TEXTS, report);
+	if (n_diagnoses)
+		*diagnosis = *draft->diagnosis;
+	block->profile.diagnosis = n_diagnoses ? diagnosis : NULL;
 	block->profile.report = n_reports ? report : NULL;
 	block->profile.spec = n_specs ? spec : &profile_spec_none;
 	block->profile.namespace_name = copies[0];
@@ -152,6 +158,8 @@ void profile_drop_unread(struct profile *draft, int64_t now_ms)
 {
 	draft->n_reasons = 0;
 	draft->report = NULL;
+	if (!diagnosis_wants_setting(draft->diagnosis))
+		draft->diagnosis = NULL;
 	if (!profile_previous_matters(draft, now_ms))
 		draft->n_previous = 0;
 }

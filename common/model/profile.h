@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/strbuf.h"
+#include "model/diagnosis.h"
+#include "model/gpu_memory.h"
 
 #define PROFILE_API_VERSION "memtamer.io/v1alpha1"
 #define PROFILE_REASONS	    4
@@ -35,6 +37,8 @@ struct recommendation {
 	/* over whole runs: time-weighted median, p95 of peaks, greatest peak */
 	int64_t median_bytes, p95_bytes, peak_bytes;
 	int64_t ephemeral_peak_bytes;
+	/* of the fullest card of the newest runs; with is_gpu_full that of the last run */
+	struct gpu_memory gpu;
 	int64_t proven_bytes; /* greatest limit at which a run was OOM-killed: the need is at least this */
 	/* The values that the last whole run had and completed with: lowering continues from them, not from the
 	 * manifest. */
@@ -46,7 +50,8 @@ struct recommendation {
 	int32_t min_ranks;		     /* smallest world size of the whole runs used; 0: not known */
 	uint8_t confidence;		     /* enum confidence */
 	uint8_t flags;			     /* enum recommendation_flag */
-	char variant[11];		     /* of the parent: the variant of all runs; "": there are several */
+	bool is_gpu_full; /* the last run failed with a nearly full card, fuller than completed ones */
+	char variant[11]; /* of the parent: the variant of all runs; "": there are several */
 };
 
 /** The workload that a person's profile is about, as the person knows it. */
@@ -125,6 +130,7 @@ struct profile {
 	int64_t revision, updated_ms;
 	const struct profile_spec *spec;     /* NULL in a draft: none */
 	const struct profile_report *report; /* NULL: not kept */
+	const struct diagnosis *diagnosis;   /* of the last failed run; NULL: none */
 	struct recommendation parent;
 	/* At most LIMIT_PROFILE_VARIANTS, followed by n_previous recommendations that applied before
 	 * (profile_sizes_for). */
@@ -145,8 +151,8 @@ void profile_freep(struct profile **self);
 bool profile_has_spec(const struct profile *self);
 /** Whether the spec has anything but modeCap. If two profiles are about one workload, the lower modeCap applies. */
 bool profile_has_more_than_cap(const struct profile *self);
-/** Removes from a draft what admission does not read: reasons, conditions, and recommendations that applied before and
- * cannot apply to any pod at `now_ms` or later. */
+/** Removes from a draft what admission does not read: reasons, conditions, a diagnosis from which no setting follows,
+ * and recommendations that applied before and cannot apply to any pod at `now_ms` or later. */
 void profile_drop_unread(struct profile *draft, int64_t now_ms);
 
 /** Decodes a MemoryProfile. `*ret` is owned by the caller. Unknown fields, from newer writers, are ignored. @return 0,
@@ -159,6 +165,7 @@ struct profile_draft {
 	struct profile profile;
 	struct profile_spec spec;
 	struct profile_report report;
+	struct diagnosis diagnosis;
 	const char *aliases[LIMIT_PROFILE_ALIASES], *reasons[PROFILE_REASONS];
 	struct recommendation variants[PROFILE_RECOMMENDATIONS];
 };
@@ -170,9 +177,10 @@ int profile_read(const char *text, size_t n, struct arena *scratch, struct profi
  * read, and its length counts for no limit.
  *
  * A variant contains only the values that differ from the parent's. To keep `spec` and `status` within
- * LIMIT_PROFILE_BYTES (and LIMIT_PROFILE_VARIANT_BYTES for each variant after the first) these are omitted, in this
- * order: reasons after the first, the summary for people, the messages of conditions, previous variants, aliases from
- * the last, the first reason, the previous recommendation, variants from the last.
+ * LIMIT_PROFILE_BYTES (and LIMIT_PROFILE_VARIANT_BYTES for each variant after the first, LIMIT_DIAGNOSIS_BYTES for a
+ * diagnosis) these are omitted, in this order: reasons after the first, the summary for people, the messages of
+ * conditions, the evidence of the diagnosis, previous variants, aliases from the last, the first reason, the previous
+ * recommendation, variants from the last.
  * @return the sticky status of `buf`. */
 int profile_encode(const struct profile *self, struct strbuf *buf);
 /** Whether both are equal in everything that is encoded. */

@@ -26,6 +26,11 @@ static const struct codec_field figure_fields[] = {
 	F(p95_bytes, "p95", CODEC_BYTES, "95th percentile of the runs' peaks."),
 	F(peak_bytes, "peak", CODEC_BYTES, "Greatest need of a whole run."),
 	F(ephemeral_peak_bytes, "ephemeralPeak", CODEC_BYTES, "Greatest ephemeral-storage use of a run."),
+	F(gpu.used_bytes, "gpuPeak", CODEC_BYTES,
+	  "Greatest use of GPU memory on one card, the fullest of the newest runs."),
+	F(gpu.capacity_bytes, "gpuCapacity", CODEC_BYTES, "What processes can use of that card."),
+	F(is_gpu_full, "gpuFull", CODEC_BOOL,
+	  "The last run failed with this card nearly full, fuller than in every run that completed."),
 	F(proven_bytes, "proven", CODEC_BYTES, "Greatest limit that a run was OOM-killed at: need is at least this."),
 	F(last_request_bytes, "lastRequest", CODEC_BYTES, "Memory request of the last whole run."),
 	F(last_limit_bytes, "lastLimit", CODEC_BYTES, "Memory limit of the last whole run."),
@@ -63,6 +68,28 @@ static const struct codec_field summary_fields[] = {
 };
 static const struct codec_table summary_table = CODEC_TABLE(summary_fields);
 
+static const char *const confidences[] = {"low", "medium", "high"};
+static const char *const helped[] = {DIAGNOSIS_HELPED, DIAGNOSIS_HELPED_NOT};
+/* Admission sets the variable that stands here, so it is one of these. */
+static const char *const variables[] = {ALLOCATOR_VARIABLE, ALLOCATOR_VARIABLE_CUDA, ALLOCATOR_VARIABLE_HIP};
+
+#define F(member, key, type, ...) CODEC_FIELD(struct diagnosis, member, key, type, __VA_ARGS__)
+static const struct codec_field diagnosis_fields[] = {
+	F(kind, "kind", CODEC_TEXT, "What ended the run, in the words of `triage`."),
+	F(cause, "cause", CODEC_TEXT, "Why, where that is known."),
+	F(confidence, "confidence", CODEC_TEXT, "How sure that is.", CODEC_NAMES(confidences)),
+	F(time_ms, "time", CODEC_TIME, "When the run ended."),
+	F(run, "run", CODEC_TEXT, "The run; with helped `yes` the last one that completed."),
+	F(evidence, "evidence", CODEC_TEXT, "The line of log or status that decided."),
+	F(variable, "allocatorVariable", CODEC_TEXT,
+	  "The variable that check `allocator` sets to `" ALLOCATOR_SETTING "`.", CODEC_NAMES(variables)),
+	F(helped, "helped", CODEC_TEXT,
+	  "Whether a run with that setting completed (`yes`) or ended by fragmentation (`no`: not set any more).",
+	  CODEC_NAMES(helped)),
+};
+#undef F
+static const struct codec_table diagnosis_table = CODEC_TABLE(diagnosis_fields);
+
 /* ---- members by hand: they are read into a profile_draft and written from a struct shown ---- */
 
 /* A profile as it is written: without what has no room. Only the heads of its lists are its own. */
@@ -70,6 +97,7 @@ struct shown {
 	struct profile profile;
 	struct profile_report report;
 	bool has_summary;
+	bool has_evidence; /* of the diagnosis */
 };
 
 /* Reads a recommendation behind those that were read before; an absent value is that of the parent. */
@@ -154,6 +182,32 @@ static void write_summary(const struct codec_field *field, const void *self, str
 	strbuf_addc(buf, '}');
 }
 
+static int read_diagnosis(const struct codec_field *field, const struct doc *object, void *self, struct err *err)
+{
+	struct profile_draft *draft = self;
+	const struct doc *member = NULL;
+	int r = decode_object(object, field->key, &member, err);
+
+	if (r || !member)
+		return r;
+	draft->profile.diagnosis = &draft->diagnosis;
+	return decode_at(codec_decode(field->table, member, &draft->diagnosis, err), err, "%s", field->key);
+}
+
+static void write_diagnosis(const struct codec_field *field, const void *self, struct strbuf *buf, const char **comma)
+{
+	const struct shown *shown = self;
+	struct diagnosis diagnosis;
+
+	if (!shown->profile.diagnosis)
+		return;
+	diagnosis = *shown->profile.diagnosis;
+	if (!shown->has_evidence)
+		diagnosis.evidence[0] = '\0';
+	codec_key(buf, comma, field->key);
+	codec_encode_object(field->table, &diagnosis, NULL, buf);
+}
+
 static void write_report(const struct codec_field *field, const void *self, struct strbuf *buf, const char **comma)
 {
 	const struct shown *shown = self;
@@ -181,6 +235,10 @@ static const struct codec_field status_fields[] = {
 		     "workload's of now.",
 		     .table = &previous_table, .size = sizeof(struct recommendation), .max = LIMIT_PROFILE_VARIANTS + 1,
 		     .read_item = read_previous, .write = write_previous),
+	CODEC_MEMBER("diagnosis", CODEC_OBJECT,
+		     "What ended the last run that failed; a later run that completes removes it.",
+		     .table = &diagnosis_table, .offset = offsetof(struct profile_draft, diagnosis),
+		     .read = read_diagnosis, .write = write_diagnosis),
 	{.key = "", .type = CODEC_ROWS, .table = &profile_report_table, .write = write_report},
 };
 #undef F
@@ -266,12 +324,17 @@ bool profile_same_sizes(const struct profile *a, const struct profile *b)
 	       same_listed(a, b, a->n_variants);
 }
 
+bool diagnosis_same(const struct diagnosis *a, const struct diagnosis *b)
+{
+	return a && b ? codec_same(&diagnosis_table, a, b) : a == b;
+}
+
 bool profile_same(const struct profile *a, const struct profile *b)
 {
 	return streq(a->namespace_name, b->namespace_name) && streq(a->name, b->name) &&
 	       codec_same(&status_table, a, b) && a->n_variants == b->n_variants && a->n_previous == b->n_previous &&
 	       same_listed(a, b, (size_t)a->n_variants + a->n_previous) && profile_spec_same(a->spec, b->spec) &&
-	       profile_report_same(a->report, b->report);
+	       profile_report_same(a->report, b->report) && diagnosis_same(a->diagnosis, b->diagnosis);
 }
 
 /* ---- encoding ---- */
@@ -307,6 +370,8 @@ static bool show_less(struct shown *self)
 		self->has_summary = false;
 	else if (omit_messages(&self->report))
 		return true;
+	else if (self->has_evidence)
+		self->has_evidence = false;
 	else if (profile->n_previous > 1)
 		profile->n_previous--;
 	else if (profile->n_aliases > 1)
@@ -324,10 +389,12 @@ static bool show_less(struct shown *self)
 
 int profile_encode(const struct profile *self, struct strbuf *buf)
 {
-	struct shown shown = {.profile = *self, .has_summary = true};
+	struct shown shown = {.profile = *self, .has_summary = true, .has_evidence = self->diagnosis != NULL};
 	size_t least = LIMIT_PROFILE_BYTES + (self->spec && self->spec->source ? strlen(self->spec->source) : 0);
 	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(0);
 
+	if (self->diagnosis)
+		least += LIMIT_DIAGNOSIS_BYTES;
 	if (self->report)
 		shown.report = *self->report;
 	do {

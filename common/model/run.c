@@ -114,11 +114,15 @@ int64_t run_killed_limit_max(const struct run *run)
 	return greatest;
 }
 
+/* The last sample of a container can be more than a minute old when it is killed: the kubelet measures every 10 to 20
+ * s, and most installations scrape every 30 or 60 s. Of a shorter run, too little was observed. */
 bool run_is_killed_by_node(const struct run *run)
 {
-	enum { OBSERVED_SAMPLES = 3 };
+	enum { OBSERVED_SAMPLES = 3, OBSERVED_MS = 3 * TIME_MINUTE_MS };
 	bool may_last_be_good = run->is_whole || run->outcome == OUTCOME_RUNNING;
+	bool is_observed = run->samples >= (int64_t)OBSERVED_SAMPLES * MAX(run->ranks, 1) &&
+			   run->duration_ms >= OBSERVED_MS;
 
-	return run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 && run->samples >= OBSERVED_SAMPLES &&
+	return is_observed && run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 &&
 	       run->peak_bytes > 0 && run->peak_bytes < run_killed_limit_max(run) / 2;
 }

@@ -5,6 +5,7 @@
  * of samples in bytes; medians and quantiles are weighted by time. Bytes of 0 mean "not measured". */
 #include "base/attr.h"
 #include "base/limits.h"
+#include "model/gpu_memory.h"
 
 #include <stdint.h>
 
@@ -14,7 +15,7 @@ enum outcome {
 	OUTCOME_COMPLETED,
 	OUTCOME_FAILED,
 	OUTCOME_OOM_KILLED,
-	OUTCOME_SUSPECTED_OOM, /* non-zero exit at >= 95 % of the limit */
+	OUTCOME_SUSPECTED_OOM, /* non-zero exit at >= 95 % of the limit, or only a child was OOM-killed */
 	OUTCOME_EVICTED_MEMORY,
 	OUTCOME_EVICTED_EPHEMERAL,
 	OUTCOME_PREEMPTED,
@@ -72,6 +73,7 @@ struct run {
 	int64_t median_bytes, p95_bytes; /* working set over all ranks of the last attempt */
 	int64_t min_rank_peak_bytes;	 /* smallest peak among the ranks */
 	int64_t peak_ephemeral_bytes;
+	struct gpu_memory gpu; /* of the fullest card of any rank, at any time */
 	/* Distinct limits at which an attempt was OOM-killed: the need is at least each of them. -1: killed without a
 	 * limit. */
 	int64_t killed_limits[RUN_KILLED_LIMITS];
@@ -108,8 +110,8 @@ void run_judge_shape(struct run *run);
 void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit);
 /** The greatest limit at which the run was killed; 0: none. */
 int64_t run_killed_limit_max(const struct run *run);
-/** Whether one attempt of the run was OOM-killed although its use, which was observed, had stayed below half of the
- * limit: then most likely its node had no memory left. If two attempts ended badly, it was not chance. */
+/** Whether one attempt of the run was OOM-killed although its use, observed for three minutes or more, had stayed below
+ * half of the limit: then most likely its node had no memory left. If two attempts ended badly, it was not chance. */
 bool run_is_killed_by_node(const struct run *run);
 /** Whether all that a history stores of both is equal, except their curves. */
 bool run_same(const struct run *a, const struct run *b);

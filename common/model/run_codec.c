@@ -131,6 +131,8 @@ static const struct codec_field run_fields[] = {
 	F(p95_bytes, "p95", CODEC_BYTES, "Time-weighted 95th percentile."),
 	F(min_rank_peak_bytes, "minRankPeak", CODEC_BYTES, "Smallest peak among the ranks."),
 	F(peak_ephemeral_bytes, "ephemeral", CODEC_BYTES, "Greatest ephemeral-storage use."),
+	F(gpu.used_bytes, "gpuPeak", CODEC_BYTES, "Greatest use of GPU memory on one card, the fullest."),
+	F(gpu.capacity_bytes, "gpuCapacity", CODEC_BYTES, "What processes can use of that card."),
 	F(is_whole, "whole", CODEC_BOOL, "Completed, with usage seen from start to end."),
 	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
 	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),

@@ -18,7 +18,8 @@ struct annotation {
 	enum mode mode;
 	int64_t revision; /* of the profile; 0: none */
 	int whole_runs;
-	bool has_owner; /* the annotation names the controller of its pod; a bare pod has none */
+	const char *variable; /* of k8s/allocator.h, which was set; static; NULL: none */
+	bool has_owner;	      /* the annotation names the controller of its pod; a bare pod has none */
 };
 
 /** One valid item of `set`. */

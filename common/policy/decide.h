@@ -61,6 +61,11 @@ struct decision {
 	size_t n_findings;
 	struct size_change *sizes;
 	size_t n_sizes;
+	/* Containers of a new pod that get `variable`, one of k8s/allocator.h, with ALLOCATOR_SETTING. Without
+	 * containers: what an earlier round has set; NULL: nothing. */
+	const struct k8s_container **envs;
+	size_t n_envs;
+	const char *variable;
 	bool is_denied;	 /* for objects that create pods only */
 	bool is_partial; /* a runtime: its TrainJobs set the absent values, which were not examined */
 	/* The pod's annotation already says what was set, or that nothing was set in this mode. */

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "k8s/quantity.h"
 #include "report/knowledge.h"
+#include "report/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -174,20 +175,17 @@ static int test(struct command *self)
 	return r ? fail(self, &err) : EXIT_CLEAN;
 }
 
-static int print_json(const struct command *self)
+static int print_object(const struct command *self)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(OUTPUT_BYTES);
 	int r = backtest_json(&self->backtest, &self->trace, &buf);
 
-	fwrite(strbuf_text(&buf), 1, buf.len, stdout);
-	return r;
+	return r ? r : output_print_object(self->args, &buf);
 }
 
 static int print(const struct command *self)
 {
-	bool is_json = streq(cli_get(self->args, "output"), "json");
-
-	if (is_json ? print_json(self) : backtest_table(&self->backtest, &self->trace, stdout))
+	if (output_is_object(self->args) ? print_object(self) : backtest_table(&self->backtest, &self->trace, stdout))
 		return fail_memory(self);
 	return self->knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
 }
@@ -239,7 +237,7 @@ static const struct cli_option backtest_options[] = {
 	KNOWLEDGE_OPTIONS_ALL,
 	{"node-memory", 0, CLI_STRING, "QUANTITY", "Allocatable memory of the simulated nodes", "256Gi"},
 	{"plot", 0, CLI_STRING, "FILE", "Also draw OOM kills against waste, as SVG", NULL},
-	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
+	OUTPUT_OPTION("table|json|yaml", "table"),
 	{.name = NULL},
 };
 

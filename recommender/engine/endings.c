@@ -99,12 +99,13 @@ static int64_t next_limit(const struct learn *learn, const struct learned *item)
 
 static int note(struct learn *learn, const struct chosen *one)
 {
+	const struct profile *profile = one->item->profile ? one->item->profile : one->item->before;
 	char owner[RUN_NAME_BYTES];
 	struct notice notice;
 
 	identity_cut(one->found->identity.run_key, owner, sizeof(owner));
 	notice_of_end(one->found->namespace_name, owner, one->found->container, one->run, next_limit(learn, one->item),
-		      &notice);
+		      profile ? profile->diagnosis : NULL, &notice);
 	return vec_push(&learn->notices, notice);
 }
 

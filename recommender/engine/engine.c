@@ -109,11 +109,7 @@ static int note_endings(struct engine *self, struct learn *learn, const struct e
 /* Learns the runs of a closed day with their curves. */
 static int learn_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
-	struct learn learn = {.config = self->config,
-			      .store = self->store,
-			      .now_ms = collect->now_ms,
-			      .caps = &self->caps,
-			      .names = &self->names};
+	struct learn learn = engine_begin_learn(self, collect->now_ms);
 	struct wanted_curves wanted = {.runs = VEC_INIT};
 	int r = learn_runs(&learn, collect->found.runs.items, collect->found.runs.n, err);
 
@@ -163,17 +159,15 @@ static int read_all(struct engine *self, struct collect *collect, struct engine_
 static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
 			    struct engine_result *ret, struct err *err)
 {
-	struct learn learn = {.config = self->config,
-			      .store = self->store,
-			      .now_ms = collect->now_ms,
-			      .settle_before_ms = !self->has_settled && collect->has_told_all ? collect->now_ms : 0,
-			      .caps = &self->caps,
-			      .names = &self->names};
+	struct learn learn = engine_begin_learn(self, collect->now_ms);
 	struct shapes shapes = {.items = VEC_INIT};
 	const struct found_run *runs = collect->found.runs.items;
-	int r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
-							       : learn_all(&learn, runs, collect->found.runs.n, err);
+	int r;
 
+	if (!self->has_settled && collect->has_told_all)
+		learn.settle_before_ms = collect->now_ms;
+	r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
+							   : learn_all(&learn, runs, collect->found.runs.n, err);
 	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret, true)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
@@ -228,7 +222,7 @@ static int end_of_reading(int status, struct collect *collect, struct engine_res
 static int commit_shapes(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
 	int64_t now_ms = collect->now_ms;
-	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms, .caps = &self->caps};
+	struct learn learn = engine_begin_learn(self, now_ms);
 	struct shapes shapes = {.items = VEC_INIT};
 	int r;
 
@@ -294,6 +288,8 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	r = learn_and_commit(self, collect, &wanted, ret, err);
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
+	if (!r)
+		r = engine_diagnose(self, collect, ret, err);
 	vec_release(&wanted.runs);
 	if (!r && (collect->has_changed_state || self->has_new_caps))
 		r = engine_save_state(self, collect, err);

@@ -51,6 +51,7 @@ struct engine {
 	void *pods_context;
 	notice_fn *notice; /* may be NULL */
 	void *notice_context;
+	struct diagnoser diagnoser; /* begin is NULL: none */
 	/* Called between two queries of a cycle, which may take minutes: the caller may run a quick cycle there. May be
 	 * NULL. */
 	void (*between)(void *context);

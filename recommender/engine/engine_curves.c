@@ -21,7 +21,7 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 static int learn_them(struct engine *self, int64_t now_ms, const struct found_run *runs, size_t n,
 		      struct engine_result *ret, struct err *err)
 {
-	struct learn learn = {.config = self->config, .store = self->store, .now_ms = now_ms, .names = &self->names};
+	struct learn learn = engine_begin_learn(self, now_ms);
 	int r = learn_curves(&learn, runs, n, err);
 
 	if (!r)

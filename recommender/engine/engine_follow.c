@@ -11,6 +11,15 @@
 
 enum { KEPT_NOTICES = 1024 }; /* kept between cycles while commits fail */
 
+struct learn engine_begin_learn(struct engine *self, int64_t now_ms)
+{
+	return (struct learn){.config = self->config,
+			      .store = self->store,
+			      .now_ms = now_ms,
+			      .caps = &self->caps,
+			      .names = &self->names};
+}
+
 void engine_note(struct engine_result *ret, enum engine_partial what, const char *why)
 {
 	ret->is_partial = true;

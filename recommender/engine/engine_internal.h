@@ -16,6 +16,14 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 int engine_learn_curves(struct engine *self, const struct collect *collect, struct wanted_curves *wanted,
 			struct engine_result *ret, struct err *err) ATTR_NODISCARD;
 
+/** Asks the diagnoser about runs whose pods died, after their sizes are in the store: a second, smaller change, so that
+ * requests for logs delay no sizes.
+ * @return 0; -errno: the store or memory. */
+int engine_diagnose(struct engine *self, const struct collect *collect, struct engine_result *ret,
+		    struct err *err) ATTR_NODISCARD;
+
+/** What every cycle of the engine learns with. Nothing is settled. */
+struct learn engine_begin_learn(struct engine *self, int64_t now_ms);
 /** Marks the cycle as partial. The first reason is the one that is reported. */
 void engine_note(struct engine_result *ret, enum engine_partial what, const char *why);
 /** Loads the collector's state into `ret`, which must be empty. The caps in it move to the engine, unless the engine

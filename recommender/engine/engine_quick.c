@@ -17,15 +17,12 @@ static int no_memory(struct err *err)
 static int learn_news(struct engine *self, const struct collect *found, bool is_settling, struct engine_result *ret,
 		      struct err *err)
 {
-	struct learn learn = {.config = self->config,
-			      .store = self->store,
-			      .now_ms = found->now_ms,
-			      .settle_before_ms = is_settling ? found->now_ms : 0,
-			      .caps = &self->caps,
-			      .names = &self->names};
-	int r = is_settling ? learn_all(&learn, found->found.runs.items, found->found.runs.n, err)
-			    : learn_quick(&learn, found->found.runs.items, found->found.runs.n, err);
+	struct learn learn = engine_begin_learn(self, found->now_ms);
+	int r;
 
+	learn.settle_before_ms = is_settling ? found->now_ms : 0;
+	r = is_settling ? learn_all(&learn, found->found.runs.items, found->found.runs.n, err)
+			: learn_quick(&learn, found->found.runs.items, found->found.runs.n, err);
 	if (!r)
 		r = engine_commit(self, &learn, NULL, ret, err);
 	ret->n_runs = found->found.runs.n;
@@ -72,7 +69,8 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 	self->has_settled |= is_settling;
 	self->has_sized_all |= is_settling;
 	self->pods_done(self->pods_context, found->now_ms);
-	return !is_any;
+	r = engine_diagnose(self, found, ret, err);
+	return r ? r : !is_any;
 }
 
 int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)

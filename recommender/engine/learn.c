@@ -96,6 +96,8 @@ static int add_run(struct learn *self, struct learned *item, const struct found_
 	struct learned_news news = {0};
 	int r = 0;
 
+	if (found->run.outcome == OUTCOME_COMPLETED)
+		item->completed = found; /* in the order of their starts */
 	if (!item->history) {
 		r = new_history(item, found, &item->history, err);
 		item->is_new = true;
@@ -115,16 +117,25 @@ static int add_curve(struct learn *self, struct learned *item, const struct foun
 	return item->history ? learn_history_curve(item->history, &found->run, &item->has_changed_history, err) : 0;
 }
 
+static int add_diagnosis(struct learn *self, struct learned *item, const struct found_run *found, struct err *err)
+{
+	(void)err;
+	item->diagnosed = &self->diagnosed[found - self->diagnosed_runs];
+	return 0;
+}
+
 /* Also if the history did not change: an earlier commit may have written it without its profile. */
 static int size_item(struct learn *self, struct learned *item, struct err *err)
 {
+	struct diagnosis diagnosis;
 	int r;
 
 	if (!item->history || item->profile)
 		return 0;
 	item->has_changed_history |= learn_history_settle(item->history, self->settle_before_ms);
 	item->before = learn_profile_of(self, item->namespace_name, item->name);
-	r = learn_profile(self->config, item->history, item->before, self->now_ms, self, &item->profile, err);
+	r = learn_profile(self->config, item->history, item->before, learn_diagnosis(item, &diagnosis), self->now_ms,
+			  self, &item->profile, err);
 	if (!r && !item->profile && item->is_copied && item->before)
 		item->profile = profile_ref(item->before);
 	return r;
@@ -190,6 +201,14 @@ int learn_quick(struct learn *self, const struct found_run *runs, size_t n, stru
 int learn_curves(struct learn *self, const struct found_run *runs, size_t n, struct err *err)
 {
 	return learn(self, least_reading(self), add_curve, runs, n, err);
+}
+
+int learn_diagnoses(struct learn *self, const struct found_run *runs, const struct diagnosed *diagnosed, size_t n,
+		    struct err *err)
+{
+	self->diagnosed = diagnosed;
+	self->diagnosed_runs = runs;
+	return learn(self, least_reading(self), add_diagnosis, runs, n, err);
 }
 
 /* ---- writing ---- */

@@ -5,6 +5,7 @@
  * collector's state. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"
+#include "engine/diagnose.h"
 #include "engine/learn_names.h"
 #include "engine/notice.h"
 #include "model/slower.h"
@@ -17,7 +18,9 @@ struct learned {
 	struct profile *profile;	   /* to be written; NULL: unchanged */
 	struct profile *before;		   /* the profile in the store; NULL: none */
 	struct history *history;
-	size_t n_runs; /* found in this cycle */
+	size_t n_runs;			   /* found in this cycle */
+	const struct diagnosed *diagnosed; /* of a failed run; NULL: no news */
+	const struct found_run *completed; /* the last found run that completed; NULL: none */
 	bool is_new;
 	bool has_changed_history;
 	bool is_written;
@@ -88,9 +91,12 @@ struct learn {
 	/* A snapshot of the profiles in `namings`. NULL: there are none, or not all profiles were read. */
 	struct snapshot *naming;
 	struct snapshot_builder *naming_builder;
-	struct strmap objects;	       /* "namespace/name" -> struct learn_object, in the arena */
-	struct strmap key_index;       /* "namespace key role container" -> index of an item + 1 */
-	struct arena arena;	       /* keys of the indexes, and names */
+	struct strmap objects;	 /* "namespace/name" -> struct learn_object, in the arena */
+	struct strmap key_index; /* "namespace key role container" -> index of an item + 1 */
+	struct arena arena;	 /* keys of the indexes, and names */
+	/* For learn_diagnoses: the results of the runs, in the order in which the runs were given. */
+	const struct diagnosed *diagnosed;
+	const struct found_run *diagnosed_runs;
 	const struct found_run **runs; /* sorted by start */
 	size_t n_runs;
 	struct notices notices; /* to be reported, and harm to be counted, after the commit */
@@ -109,6 +115,10 @@ int learn_all(struct learn *self, const struct found_run *runs, size_t n, struct
 int learn_quick(struct learn *self, const struct found_run *runs, size_t n, struct err *err) ATTR_NODISCARD;
 /** Adds only the curves of runs that are in histories already. Cost: as learn_quick. */
 int learn_curves(struct learn *self, const struct found_run *runs, size_t n, struct err *err) ATTR_NODISCARD;
+/** Puts what triage found about these runs, whose workloads are in the store, into their profiles. Cost: as
+ * learn_quick. */
+int learn_diagnoses(struct learn *self, const struct found_run *runs, const struct diagnosed *diagnosed, size_t n,
+		    struct err *err) ATTR_NODISCARD;
 /** Writes what changed, and these node shapes, which are new or changed. Objects that another writer changed meanwhile
  * are read and computed again, up to five times.
  * @return 0; -ENOMEM; as store_commit and store_remove. */
@@ -208,14 +218,21 @@ int learn_harm_note(struct learn *self, const struct found_run *found, const str
  * read. @return 0 or -ENOMEM. */
 int learn_harm_look(struct learn *self, const struct history *history) ATTR_NODISCARD;
 
+/* learn_diagnosis.c */
+/** The diagnosis of the item's profile: that in the store (item->before), a newer one, or what a later run that
+ * completed leaves of it. `buf`: memory for a new one. NULL: none. */
+const struct diagnosis *learn_diagnosis(const struct learned *item, struct diagnosis *buf);
+
 /* learn_profile.c */
 /** Computes the profile of a history.
  * @param before  the profile in the store, or NULL.
+ * @param diagnosis  of its last failed run; NULL: none.
  * @param reporter  adds conditions; NULL: none.
  * @param ret  NULL: nothing changed.
  * @return 0; -ENOMEM; as size_base. */
 int learn_profile(const struct config *config, const struct history *history, const struct profile *before,
-		  int64_t now_ms, const struct learn *reporter, struct profile **ret, struct err *err) ATTR_NODISCARD;
+		  const struct diagnosis *diagnosis, int64_t now_ms, const struct learn *reporter, struct profile **ret,
+		  struct err *err) ATTR_NODISCARD;
 
 /* learn_report.c */
 /** Call it after all profiles were read. Finds which of the profiles that name a workload decide. Cost: one lookup for

@@ -86,7 +86,8 @@ static int size_quiet(struct learn *self, struct history *take_history, struct e
 	int r = 0;
 
 	if (self->reading == LEARN_READ_ALL || (item.before && learn_is_spec_new(item.before)))
-		r = learn_profile(self->config, item.history, item.before, self->now_ms, self, &item.profile, err);
+		r = learn_profile(self->config, item.history, item.before, item.before ? item.before->diagnosis : NULL,
+				  self->now_ms, self, &item.profile, err);
 	if (!r && (item.profile || has_changed)) {
 		item.has_changed_history = has_changed;
 		r = vec_push(&self->items, item) ? learn_no_memory(err) : 0;

@@ -109,11 +109,19 @@ static bool is_from_before_end(const struct run *known, const struct run *found)
 	return is_decisive(known->outcome) && found->outcome == OUTCOME_RUNNING && end_of(found) < end_of(known);
 }
 
+/* Whether the known end was learned with the figures of Prometheus, which know of killed children and of the distance
+ * to the limit, and the finding has none: a quick cycle reports the same end again when the pods are deleted. */
+static bool knows_less_of_end(const struct run *known, const struct run *found)
+{
+	return known->outcome == OUTCOME_SUSPECTED_OOM && !has_use(found) && end_of(found) <= end_of(known) &&
+	       (found->outcome == OUTCOME_COMPLETED || found->outcome == OUTCOME_FAILED);
+}
+
 /* Whether the known end is better: pods reported it, and Prometheus, which finds the run later, knows it less
  * precisely; or the finding is older. A later attempt is known to Prometheus only. */
 static bool has_better_end(const struct run *known, const struct run *found)
 {
-	if (is_from_before_end(known, found))
+	if (is_from_before_end(known, found) || knows_less_of_end(known, found))
 		return true;
 	return is_decisive(known->outcome) && is_only_known_watched(known, found) && found->start_ms <= end_of(known);
 }
@@ -171,6 +179,8 @@ struct run learn_merge(const struct run *known, const struct found_run *found)
 
 	keep_activity(&run, &found->run);
 	keep_activity(&run, known);
+	gpu_memory_raise(&run.gpu, &found->run.gpu);
+	gpu_memory_raise(&run.gpu, &known->gpu);
 	run_take_part(&run, known, RUN_PART_CURVE);
 	memcpy(run.uid, known->uid, sizeof(run.uid));
 	run.harm |= known->harm;

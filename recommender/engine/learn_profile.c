@@ -89,7 +89,7 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 }
 
 static int fill(struct draft *draft, const struct config *config, const struct history *history,
-		const struct profile *before, struct err *err)
+		const struct profile *before, const struct diagnosis *diagnosis, struct err *err)
 {
 	struct profile *profile = &draft->profile;
 	int r;
@@ -102,6 +102,7 @@ static int fill(struct draft *draft, const struct config *config, const struct h
 		.container = history->container,
 		.aliases = draft->aliases,
 		.spec = &profile_spec_none,
+		.diagnosis = diagnosis,
 	};
 	if (before) {
 		profile->spec = before->spec;
@@ -123,6 +124,7 @@ static int encode_learned(const struct profile *profile, struct strbuf *buf)
 	struct profile learned = *profile;
 
 	learned.report = NULL;
+	learned.diagnosis = NULL;
 	return profile_encode(&learned, buf);
 }
 
@@ -137,11 +139,12 @@ static bool is_learned_alike(const struct profile *a, const struct profile *b)
 }
 
 int learn_profile(const struct config *config, const struct history *history, const struct profile *before,
-		  int64_t now_ms, const struct learn *reporter, struct profile **ret, struct err *err)
+		  const struct diagnosis *diagnosis, int64_t now_ms, const struct learn *reporter, struct profile **ret,
+		  struct err *err)
 {
 	struct draft draft = {.arena = ARENA_INIT(PROFILE_ARENA_BYTES)};
-	bool is_alike;
-	int r = fill(&draft, config, history, before, err);
+	bool is_alike, is_news;
+	int r = fill(&draft, config, history, before, diagnosis, err);
 
 	*ret = NULL;
 	if (!r)
@@ -151,7 +154,9 @@ int learn_profile(const struct config *config, const struct history *history, co
 		draft.profile.report = &draft.report.report;
 	}
 	is_alike = !r && before && is_learned_alike(before, &draft.profile);
-	if (!r && (!is_alike || (reporter && !profile_report_same(before->report, draft.profile.report)))) {
+	is_news = !is_alike || !diagnosis_same(before->diagnosis, diagnosis) ||
+		  (reporter && !profile_report_same(before->report, draft.profile.report));
+	if (!r && is_news) {
 		draft.profile.revision += !is_alike;
 		*ret = profile_dup(&draft.profile);
 		if (!*ret)

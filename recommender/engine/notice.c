@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "engine/hung.h"
 #include "k8s/quantity.h"
 
 #include <stdio.h>
@@ -129,17 +130,37 @@ void notice_of_unraised_kill(const char *namespace_name, const char *owner, cons
 		 container, EXACT(limit_bytes), why, EXACT(to));
 }
 
+void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
+{
+	char when[TIME_TEXT_BYTES], count[HUNG_COUNT_BYTES];
+	int n;
+
+	begin(ret, NOTICE_HUNG, gang->namespace_name, gang->owner, "GangHung");
+	copy_text(ret->pod, sizeof(ret->pod), gang->pod);
+	ret->is_warning = true;
+	n = snprintf(ret->text, sizeof(ret->text),
+		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
+		     gang->pod, time_render(gang->killed_ms - gang->killed_ms % TIME_SECOND_MS, when),
+		     (long long)gang->n_pods, gang->n_pods == 1 ? "" : "s", gang->n_pods == 1 ? "s" : "",
+		     gang->n_pods == 1 ? "s" : "", hung_count(gang->accelerators_milli, count));
+	/* A command that is cut would do something else. */
+	if (*gang->command && (size_t)n + 64 + strlen(gang->command) < sizeof(ret->text))
+		snprintf(ret->text + n, sizeof(ret->text) - (size_t)n,
+			 "; if they do not go on without it, free them: %s", gang->command);
+}
+
 static int64_t round_duration(int64_t duration_ms)
 {
 	return duration_ms - duration_ms % (duration_ms < TIME_HOUR_MS ? TIME_SECOND_MS : TIME_MINUTE_MS);
 }
 
 void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
-		   int64_t next_bytes, struct notice *ret)
+		   int64_t next_bytes, const struct diagnosis *diagnosis, struct notice *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
 	int64_t killed_bytes = run_killed_limit_max(run);
 	double unused = run_unused_gib_hours(run);
+	const char *kind = diagnosis_kind_of(diagnosis, run->name);
 	char duration[TIME_TEXT_BYTES];
 
 	begin(ret, NOTICE_END, namespace_name, owner, "MemoryUsed");
@@ -157,6 +178,8 @@ void notice_of_end(const char *namespace_name, const char *owner, const char *co
 	if (killed_bytes > 0)
 		strbuf_addf(&text, "%s at %s", run->outcome == OUTCOME_OOM_KILLED ? "" : " after an OOM kill",
 			    HUMAN(killed_bytes));
+	if (kind)
+		strbuf_addf(&text, " (%s%s%s)", kind, *diagnosis->cause ? ": " : "", diagnosis->cause);
 	if (unused >= 0.05)
 		strbuf_addf(&text, "; %.1f GiB-hours unused", unused);
 	if (next_bytes)

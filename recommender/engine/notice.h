@@ -3,7 +3,10 @@
 /* notice: something that the engine did or found and that users should see: an Event on the root owner of the pods or
  * in the namespace. Each is reported once, after the store has it; delivery is best effort. */
 #include "base/limits.h"
+#include "model/diagnosis.h"
 #include "model/history.h"
+
+struct hung_gang;
 
 enum notice_kind {
 	NOTICE_SET,  /* values were set in pods of an owner */
@@ -11,6 +14,7 @@ enum notice_kind {
 	NOTICE_CAP,  /* the namespace was capped; owner "" */
 	NOTICE_KILL, /* a container was OOM-killed at a size that is not raised */
 	NOTICE_END,  /* a run ended: what it asked for, and what it used */
+	NOTICE_HUNG, /* a rank is dead, and its siblings hold accelerators */
 };
 
 #define NOTICE_TEXT_BYTES 512
@@ -54,10 +58,15 @@ void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, str
 void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
 			     int64_t limit_bytes, struct notice *ret);
 
+/** Writes the notice of a gang that hangs: `pod train-7-3 was OOM-killed at 2026-11-02T07:40:00Z and does not come
+ * back; 7 pods still run and hold 56 accelerators; if they do not go on without it, free them: kubectl ...`. */
+void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret);
+
 /** Writes the notice of a run that ended: `trainer: memory asked 64Gi, used at most 39117Mi in 6h, completed; 154.8
- * GiB-hours unused; next time 44Gi`. `next_bytes`: the limit of a new pod; 0: not known. */
+ * GiB-hours unused; next time 44Gi`, for a failed run with what triage found: `, failed (fragmentation: growth)`.
+ * `next_bytes`: the limit of a new pod; 0: not known. `diagnosis`: of the workload; NULL: none. */
 void notice_of_end(const char *namespace_name, const char *owner, const char *container, const struct run *run,
-		   int64_t next_bytes, struct notice *ret);
+		   int64_t next_bytes, const struct diagnosis *diagnosis, struct notice *ret);
 
 /** Called from the engine's thread; the notice is borrowed for the call. */
 typedef void notice_fn(void *context, const struct notice *notice);

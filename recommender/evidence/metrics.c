@@ -9,9 +9,18 @@
 #define DCGM(function, metric)                                                                                         \
 	"sum by ($N,$P,pod_uid)(max by ($N,$P,pod_uid,UUID,gpu,GPU_I_ID)(" function "_over_time(" metric               \
 	"{$P!=\"\"$M}[$W])))"
+/* The use of a device is greatest when its free memory is least, and their sum is what processes can use. The greatest
+ * values of a container's devices are those of the fullest one, as its devices have the same size. */
+#define DEVICE(function, metric)                                                                                       \
+	function " by ($N,$P,$C,pod_uid,UUID,gpu,GPU_I_ID)(" function "_over_time(" metric "{$P!=\"\"$M}[$W]))"
+#define OF_CONTAINER(expression) "max by ($N,$P,$C,pod_uid)(" expression ")"
+
+#define FB_USED		 "DCGM_FI_DEV_FB_USED"
+#define FB_FREE		 "DCGM_FI_DEV_FB_FREE"
 #define GR_ENGINE_ACTIVE "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 #define GPU_UTIL	 "DCGM_FI_DEV_GPU_UTIL"
 #define WORKING_SET	 CADVISOR_WORKING_SET
+#define OOM_EVENTS	 "container_oom_events_total"
 #define QUANTILE(q)	 CADVISOR("quantile_over_time(" q ",", WORKING_SET)
 
 const struct metric_row metric_rows[] = {
@@ -65,6 +74,9 @@ const struct metric_row metric_rows[] = {
 	{CADVISOR_ACTIVE_FILE, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", CADVISOR_ACTIVE_FILE),
 	 metric_take_peak, TARGET_ACTIVE_FILE,
 	 "how much of the working set is page cache: such runs are recognised by rss, but not sized below it"},
+	/* The counter begins at 0 with each start of a container. */
+	{OOM_EVENTS, FAMILY_CADVISOR, PHASE_FACTS, CADVISOR("max_over_time(", OOM_EVENTS) " > 0",
+	 metric_take_oom_events, 0, ""},
 	{"ephemeral_storage_pod_usage", FAMILY_EPHEMERAL, PHASE_FACTS,
 	 "max by ($N,$P)(max_over_time(ephemeral_storage_pod_usage{$P!=\"\"$M}[$W]))", metric_take_ephemeral, 0,
 	 "ephemeral storage that pods use (no exporter of it is scraped)"},
@@ -75,6 +87,11 @@ const struct metric_row metric_rows[] = {
 	{GPU_UTIL, FAMILY_DCGM, PHASE_FACTS, DCGM("sum", GPU_UTIL), metric_take_activity, TARGET_PERCENT,
 	 "how active accelerators are: runs count as slower by their durations alone (DCGM exporter with pod labels)"},
 	{GPU_UTIL, FAMILY_DCGM, PHASE_FACTS, DCGM("count", GPU_UTIL), metric_take_activity, TARGET_SAMPLES, ""},
+	{FB_USED, FAMILY_DCGM, PHASE_FACTS, OF_CONTAINER(DEVICE("max", FB_USED)), metric_take_gpu_memory,
+	 TARGET_GPU_USED, ""},
+	{FB_FREE, FAMILY_DCGM, PHASE_FACTS, OF_CONTAINER(DEVICE("max", FB_USED) "+" DEVICE("min", FB_FREE)),
+	 metric_take_gpu_memory, TARGET_GPU_CAPACITY,
+	 "how full the memory of GPUs was (DCGM exporter with pod labels, with DCGM_FI_DEV_FB_USED)"},
 	{"kube_pod_status_phase", FAMILY_KSM, PHASE_OPEN,
 	 "max by ($N,$P,uid)(kube_pod_status_phase{phase=~\"Pending|Running\"$M})", metric_take_alive, 0, ""},
 	{"kube_node_status_allocatable", FAMILY_KSM, PHASE_NODES,

@@ -5,7 +5,8 @@
  *
  * In an expression $N, $P and $C are the source's labels for namespace, pod and container, $M are further matchers
  * (beginning with a comma), $W is the window. Rules for each row: raw range vectors, never subqueries (they skip
- * samples); grouped with max (so that duplicate scrapes count once); no joins. */
+ * samples); grouped with max (so that duplicate scrapes count once); no joins, except of sets that are grouped by the
+ * same labels, so that no label set occurs twice. */
 #include "evidence/evidence.h"
 
 enum metric_family { FAMILY_KSM, FAMILY_CADVISOR, FAMILY_EPHEMERAL, FAMILY_DCGM, FAMILY_COUNT_ };

@@ -13,6 +13,7 @@ enum size_target { TARGET_LIMIT, TARGET_REQUEST };
 enum time_target { TARGET_START, TARGET_COMPLETION };
 enum end_target { TARGET_LAST_END, TARGET_EARLIER_END };
 enum peak_target { TARGET_WORKING_SET, TARGET_RSS, TARGET_ACTIVE_FILE };
+enum gpu_target { TARGET_GPU_USED, TARGET_GPU_CAPACITY };
 /* Permille in one unit of the metric; TARGET_SAMPLES: the samples are counted. */
 enum activity_target { TARGET_SAMPLES = 0, TARGET_PERCENT = 10, TARGET_RATIO = 1000 };
 
@@ -47,10 +48,12 @@ metric_take_fn metric_take_pod_end;
 metric_take_fn metric_take_container_end;
 metric_take_fn metric_take_restarts;
 metric_take_fn metric_take_alive;
+metric_take_fn metric_take_oom_events;
 metric_take_fn metric_take_peak;
 metric_take_fn metric_take_ladder;
 metric_take_fn metric_take_hours;
 metric_take_fn metric_take_ephemeral;
 metric_take_fn metric_take_activity;
+metric_take_fn metric_take_gpu_memory;
 metric_take_fn metric_take_allocatable;
 metric_take_fn metric_take_node_labels;

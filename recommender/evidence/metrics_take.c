@@ -311,6 +311,24 @@ static int usage_of(struct metric_sink *sink, struct json_object *labels, struct
 	return 0;
 }
 
+/* A kill that may belong to another pod of the same name counts for nothing. */
+int metric_take_oom_events(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct pod_container *container;
+	struct pod *pod;
+	char uid[40] = "";
+	int r;
+
+	evidence_cgroup_uid(label(labels, "id"), uid);
+	pod = pod_of(sink, labels, uid);
+	if (!pod || is_doubtful(pod, uid) || !(value > 0))
+		return 0;
+	r = container_put(sink, labels, pod, &container, err);
+	if (!r && container)
+		container->ends |= END_OOM_EVENTS;
+	return r;
+}
+
 int metric_take_peak(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
 {
 	struct evidence_usage *usage;
@@ -371,5 +389,24 @@ int metric_take_activity(struct metric_sink *sink, struct json_object *labels, d
 		pod->activity_samples += whole(value);
 	else
 		pod->activity_sum = MAX(pod->activity_sum, 0) + llround(value * sink->argument);
+	return 0;
+}
+
+/* The metrics are in MiB. */
+int metric_take_gpu_memory(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	const char *uid = label(labels, "pod_uid");
+	struct pod *pod = pod_of(sink, labels, uid);
+	struct pod_container *container;
+	int64_t *target;
+	int r;
+
+	if (!pod || is_doubtful(pod, uid) || !(value > 0 && value < 1e9))
+		return 0;
+	r = container_put(sink, labels, pod, &container, err);
+	if (r || !container)
+		return r;
+	target = sink->argument == TARGET_GPU_USED ? &container->gpu.used_bytes : &container->gpu.capacity_bytes;
+	*target = MAX(*target, whole(value) * (int64_t)MIB);
 	return 0;
 }

@@ -33,6 +33,8 @@ const struct pod_number pod_container_numbers[POD_CONTAINER_NUMBERS] = {
 	{offsetof(struct pod_container, step_ms), POD_MERGE_OWN},
 	{offsetof(struct pod_container, first_ms), POD_MERGE_OWN},
 	{offsetof(struct pod_container, last_ms), POD_MERGE_OWN},
+	{offsetof(struct pod_container, gpu.used_bytes), POD_MERGE_OWN},
+	{offsetof(struct pod_container, gpu.capacity_bytes), POD_MERGE_OWN},
 };
 
 const size_t pod_texts[POD_TEXTS] = {

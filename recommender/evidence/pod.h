@@ -64,6 +64,7 @@ enum evidence_end_flag {
 	END_UNSCHEDULABLE_MEMORY = 1 << 12,    /* pod: waited for a node with enough memory */
 	END_QUOTA = 1 << 13,		       /* pod: a quota refused pods of the same owner */
 	END_UNSCHEDULABLE_EPHEMERAL = 1 << 14, /* pod: waited for a node with enough ephemeral storage */
+	END_OOM_EVENTS = 1 << 15,	       /* container: the kernel killed a process in its cgroup */
 	END_UNSCHEDULABLE = END_UNSCHEDULABLE_MEMORY | END_UNSCHEDULABLE_EPHEMERAL,
 };
 
@@ -79,6 +80,7 @@ struct pod_container {
 
 	VEC(struct evidence_usage) usage; /* heap; in one window, empty in a pod_table */
 
+	struct gpu_memory gpu; /* of the fullest card */
 	/* Merged from the use in all windows by pod_table. */
 	int64_t peak_bytes, peak_rss_bytes, peak_active_file_bytes;
 	struct sketch sketch;		      /* working set, weighted by time */
@@ -130,7 +132,7 @@ struct pod_number {
 };
 
 /* The figures of a pod and of a container. Their order is the order in which pod_table_encode writes them. */
-enum { POD_NUMBERS = 8, POD_CONTAINER_NUMBERS = 15, POD_TEXTS = 8 };
+enum { POD_NUMBERS = 8, POD_CONTAINER_NUMBERS = 17, POD_TEXTS = 8 };
 extern const struct pod_number pod_numbers[POD_NUMBERS];
 extern const struct pod_number pod_container_numbers[POD_CONTAINER_NUMBERS];
 /** Offsets of the texts of a pod, without owner_uid. The first three identify the pod. */

@@ -78,6 +78,19 @@ static void note(struct evidence_batch *batch, const struct query_result *result
 	snprintf(batch->warning, sizeof(batch->warning), "%s", result->warning);
 }
 
+void query_drop_copy(struct pod_container *container)
+{
+	struct evidence_usage *items = container->usage.items;
+	size_t n = container->usage.n, copy = 0;
+
+	while (copy < n && *items[copy].cgroup)
+		copy++;
+	if (copy == n || n < 2)
+		return;
+	items[copy ? 0 : n - 1].peak_bytes = MAX(items[copy ? 0 : n - 1].peak_bytes, items[copy].peak_bytes);
+	items[copy] = items[--container->usage.n];
+}
+
 static void settle(const struct query_reader *self, struct evidence_batch *batch)
 {
 	bool knows_phases = query_has_metric(self, "kube_pod_status_phase");
@@ -89,7 +102,8 @@ static void settle(const struct query_reader *self, struct evidence_batch *batch
 		 * restarted (createPodCompletionTimeFamilyGenerator in internal/store/pod.go). */
 		if (knows_phases && !pod->is_watched && !(pod->ends & (END_SUCCEEDED | END_FAILED)))
 			pod->completion_ms = 0;
-		for (size_t k = 0; k < pod->containers.n; k++)
+		for (size_t k = 0; k < pod->containers.n; k++) {
+			query_drop_copy(&pod->containers.items[k]);
 			for (size_t u = 0; u < pod->containers.items[k].usage.n; u++) {
 				struct evidence_usage *usage = &pod->containers.items[k].usage.items[u];
 
@@ -97,6 +111,7 @@ static void settle(const struct query_reader *self, struct evidence_batch *batch
 				usage->last_ms = MIN(usage->last_ms, batch->window.end_ms);
 				batch->n_samples += usage->samples;
 			}
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_KSM] = "kube_pod_owner",
 	[FAMILY_CADVISOR] = CADVISOR_WORKING_SET,
 	[FAMILY_EPHEMERAL] = "ephemeral_storage_pod_usage",
-	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL\"}",
+	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL|DCGM_FI_DEV_FB_USED\"}",
 };
 
 /* Labels that distinguish clusters: set as external labels, or by an agent for all clusters that it serves. */

@@ -57,6 +57,9 @@ int query_condition(const struct http_result *result);
 /** As query_ask, but returns the error in `err`. Also works before the first detect, with default names of labels. */
 int query_ask_at_once(struct evidence_reader *base, const struct query *queries, size_t n,
 		      const char *const *namespaces, size_t n_namespaces, struct err *err) ATTR_NODISCARD;
+/** The kubelet's /metrics/resource has the working set of a container again, without a cgroup. If the cgroups are
+ * known, only the peak of this copy is used: its samples would count twice, and hide the scrape interval. */
+void query_drop_copy(struct pod_container *container);
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
 /** Whether the source has this metric, according to the last detect. */
 bool query_has_metric(const struct query_reader *self, const char *metric);

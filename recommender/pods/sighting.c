@@ -195,15 +195,20 @@ void sighting_set_gone(struct sighting *self, int64_t now_ms)
 	self->is_gone = true;
 }
 
-void sighting_identify(struct sighting *self)
+uint64_t sighting_run_hash(const char *namespace_name, const char *run_key)
+{
+	uint64_t hash = hash_stable_text(HASH_STABLE_INIT, namespace_name);
+
+	return hash_stable(hash, run_key, strlen(run_key));
+}
+
+void sighting_identity(const struct sighting *self, struct identity *ret)
 {
 	bool has_root = !streq(self->root.uid, self->owner.uid);
 	const struct k8s_labels labels = {
 		.items = self->labels.items, .n = self->labels.n, .is_present = self->labels.n > 0};
 	struct identity_facts facts = {
 		.namespace_name = self->namespace_name, .pod_name = self->name, .labels = &labels, .container = ""};
-	struct identity identity;
-	uint64_t hash = HASH_STABLE_INIT;
 
 	if (*self->owner.kind)
 		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = self->owner.kind,
@@ -211,9 +216,15 @@ void sighting_identify(struct sighting *self)
 	if (*self->owner.kind && has_root)
 		facts.owners[facts.n_owners++] = (struct identity_owner){.kind = self->root.kind,
 									 .name = self->root.name};
-	workload_identify(&facts, &identity);
-	hash = hash_stable_text(hash, self->namespace_name);
-	self->run_hash = hash_stable(hash, identity.run_key, strlen(identity.run_key));
+	workload_identify(&facts, ret);
+}
+
+void sighting_identify(struct sighting *self)
+{
+	struct identity identity;
+
+	sighting_identity(self, &identity);
+	self->run_hash = sighting_run_hash(self->namespace_name, identity.run_key);
 }
 
 /* ---- as evidence ---- */

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct arena;
+struct identity;
 
 #define SIGHTING_ID_BYTES 72
 
@@ -72,6 +73,7 @@ struct sighting {
 	uint64_t run_hash;   /* hash of namespace and run key: equal for all pods of a run */
 	bool is_gone;	     /* not in the API any more; kept until its run is final and written */
 	bool is_root_known;  /* the owner chain was followed to its end */
+	bool is_independent; /* of a Job with a backoffLimitPerIndex, whose pods do not need each other */
 	VEC(struct sighting_container) containers;
 	struct hashtable_node by_name; /* in a pod_list */
 	/* The pod as JSON text with the fields of allow_pod, if it runs and keeps_text was set; else NULL. */
@@ -117,6 +119,10 @@ bool sighting_is_urgent(const struct sighting *before, const struct sighting *no
 /** The pod is not in the API any more. If it had not ended, it ends as deleted: at its deletion, or at `now_ms` if that
  * is earlier or the deletion was not seen. */
 void sighting_set_gone(struct sighting *self, int64_t now_ms);
+/** The identity of the pod by its owners and labels, without a container. */
+void sighting_identity(const struct sighting *self, struct identity *ret);
+/** The run_hash of pods of a run. */
+uint64_t sighting_run_hash(const char *namespace_name, const char *run_key);
 /** Computes run_hash. Call it after owners or labels changed. */
 void sighting_identify(struct sighting *self);
 /** Whether an OOM kill of the container is followed by a restart in its pod: by the restart policies and rules, or

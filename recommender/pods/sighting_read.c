@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The Job controller writes it only into pods of Jobs with a backoffLimitPerIndex (KEP-3850). */
+#define INDEX_FAILURES "batch.kubernetes.io/job-index-failure-count"
+
 static int no_memory(struct err *err)
 {
 	return err_set(err, -ENOMEM, "no memory left for a pod");
@@ -196,6 +199,7 @@ static int fill(struct sighting *self, const struct k8s_pod *pod, const struct d
 	for (size_t i = 0; i < pod->n_containers && !r; i++)
 		if (pod->containers[i].type != K8S_CONTAINER_INIT && !sighting_container(self, pod->containers[i].name))
 			r = add_container(self, pod, i);
+	self->is_independent = k8s_label_get(&pod->annotations, INDEX_FAILURES) != NULL;
 	self->qos = k8s_pod_qos(pod);
 	return r;
 }

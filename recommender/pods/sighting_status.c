@@ -71,6 +71,8 @@ static enum kind_of_end end_of(const struct doc *ended)
 		return NO_END;
 	if (streq(doc_member_text(ended, "reason"), "OOMKilled"))
 		return KILLED;
+	if (streq(doc_member_text(ended, "reason"), K8S_REASON_RESTARTED_WITH_POD))
+		return NO_END;
 	return number_of(ended, "exitCode") == 0 ? ENDED_WELL : ENDED_BADLY;
 }
 

@@ -44,25 +44,36 @@ static void take_result(void *context, const struct kube_result *result)
 static int fetch(void *context, const char *path, size_t max_bytes, bool keeps_end, struct strbuf *body,
 		 struct err *err)
 {
-	struct cluster *self = context;
+	const struct cluster_source *self = context;
+	int64_t left_ms = self->deadline_ms ? self->deadline_ms - time_monotonic_ms() : REQUEST_MS;
 	struct fetching fetching = {.body = body, .max_bytes = max_bytes, .keeps_end = keeps_end};
 	const struct kube_request request = {.verb = KUBE_GET,
 					     .raw_path = path,
-					     .timeout_ms = REQUEST_MS,
-					     .total_timeout_ms = REQUEST_MS,
+					     .timeout_ms = MIN(left_ms, REQUEST_MS),
+					     .total_timeout_ms = MIN(left_ms, REQUEST_MS),
 					     .piece = take_piece,
 					     .done = take_result,
 					     .context = &fetching};
 	struct kube_call *call;
-	int r = kube_client_submit(self->access.client, &request, &call, err);
+	int r;
+
+	if (left_ms <= 0)
+		return err_set(err, -ETIMEDOUT, "no time was left for it");
+	r = kube_client_submit(self->client, &request, &call, err);
 
 	while (!r && !fetching.has_ended)
-		r = kube_client_poll(self->access.client, NULL, 0, POLL_MS, err);
+		r = kube_client_poll(self->client, NULL, 0, POLL_MS, err);
 	if (r && !fetching.has_ended)
-		kube_client_cancel(self->access.client, call);
+		kube_client_cancel(self->client, call);
 	if (!r && fetching.code && err)
 		*err = fetching.err;
 	return r ? r : fetching.code;
+}
+
+void cluster_source_init(struct cluster_source *ret, struct kube_client *client, int64_t deadline_ms)
+{
+	*ret = (struct cluster_source){.client = client, .deadline_ms = deadline_ms};
+	ret->source = (struct postmortem_source){.fetch = fetch, .context = ret};
 }
 
 int cluster_open(const char *kubeconfig, const char *context, struct cluster *ret, struct err *err)
@@ -75,7 +86,7 @@ int cluster_open(const char *kubeconfig, const char *context, struct cluster *re
 	if (r)
 		return r;
 	ret->has_pipe_action = sigaction(SIGPIPE, &ignore, &ret->pipe_action) == 0;
-	ret->source = (struct postmortem_source){.fetch = fetch, .context = ret};
+	cluster_source_init(&ret->requests, ret->access.client, 0);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "k8s/accelerator.h"
+#include "k8s/pod.h"
 #include "postmortem/object.h"
 #include "triage/figures.h"
 #include "triage/line.h"
@@ -22,8 +23,11 @@ static struct json_object *find_by_name(struct json_object *list, const char *na
 	return NULL;
 }
 
+/* If the kubelet restarts all containers of a pod, the status does not say any more whether this one had failed. */
 static bool is_failure(struct json_object *ended)
 {
+	if (streq(object_text(ended, "reason"), K8S_REASON_RESTARTED_WITH_POD))
+		return false;
 	return object_int(ended, "exitCode", 0) != 0 || streq(object_text(ended, "reason"), "OOMKilled");
 }
 

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "k8s/accelerator.h"
+#include "k8s/pod.h"
 #include "k8s/quantity.h"
 #include "postmortem/object.h"
 
@@ -63,7 +64,7 @@ static enum signal_id signal_of_exit(const struct ended_container *item)
 		    {139, SIGNAL_SEGFAULT},
 		    {143, SIGNAL_TERMINATED}};
 
-	if (streq(item->reason, "ContainerStatusUnknown"))
+	if (streq(item->reason, "ContainerStatusUnknown") || streq(item->reason, K8S_REASON_RESTARTED_WITH_POD))
 		return SIGNAL_STATUS_UNKNOWN;
 	if (streq(item->reason, "OOMKilled"))
 		return SIGNAL_OOM_KILLED;

@@ -37,11 +37,11 @@ static int fetch_log(struct postmortem *self, const struct ended_pod *pod, const
 	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES);
 
 	strbuf_addf(&path, "/api/v1/namespaces/%s/pods/%s/log?tailLines=%d&limitBytes=%zu%s", self->namespace,
-		    pod->name, LIMIT_TRIAGE_LOG_LINES, LIMIT_TRIAGE_STREAM_BYTES,
+		    pod->name, self->log_lines, LIMIT_TRIAGE_STREAM_BYTES,
 		    item->is_previous && item->has_ended ? "&previous=true" : "");
 	if (http_form_add(&path, "container", item->name))
 		return err_set(err, -ENOMEM, "no memory left");
-	return self->source->fetch(self->source->context, strbuf_text(&path), LIMIT_TRIAGE_LOG_BYTES, true, ret, err);
+	return self->source->fetch(self->source->context, strbuf_text(&path), self->log_bytes, true, ret, err);
 }
 
 static void note_log(struct postmortem *self, const struct ended_pod *pod, const struct ended_container *item,
@@ -59,7 +59,7 @@ static int take_log(struct postmortem *self, const struct ended_pod *pod, const 
 	struct facts *facts = &self->triage->facts;
 	const char *name = postmortem_name(self, "log of pod/%s container %s", pod->name, item->name);
 
-	if (count_lines(log) >= LIMIT_TRIAGE_LOG_LINES || log->len >= LIMIT_TRIAGE_LOG_BYTES)
+	if (count_lines(log) >= (size_t)self->log_lines || log->len >= self->log_bytes)
 		triage_note(&self->triage->unseen, "Of the %s only the end was read (%zu lines).", name,
 			    count_lines(log));
 	facts->origin.limit_bytes = item->limit_bytes != FIGURE_NONE ? item->limit_bytes : pod->limit_bytes;
@@ -68,7 +68,7 @@ static int take_log(struct postmortem *self, const struct ended_pod *pod, const 
 
 static int read_log(struct postmortem *self, const struct ended_pod *pod, const struct ended_container *item)
 {
-	CLEANUP(strbuf_release) struct strbuf log = STRBUF_INIT(2 * LIMIT_TRIAGE_LOG_BYTES);
+	CLEANUP(strbuf_release) struct strbuf log = STRBUF_INIT(2 * self->log_bytes);
 	struct err err = ERR_INIT;
 	int r;
 
@@ -120,7 +120,7 @@ static int read_logs(struct postmortem *self, const struct ended_pod *pod)
 			continue;
 		}
 		r = take_message(self, pod, item);
-		if (!r)
+		if (!r && self->log_bytes)
 			r = read_log(self, pod, item);
 	}
 	return r;

@@ -14,8 +14,12 @@
 void postmortem_init(struct postmortem *self, struct triage *triage, const struct postmortem_source *source,
 		     const char *namespace)
 {
-	*self = (struct postmortem){
-		.triage = triage, .source = source, .namespace = namespace, .arena = ARENA_INIT(MIB)};
+	*self = (struct postmortem){.triage = triage,
+				    .source = source,
+				    .namespace = namespace,
+				    .arena = ARENA_INIT(MIB),
+				    .log_bytes = LIMIT_TRIAGE_LOG_BYTES,
+				    .log_lines = LIMIT_TRIAGE_LOG_LINES};
 }
 
 void postmortem_release(struct postmortem *self)
@@ -274,6 +278,32 @@ static int read_one(struct postmortem *self, const struct owner *owner, struct e
 	self->pods.items[0].group = 1;
 	r = postmortem_read_pod(self, &self->pods.items[0], true);
 	return r ? r : add_siblings(self, err);
+}
+
+int postmortem_read_single(struct postmortem *self, const char *pod, const char *uid, struct err *err)
+{
+	CLEANUP(strbuf_release) struct strbuf path = STRBUF_INIT(PATH_BYTES), selector = path;
+	CLEANUP(json_putp) struct json_object *list = NULL;
+	struct json_object *item;
+	int r;
+
+	strbuf_addf(&selector, "metadata.name=%s", pod);
+	strbuf_addf(&path, "/api/v1/namespaces/%s/pods?limit=1", self->namespace);
+	if (http_form_add(&path, "fieldSelector", strbuf_text(&selector)))
+		return err_set(err, -ENOMEM, "no memory left");
+	r = postmortem_get(self, strbuf_text(&path), &list, err);
+	if (r)
+		return r;
+	item = object_count(object_at(list, "items")) ? json_object_array_get_idx(object_at(list, "items"), 0) : NULL;
+	if (!item || !streq(object_text(item, "metadata.uid"), uid))
+		return err_set(err, KUBE_NOT_FOUND, "pod %s of namespace %s does not exist any more", pod,
+			       self->namespace);
+	r = add_pod(self, json_object_get(item), err);
+	if (r || !self->pods.n)
+		return r;
+	self->pods.items[0].group = 1;
+	self->is_node_unseen = true; /* not asked for */
+	return postmortem_read_pod(self, &self->pods.items[0], true);
 }
 
 int postmortem_read(struct postmortem *self, const struct owner *owner, struct err *err)

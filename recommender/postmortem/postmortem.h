@@ -28,6 +28,10 @@ struct postmortem {
 	struct owner siblings_of;   /* the owner that the pods belong to; the kind is NULL: none */
 	int n_slow;		    /* logs that could not be read because a kubelet did not answer */
 	bool is_node_unseen;	    /* nodes cannot be read: it was said once */
+	/* At most so much of the end of each log: postmortem_init sets the limits of LIMIT_TRIAGE_LOG; 0 bytes: no
+	 * logs. */
+	size_t log_bytes;
+	int log_lines;
 };
 
 #define POSTMORTEM_NOT_FOUND 1
@@ -38,6 +42,10 @@ void postmortem_init(struct postmortem *self, struct triage *triage, const struc
 /** Reads what `owner` means. @return 0; POSTMORTEM_NOT_FOUND: there is no such object, and no event of it; another
  *  kube_condition or -errno: it cannot be read. */
 int postmortem_read(struct postmortem *self, const struct owner *owner, struct err *err) ATTR_NODISCARD;
+/** Reads one pod only: its object (by a list, for callers without the right to get pods), its events, and its logs up
+ * to self->log_bytes. @param uid  of the pod; another one of the same name does not count.
+ * @return 0; KUBE_NOT_FOUND; another kube_condition; -errno. */
+int postmortem_read_single(struct postmortem *self, const char *pod, const char *uid, struct err *err) ATTR_NODISCARD;
 /** After triage_decide(): names the pod in the commands of the answer, and says what still holds accelerators. */
 void postmortem_conclude(struct postmortem *self);
 void postmortem_release(struct postmortem *self);

@@ -107,7 +107,7 @@ static int read_cluster(const struct cli_args *args, struct triage *triage, cons
 		cluster_close(&cluster);
 		return cli_fail(args, &err, r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_DEPENDENCY);
 	}
-	postmortem_init(&postmortem, triage, &cluster.source, find_namespace(args, &cluster));
+	postmortem_init(&postmortem, triage, &cluster.requests.source, find_namespace(args, &cluster));
 	r = decide_with_pods(triage, &postmortem, owner, &err);
 	if (r)
 		code = cli_fail(args, &err, r == POSTMORTEM_NOT_FOUND ? EXIT_USAGE : EXIT_DEPENDENCY);

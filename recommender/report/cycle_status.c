@@ -29,6 +29,7 @@ static const struct {
 void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)
 {
 	static const struct gaps none;
+	static const struct hung_list none_hung;
 
 	json_write_time(buf, "time", self->time_ms);
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
@@ -42,6 +43,7 @@ void cycle_status_write(const struct cycle_status *self, struct strbuf *buf)
 	}
 	json_write_bool(buf, "watchesPods", self->watches_pods);
 	gaps_encode(self->gaps ? self->gaps : &none, buf);
+	hung_encode(self->hung ? self->hung : &none_hung, buf);
 }
 
 void cycle_status_write_findings(const struct evidence_finding *findings, size_t n, const char *key, struct strbuf *buf)
@@ -120,6 +122,14 @@ static int take_gaps(struct arena *arena, struct json_object *object, struct cyc
 	return gaps ? gaps_decode(object, gaps, err) : err_set(err, -ENOMEM, "out of memory");
 }
 
+static int take_hung(struct arena *arena, struct json_object *object, struct cycle_status *ret, struct err *err)
+{
+	struct hung_list *hung = arena_array(arena, 1, sizeof(*hung));
+
+	ret->hung = hung;
+	return hung ? hung_decode(object, hung, err) : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int take_head(struct json_object *object, struct cycle_status *ret, struct err *err)
 {
 	const char *version = "", *when = "";
@@ -157,6 +167,8 @@ int cycle_status_decode(const char *text, size_t n, struct arena *arena, struct 
 		r = take_findings(arena, object, &result, err);
 	if (!r)
 		r = take_gaps(arena, object, &result, err);
+	if (!r)
+		r = take_hung(arena, object, &result, err);
 	if (!r)
 		*ret = result;
 	return r;

@@ -4,11 +4,14 @@
  * (apiVersion status.memtamer.io/v1alpha1): {"apiVersion", "kind": "CycleStatus", "time", "version", "mode",
  * "result", "why", "runs", "workloads", "profilesChanged", "daysDone", "daysTotal", "durationMs", "silentAfterMs",
  * "retryAfterMs", "webhook", "warning", "watchesPods", "metrics": [{"name", "isPresent", "isOfPods", "without"}],
- * "gaps": [as in the collector's state]}. Unknown members are ignored. One thread. */
+ * "gaps": [as in the collector's state], "hungGangs": {"count", "acceleratorsMilli", "items": [{"namespace", "owner",
+ * "pod" (the dead rank), "command" (frees the accelerators), "killed", "deadRanks", "runningPods",
+ * "acceleratorsMilli"}]}}. Unknown members are ignored. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "engine/gaps.h"
+#include "engine/hung.h"
 #include "evidence/evidence.h"
 
 #include <stdint.h>
@@ -30,11 +33,12 @@ struct cycle_status {
 	bool watches_pods;			 /* pods are watched, so metrics about pods are not missed */
 	const struct evidence_finding *findings; /* `without` NULL: memtamer cannot work without the metric */
 	size_t n_findings;
-	const char *warning;	 /* since when every answer has a warning, and its text; it is ignored; "": none */
-	const struct gaps *gaps; /* windows that are passed over; NULL: none */
+	const char *warning;	      /* since when every answer has a warning, and its text; it is ignored; "": none */
+	const struct gaps *gaps;      /* windows that could not be read and are skipped; NULL: none */
+	const struct hung_list *hung; /* gangs that hang, of all namespaces; NULL: none */
 };
 
-/** Appends the members from "time" to "watchesPods", and "gaps", but not their brackets. */
+/** Appends the members from "time" to "watchesPods", "gaps" and "hungGangs", but not their brackets. */
 void cycle_status_write(const struct cycle_status *self, struct strbuf *buf);
 /** Appends an array such as "metrics" as the member `key`. */
 void cycle_status_write_findings(const struct evidence_finding *findings, size_t n, const char *key,

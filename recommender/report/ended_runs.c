@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/ended_runs.h"
+#include "report/explain_internal.h"
 
 #include "base/json_write.h"
 #include "base/timefmt.h"
@@ -57,12 +58,22 @@ int ended_runs_find(const struct knowledge *knowledge, struct ended_runs *ret)
 	return r;
 }
 
+/* What triage found about it. NULL: nothing, or it did not fail. */
+static const char *kind_of(const struct ended_run *one)
+{
+	const struct profile *profile = one->known->profile;
+
+	return profile && one->run->outcome != OUTCOME_COMPLETED ? diagnosis_kind_of(profile->diagnosis, one->run->name)
+								 : NULL;
+}
+
 static void add_row(struct table *table, const struct ended_run *one)
 {
 	char when[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES];
 	const struct run *run = one->run;
 	int64_t end_ms = end_of(run);
 	double unused = run_unused_gib_hours(run);
+	const char *kind = kind_of(one);
 
 	known_add_names(one->known, table);
 	table_add(table, time_render(end_ms - end_ms % TIME_SECOND_MS, when));
@@ -74,7 +85,11 @@ static void add_row(struct table *table, const struct ended_run *one)
 		table_addf(table, "%.1f", unused);
 	else
 		table_add(table, "");
-	table_add(table, outcome_names[run->outcome]);
+	table_add(table, gpu_memory_permille(&run->gpu) ? PERCENT(gpu_memory_permille(&run->gpu)) : "");
+	if (kind)
+		table_addf(table, "%s (%s)", outcome_names[run->outcome], kind);
+	else
+		table_add(table, outcome_names[run->outcome]);
 	table_add_bytes(table, one->next_bytes);
 }
 
@@ -82,7 +97,8 @@ int ended_runs_print(const struct ended_runs *self, FILE *out)
 {
 	struct table table;
 
-	table_init(&table, KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,OUTCOME,>NEXT TIME");
+	table_init(&table,
+		   KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,>GPU MEMORY,OUTCOME,>NEXT TIME");
 	for (size_t i = 0; i < self->items.n; i++)
 		add_row(&table, &self->items.items[i]);
 	return table_print(&table, out, 0);
@@ -105,7 +121,10 @@ int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 		json_write_int_or_null(buf, "asked", run->limit_bytes);
 		json_write_int_or_null(buf, "used", run->peak_bytes ? run_need_bytes(run) : 0);
 		json_write_double(buf, "unusedGibHours", run_unused_gib_hours(run));
+		json_write_int_or_null(buf, "gpuPeak", run->gpu.used_bytes);
+		json_write_int_or_null(buf, "gpuCapacity", run->gpu.capacity_bytes);
 		json_write_text(buf, "outcome", outcome_names[run->outcome]);
+		json_write_text(buf, "diagnosis", kind_of(one));
 		json_write_int_or_null(buf, "next", one->next_bytes);
 		strbuf_addc(buf, '}');
 	}

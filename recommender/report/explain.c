@@ -3,10 +3,12 @@
 #include "report/changes.h"
 #include "report/explain_internal.h"
 #include "report/figures.h"
+#include "report/output.h"
 #include "report/question.h"
 #include "report/report_commands.h"
 
 #include "base/plain.h"
+#include "base/timefmt.h"
 #include "policy/decide.h"
 
 #include <errno.h>
@@ -16,10 +18,47 @@
 /* A recommendation, and the sizes after what people decided. */
 struct explained {
 	const struct sizing_policy *sizing;
+	const struct profile *profile;
 	const struct recommendation *learned;
+	size_t reasons[2]; /* those that the lines of the sizes have; n_reasons: none */
 	struct recommendation sizes;
 	enum size_by by[2]; /* indexed by enum size_field */
 };
+
+static const char *const field_names[] = {[SIZE_REQUEST] = "request", [SIZE_LIMIT] = "limit"};
+
+/* The part of a reason behind "limit 1600Mi = " or "limit 1600Mi: "; NULL: it is not about this size. */
+static const char *reason_part(const char *reason, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(reason, name, n) != 0 || reason[n] != ' ')
+		return NULL;
+	reason += n + 1;
+	reason += strcspn(reason, " :");
+	if (strncmp(reason, " = ", 3) == 0)
+		return reason + 3;
+	return strncmp(reason, ": ", 2) == 0 ? reason + 2 : NULL;
+}
+
+/* The last reason of a size led to its value. @return n_reasons: none is about this size. */
+static size_t find_reason(const struct profile *profile, int field)
+{
+	size_t found = profile->n_reasons;
+
+	for (size_t i = 0; i < profile->n_reasons; i++)
+		if (reason_part(profile->reasons[i], field_names[field]))
+			found = i;
+	return found;
+}
+
+/* NULL: none is about this size. */
+static const char *size_reason(const struct explained *self, int field)
+{
+	size_t i = self->reasons[field];
+
+	return i < self->profile->n_reasons ? reason_part(self->profile->reasons[i], field_names[field]) : NULL;
+}
 
 /* Prints the beginning of the line of a size: "limit 2Gi", and "pinned by spec.pinLimit; learned 712Mi: " if a person
  * decided the size. @return whether there is a size. */
@@ -30,7 +69,7 @@ static bool explain_size(const struct explained *self, int field)
 	int64_t learned_bytes = is_limit ? self->learned->limit_bytes : self->learned->request_bytes;
 	enum size_by by = self->by[field];
 
-	printf("  %-11s ", is_limit ? "limit" : "request");
+	printf("  %-11s ", field_names[field]);
 	if (!bytes) {
 		printf("none: %d of %d complete runs are known\n", self->learned->whole_runs, self->sizing->min_runs);
 		return false;
@@ -51,29 +90,37 @@ static bool explain_size(const struct explained *self, int field)
 static void explain_request(const struct explained *self)
 {
 	const struct recommendation *rec = self->learned;
+	const char *reason = size_reason(self, SIZE_REQUEST);
 
 	if (!explain_size(self, SIZE_REQUEST))
 		return;
+	if (reason)
+		plain_print(reason, stdout);
+	else if (rec->request_bytes && rec->median_bytes)
+		printf("median of use over time is %s", HUMAN(rec->median_bytes));
 	if (rec->request_bytes && rec->median_bytes)
-		printf("median of use over time is %s; use is above the request for %s of run time",
-		       HUMAN(rec->median_bytes), PERCENT(rec->over_request_permille));
+		printf("; use is above the request for %s of run time", PERCENT(rec->over_request_permille));
 	printf("\n");
 }
 
 static void explain_limit(const struct explained *self)
 {
 	const struct recommendation *rec = self->learned;
+	const char *reason = size_reason(self, SIZE_LIMIT);
+	bool is_doubled = rec->proven_bytes && !rec->whole_runs && rec->limit_bytes == 2 * rec->proven_bytes;
 
 	if (!explain_size(self, SIZE_LIMIT))
 		return;
-	if (rec->limit_bytes && rec->whole_runs)
+	if (rec->limit_bytes && !rec->whole_runs)
+		printf("no completed run yet%s", reason && !is_doubled ? ": " : "");
+	if (reason && !is_doubled)
+		plain_print(reason, stdout);
+	else if (rec->limit_bytes && rec->whole_runs)
 		printf("peak of %d whole run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
 		       HUMAN(rec->peak_bytes), PERCENT(rec->buffer_permille));
-	else if (rec->limit_bytes)
-		printf("no completed run yet");
-	if (rec->proven_bytes && !rec->whole_runs && rec->limit_bytes == 2 * rec->proven_bytes)
+	if (is_doubled)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
-	else if (rec->proven_bytes)
+	else if (rec->proven_bytes && !(reason && strstr(reason, "OOM-killed")))
 		printf("; a run was OOM-killed at %s", HUMAN(rec->proven_bytes));
 	printf("\n");
 }
@@ -87,6 +134,16 @@ static void explain_ephemeral(const struct recommendation *rec)
 		printf("  disk        no use was measured\n");
 }
 
+static void explain_gpu(const struct recommendation *rec)
+{
+	int32_t permille = gpu_memory_permille(&rec->gpu);
+
+	if (permille)
+		printf("  gpu memory  at most %s of %s (%s) in use on one card%s\n", HUMAN(rec->gpu.used_bytes),
+		       HUMAN(rec->gpu.capacity_bytes), PERCENT(permille),
+		       rec->is_gpu_full ? ", when the last run failed" : "");
+}
+
 static const struct {
 	enum recommendation_flag flag;
 	const char *text;
@@ -96,6 +153,26 @@ static const struct {
 	{REC_UNSTABLE, "peaks differ widely between runs"},
 	{REC_HARM, "harm was counted: the workload's own values are restored"},
 };
+
+static void explain_diagnosis(const struct diagnosis *diagnosis)
+{
+	char when[TIME_TEXT_BYTES];
+
+	if (!diagnosis)
+		return;
+	time_render(diagnosis->time_ms - diagnosis->time_ms % TIME_SECOND_MS, when);
+	if (*diagnosis->kind)
+		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s\n", PLAIN(diagnosis->kind),
+		       *diagnosis->cause ? ": " : "", PLAIN(diagnosis->cause), PLAIN(diagnosis->confidence),
+		       PLAIN(diagnosis->run), when);
+	if (*diagnosis->evidence)
+		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
+	if (*diagnosis->variable)
+		printf("  allocator   %s=" ALLOCATOR_SETTING "%s\n", diagnosis->variable,
+		       streq(diagnosis->helped, DIAGNOSIS_HELPED)	? " helped"
+		       : streq(diagnosis->helped, DIAGNOSIS_HELPED_NOT) ? " did not help"
+									: ": see check allocator");
+}
 
 /* Prints whose spec applies, and what it says about the mode. */
 static void explain_spec(const struct profile *profile, const struct profile *decided)
@@ -114,17 +191,37 @@ static void explain_spec(const struct profile *profile, const struct profile *de
 	}
 }
 
+/* Prints the reasons that the lines of the sizes do not have. */
+static void explain_other_reasons(const struct explained *self)
+{
+	const char *head = "because";
+
+	for (size_t i = 0; i < self->profile->n_reasons; i++) {
+		if (i == self->reasons[SIZE_REQUEST] || i == self->reasons[SIZE_LIMIT])
+			continue;
+		printf("  %-11s ", head);
+		plain_print(self->profile->reasons[i], stdout);
+		printf("\n");
+		head = "";
+	}
+}
+
 static void explain_recommendation(const struct knowledge *knowledge, const struct known *known)
 {
 	const struct profile *profile = known->profile;
 	const struct recommendation *rec = &profile->parent;
-	struct explained explained = {.sizing = &knowledge->config->policy.sizing, .learned = rec};
+	struct explained explained = {.sizing = &knowledge->config->policy.sizing,
+				      .profile = profile,
+				      .learned = rec,
+				      .reasons = {[SIZE_REQUEST] = find_reason(profile, SIZE_REQUEST),
+						  [SIZE_LIMIT] = find_reason(profile, SIZE_LIMIT)}};
 	const char *kept = figures_not_lowered(knowledge, known);
 
 	explained.sizes = known_sizes(knowledge, known, rec, explained.by);
 	explain_request(&explained);
 	explain_limit(&explained);
 	explain_ephemeral(rec);
+	explain_gpu(rec);
 	printf("  confidence  %s: %d run%s, %d of them whole, %d OOM-killed\n", confidence_names[rec->confidence],
 	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
@@ -133,11 +230,8 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	if (kept)
 		printf("  note        will not be lowered: %s\n", kept);
 	explain_spec(profile, known_decided(knowledge, known));
-	for (size_t i = 0; i < profile->n_reasons; i++) {
-		printf("  %-11s ", i ? "" : "because");
-		plain_print(profile->reasons[i], stdout);
-		printf("\n");
-	}
+	explain_other_reasons(&explained);
+	explain_diagnosis(profile->diagnosis);
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);
@@ -186,14 +280,12 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 	return r;
 }
 
-static int print_json(const struct knowledge *knowledge)
+static int print_object(const struct knowledge *knowledge)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(EXPLAIN_BYTES);
 	int r = explain_write_json(knowledge, &buf);
 
-	if (!r)
-		fputs(strbuf_text(&buf), stdout);
-	return r;
+	return r ? r : output_print_object(knowledge->args, &buf);
 }
 
 static int print_text(const struct knowledge *knowledge)
@@ -210,7 +302,6 @@ static int print_text(const struct knowledge *knowledge)
 static int explain_run(const struct cli_args *args)
 {
 	CLEANUP(knowledge_release) struct knowledge knowledge = KNOWLEDGE_INIT;
-	bool is_json = streq(cli_get(args, "output"), "json");
 	int code;
 
 	knowledge.keeps_store = true;
@@ -218,14 +309,14 @@ static int explain_run(const struct cli_args *args)
 	if (code)
 		return code;
 	knowledge_read_shapes(&knowledge);
-	if ((is_json ? print_json : print_text)(&knowledge))
+	if ((output_is_object(args) ? print_object : print_text)(&knowledge))
 		return cli_fail(args, &(struct err){.msg = "out of memory"}, EXIT_DEPENDENCY);
 	return EXIT_CLEAN;
 }
 
 static const struct cli_option explain_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "text|json", "Output format", "text"},
+	OUTPUT_OPTION("text|json|yaml", "text"),
 	{.name = NULL},
 };
 

@@ -52,6 +52,9 @@ static void write_evidence(const struct recommendation *rec, struct strbuf *buf)
 	json_write_int_or_null(buf, "medianBytes", rec->median_bytes);
 	json_write_int_or_null(buf, "peakBytes", rec->peak_bytes);
 	json_write_int_or_null(buf, "ephemeralPeakBytes", rec->ephemeral_peak_bytes);
+	json_write_int_or_null(buf, "gpuPeakBytes", rec->gpu.used_bytes);
+	json_write_int_or_null(buf, "gpuCapacityBytes", rec->gpu.capacity_bytes);
+	json_write_bool(buf, "isGpuFull", rec->is_gpu_full);
 	json_write_int_or_null(buf, "oomKilledAtBytes", rec->proven_bytes);
 	json_write_double(buf, "timeOverRequest", rec->over_request_permille / 1000.0);
 	json_write_double(buf, "buffer", rec->buffer_permille / 1000.0);
@@ -83,6 +86,24 @@ static void write_variants(const struct knowledge *knowledge, const struct known
 	strbuf_addc(buf, ']');
 }
 
+static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *buf)
+{
+	if (!diagnosis) {
+		json_write_text(buf, "diagnosis", NULL);
+		return;
+	}
+	json_write_open(buf, "diagnosis", '{');
+	json_write_text(buf, "kind", diagnosis->kind);
+	json_write_text(buf, "cause", diagnosis->cause);
+	json_write_text(buf, "confidence", diagnosis->confidence);
+	json_write_time(buf, "time", diagnosis->time_ms);
+	json_write_text(buf, "run", diagnosis->run);
+	json_write_text(buf, "evidence", diagnosis->evidence);
+	json_write_text(buf, "allocatorVariable", *diagnosis->variable ? diagnosis->variable : NULL);
+	json_write_text(buf, "helped", *diagnosis->helped ? diagnosis->helped : NULL);
+	strbuf_addc(buf, '}');
+}
+
 static void write_profile(const struct knowledge *knowledge, const struct known *known, struct strbuf *buf)
 {
 	const struct profile *profile = known->profile, *decided = known_decided(knowledge, known);
@@ -111,6 +132,7 @@ static void write_profile(const struct knowledge *knowledge, const struct known 
 		json_write_text(buf, NULL, profile->reasons[i]);
 	strbuf_addc(buf, ']');
 	write_variants(knowledge, known, buf);
+	write_diagnosis(profile->diagnosis, buf);
 	strbuf_addc(buf, '}');
 }
 
@@ -129,6 +151,8 @@ static void write_run(const struct run *run, struct strbuf *buf)
 	json_write_bool(buf, "isMedianExact", run->is_quantile_exact);
 	json_write_int_or_null(buf, "peakRssBytes", run->peak_rss_bytes);
 	json_write_int_or_null(buf, "peakBytes", run->peak_bytes);
+	json_write_int_or_null(buf, "gpuPeakBytes", run->gpu.used_bytes);
+	json_write_int_or_null(buf, "gpuCapacityBytes", run->gpu.capacity_bytes);
 	if (run->activity_permille >= 0)
 		json_write_double(buf, "active", run->activity_permille / 1000.0);
 	else

@@ -41,6 +41,7 @@ static void add_run(struct table *table, const struct history *history, const st
 	table_addf(table, "%s%s", is_about ? "~" : "", run->median_bytes ? HUMAN(run->median_bytes) : "");
 	table_add_bytes(table, run->peak_rss_bytes);
 	table_add_bytes(table, run->peak_bytes);
+	table_add(table, gpu_memory_permille(&run->gpu) ? PERCENT(gpu_memory_permille(&run->gpu)) : "");
 	table_add(table, run->activity_permille >= 0 ? PERCENT(run->activity_permille) : "");
 	add_outcome(table, history, run);
 }
@@ -50,7 +51,7 @@ int explain_runs(const struct history *history)
 	struct table table;
 
 	printf("  runs%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "");
-	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS PEAK,>PEAK,>ACTIVE,OUTCOME");
+	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
 	for (size_t i = 0; i < history->runs.n; i++)
 		add_run(&table, history, &history->runs.items[i]);
 	return table_print(&table, stdout, 4);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history_command: `history` prints what memtamer changed, and what runs asked for and used. */
 #include "report/changes.h"
+#include "report/output.h"
 #include "report/question.h"
 #include "report/report_commands.h"
 
@@ -11,14 +12,13 @@
 
 #define HISTORY_BYTES (GIB)
 
-static int print_json(const struct changes *changes, const struct ended_runs *runs)
+static int print_object(const struct cli_args *args, const struct changes *changes, const struct ended_runs *runs)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(HISTORY_BYTES);
 
 	if (changes_render_json(changes, runs, time_now_ms(), &buf))
 		return buf.status;
-	fputs(strbuf_text(&buf), stdout);
-	return 0;
+	return output_print_object(args, &buf);
 }
 
 /* Whether the store is a file. Its recommender does not watch pods, whose annotations say what was changed. */
@@ -70,14 +70,14 @@ static int history_run(const struct cli_args *args)
 	struct changes changes = {.items = VEC_INIT};
 	struct ended_runs runs = {.items = VEC_INIT};
 	int code = question_load(args, &knowledge), r;
-	bool is_json = streq(cli_get(args, "output"), "json");
 
 	if (code)
 		return code;
 	r = changes_find(knowledge.items.items, knowledge.items.n, &changes);
 	r = r ? r : ended_runs_find(&knowledge, &runs);
 	if (!r)
-		r = is_json ? print_json(&changes, &runs) : print_text(args, &knowledge, &changes, &runs);
+		r = output_is_object(args) ? print_object(args, &changes, &runs)
+					   : print_text(args, &knowledge, &changes, &runs);
 	vec_release(&changes.items);
 	vec_release(&runs.items);
 	if (r)
@@ -87,7 +87,7 @@ static int history_run(const struct cli_args *args)
 
 static const struct cli_option history_options[] = {
 	KNOWLEDGE_OPTIONS,
-	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
+	OUTPUT_OPTION("table|json|yaml", "table"),
 	{.name = NULL},
 };
 

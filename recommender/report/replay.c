@@ -163,7 +163,7 @@ static int learn_until(struct replaying *self, int64_t time_ms, struct err *err)
 	if (r)
 		return err_set(err, r, "out of memory");
 	if (is_more || !self->profile->revision)
-		r = learn_profile(config, &self->known, self->profile, time_ms, NULL, &now, err);
+		r = learn_profile(config, &self->known, self->profile, NULL, time_ms, NULL, &now, err);
 	if (now) {
 		profile_free(self->profile);
 		self->profile = now;

@@ -5,24 +5,51 @@
 
 #include <stdio.h>
 
+#define REPORT_WASTE                                                                                                   \
+	"WASTE: GiB-hours of (limit, or request where there is no limit, - peak) x time\nx ranks of the runs that "    \
+	"are "                                                                                                         \
+	"listed, each rank taken for the worst one.\n"
+
 struct report_row {
 	const struct known *known; /* borrowed */
 	struct figures figures;
-	bool is_first; /* of its workload, whose other roles and containers have rows of their own */
+	bool is_first;	    /* of its workload, whose other roles and containers have rows of their own */
+	bool has_container; /* the row before has the same workload and role */
+};
+
+/* Sums over the rows of one namespace, or over all rows. */
+struct report_sum {
+	const char *namespace_name; /* borrowed; NULL: all rows */
+	int rows, runs, oom_runs;
+	int at_risk; /* rows with a risk or a suspected leak */
+	double waste_gibh;
 };
 
 struct report {
 	const struct knowledge *knowledge;
-	VEC(struct report_row) rows; /* in the order of output */
-	struct figures sum;	     /* runs, oom_runs and waste_gibh of all rows */
-	int at_risk;		     /* rows with a risk or a suspected leak */
+	VEC(struct report_row) rows;	   /* in the order of output */
+	VEC(struct report_sum) namespaces; /* the same */
+	struct report_sum sum;		   /* of all rows */
+	bool is_by_namespace;		   /* sums in place of rows */
+	bool is_wide;			   /* all columns of the table */
 };
 
-/** For people, with a line of totals. @return 0 or -ENOMEM. */
+/** report_render.c: for people, with a line of totals. @return 0 or -ENOMEM. */
 int report_print_table(const struct report *self, FILE *out) ATTR_NODISCARD;
 /** One line "KIND/NAME" for each workload, as `explain` takes it. @return the sticky status of `buf`. */
 int report_write_names(const struct report *self, struct strbuf *buf);
 /** RFC 4180 with a line of titles; sizes in bytes, what is not known is empty. @return the sticky status of `buf`. */
 int report_write_csv(const struct report *self, struct strbuf *buf);
-/** @return the sticky status of `buf`. */
+/** The list of rows in JSON. */
+void report_write_workloads(const struct report *self, struct strbuf *buf);
+/** "37", or "37 (2 OOM)". */
+void report_add_runs(struct table *table, int runs, int oom_runs);
+/** One field of CSV, quoted if it has to be, without control characters. */
+void report_csv_text(struct strbuf *buf, const char *text, char end);
+
+/** report_sums.c: the same of sums by namespace. */
+int report_print_sums(const struct report *self, FILE *out) ATTR_NODISCARD;
+int report_write_sums_names(const struct report *self, struct strbuf *buf);
+int report_write_sums_csv(const struct report *self, struct strbuf *buf);
+/** The object of JSON, with rows or sums. @return the sticky status of `buf`. */
 int report_write_json(const struct report *self, struct strbuf *buf);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_render: a report as a table, as names, as CSV and as JSON.
+/* report_render: the rows of a report as a table, as names, as CSV and as JSON.
  *
- * JSON (apiVersion report.memtamer.io/v1alpha1): {"apiVersion", "kind": "Report", "generated": RFC 3339, "workloads":
- * [{"namespace", "workload", "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun", "medianBytes",
- * "peakBytes", "requestBytes", "limitBytes" (last run's; null: none), "recommendedRequestBytes",
+ * JSON: "workloads": [{"namespace", "workload", "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun",
+ * "medianBytes", "peakBytes", "requestBytes", "limitBytes" (last run's; null: none), "recommendedRequestBytes",
  * "recommendedLimitBytes" (null: no recommendation), "notLowered" (why values are not lowered in any mode; null: they
- * may be), "risk" ("" or text), "leakSuspected", "wasteGibHours" (figures.h), "confidence"}], "summary": {"workloads",
- * "runs", "oomKilledRuns", "wasteGibHours", "atRisk"}}. CSV has the same columns as "workloads". */
+ * may be), "risk" ("" or text), "leakSuspected", "wasteGibHours" (figures.h), "confidence"}]. CSV has the same columns.
+ */
 #include "report/report_internal.h"
 
 #include "base/json_write.h"
@@ -26,9 +25,9 @@ static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes
 		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "-", HUMAN(to_bytes));
 }
 
-static void add_runs(struct table *table, const struct figures *f)
+void report_add_runs(struct table *table, int runs, int oom_runs)
 {
-	table_addf(table, f->oom_runs ? "%d (%d OOM)" : "%d", f->runs, f->oom_runs);
+	table_addf(table, oom_runs ? "%d (%d OOM)" : "%d", runs, oom_runs);
 }
 
 static void add_row(struct table *table, const struct report_row *row)
@@ -36,15 +35,14 @@ static void add_row(struct table *table, const struct report_row *row)
 	const struct figures *f = &row->figures;
 
 	known_add_names(row->known, table);
-	add_runs(table, f);
+	report_add_runs(table, f->runs, f->oom_runs);
 	table_add_bytes(table, f->median_bytes);
 	table_add_bytes(table, f->peak_bytes);
 	add_change(table, f->request_bytes, f->new_request_bytes, f->is_request_kept);
 	add_change(table, f->limit_bytes, f->new_limit_bytes, f->is_limit_kept);
 	table_addf(table, "%.2f", f->waste_gibh);
 	table_add(table, confidence_names[f->confidence]);
-	table_addf(table, "%s%s%s", risk_names[f->risk], f->risk && f->is_leak ? ", " : "",
-		   f->is_leak ? "possible leak" : "");
+	table_addf(table, "%s%s%s", risk_names[f->risk], f->risk && f->is_leak ? ", " : "", f->is_leak ? "leak" : "");
 }
 
 static void add_total(struct table *table, const struct report *self)
@@ -52,13 +50,24 @@ static void add_total(struct table *table, const struct report *self)
 	table_add(table, "TOTAL");
 	for (int i = 0; i < 3; i++)
 		table_add(table, "");
-	add_runs(table, &self->sum);
+	report_add_runs(table, self->sum.runs, self->sum.oom_runs);
 	for (int i = 0; i < 4; i++)
 		table_add(table, "");
 	table_addf(table, "%.2f", self->sum.waste_gibh);
 	table_add(table, "");
-	table_addf(table, "%d of %zu at risk", self->at_risk, self->rows.n);
+	table_addf(table, "%d at risk", self->sum.at_risk);
 }
+
+/* Whether two rows differ only in their container. */
+static bool has_containers(const struct report *self)
+{
+	for (size_t i = 0; i < self->rows.n; i++)
+		if (self->rows.items[i].has_container)
+			return true;
+	return false;
+}
+
+#define HEADS ",>RUNS,+>MEDIAN,+>PEAK,>REQUEST,>LIMIT,>WASTE,+CONFIDENCE,RISK"
 
 int report_print_table(const struct report *self, FILE *out)
 {
@@ -70,7 +79,8 @@ int report_print_table(const struct report *self, FILE *out)
 		fprintf(out, "No workloads known%s\n", knowledge_where(self->knowledge, (char[KNOWN_WHERE_BYTES]){0}));
 		return 0;
 	}
-	table_init(&table, KNOWN_HEADS ",>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,>WASTE GiBh,CONFIDENCE,RISK");
+	table_init(&table, has_containers(self) ? KNOWN_HEADS HEADS : "NAMESPACE,WORKLOAD,ROLE,+CONTAINER" HEADS);
+	table.is_wide = self->is_wide;
 	for (size_t i = 0; i < self->rows.n; i++) {
 		add_row(&table, &self->rows.items[i]);
 		has_kept |= self->rows.items[i].figures.is_request_kept || self->rows.items[i].figures.is_limit_kept;
@@ -78,9 +88,7 @@ int report_print_table(const struct report *self, FILE *out)
 	if (self->rows.n > 1)
 		add_total(&table, self);
 	r = table_print(&table, out, 0);
-	fprintf(out,
-		"\nREQUEST and LIMIT: of the last run -> recommended%s. WASTE: (limit, or request where there is no "
-		"limit, - peak) x time x ranks, each rank taken for the worst one, all runs listed.\n",
+	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended%s.\n" REPORT_WASTE,
 		has_kept ? ", without an arrow where it will not be lowered (`explain` says why)" : "");
 	return r;
 }
@@ -97,8 +105,7 @@ int report_write_names(const struct report *self, struct strbuf *buf)
 
 /* ---- as CSV ---- */
 
-/* Without control characters, which names do not have. */
-static void csv_text(struct strbuf *buf, const char *text, char end)
+void report_csv_text(struct strbuf *buf, const char *text, char end)
 {
 	char clean[KIB];
 	bool is_quoted;
@@ -130,22 +137,22 @@ static void csv_row(struct strbuf *buf, const struct report_row *row)
 	const struct figures *f = &row->figures;
 	char when[TIME_TEXT_BYTES];
 
-	csv_text(buf, known_namespace(row->known), ',');
-	csv_text(buf, known_workload(row->known), ',');
-	csv_text(buf, known_role(row->known), ',');
-	csv_text(buf, known_container(row->known), ',');
+	report_csv_text(buf, known_namespace(row->known), ',');
+	report_csv_text(buf, known_workload(row->known), ',');
+	report_csv_text(buf, known_role(row->known), ',');
+	report_csv_text(buf, known_container(row->known), ',');
 	strbuf_addf(buf, "%d,%d,%d,", f->runs, f->whole_runs, f->oom_runs);
-	csv_text(buf, f->last_start_ms ? time_render(f->last_start_ms, when) : "", ',');
+	report_csv_text(buf, f->last_start_ms ? time_render(f->last_start_ms, when) : "", ',');
 	csv_bytes(buf, f->median_bytes);
 	csv_bytes(buf, f->peak_bytes);
 	csv_bytes(buf, f->request_bytes);
 	csv_bytes(buf, f->limit_bytes);
 	csv_bytes(buf, f->new_request_bytes);
 	csv_bytes(buf, f->new_limit_bytes);
-	csv_text(buf, f->not_lowered ? f->not_lowered : "", ',');
-	csv_text(buf, risk_names[f->risk], ',');
+	report_csv_text(buf, f->not_lowered ? f->not_lowered : "", ',');
+	report_csv_text(buf, risk_names[f->risk], ',');
 	strbuf_addf(buf, "%s,%.3f,", f->is_leak ? "true" : "false", f->waste_gibh);
-	csv_text(buf, confidence_names[f->confidence], '\n');
+	report_csv_text(buf, confidence_names[f->confidence], '\n');
 }
 
 int report_write_csv(const struct report *self, struct strbuf *buf)
@@ -188,19 +195,10 @@ static void write_workload(const struct report_row *row, struct strbuf *buf)
 	strbuf_addc(buf, '}');
 }
 
-int report_write_json(const struct report *self, struct strbuf *buf)
+void report_write_workloads(const struct report *self, struct strbuf *buf)
 {
-	knowledge_write_head("report.memtamer.io/v1alpha1", "Report", time_now_ms(), buf);
 	json_write_open(buf, "workloads", '[');
 	for (size_t i = 0; i < self->rows.n; i++)
 		write_workload(&self->rows.items[i], buf);
 	strbuf_adds(buf, "\n  ]");
-	json_write_line(buf, 2);
-	json_write_open(buf, "summary", '{');
-	json_write_int(buf, "workloads", (int64_t)self->rows.n);
-	json_write_int(buf, "runs", self->sum.runs);
-	json_write_int(buf, "oomKilledRuns", self->sum.oom_runs);
-	json_write_double(buf, "wasteGibHours", self->sum.waste_gibh);
-	json_write_int(buf, "atRisk", self->at_risk);
-	return strbuf_adds(buf, "}\n}\n");
 }

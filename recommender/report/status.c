@@ -3,6 +3,7 @@
 
 #include "base/timefmt.h"
 #include "evidence/query.h"
+#include "report/output.h"
 #include "report/report_commands.h"
 
 #include <errno.h>
@@ -158,16 +159,15 @@ static int compute(struct asking *self, struct err *err)
 	return replay_all(self, err);
 }
 
-static int show(const struct status *status, bool is_json)
+static int show(const struct cli_args *args, const struct status *status)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(STATUS_BYTES);
 
-	if (!is_json)
+	if (!output_is_object(args))
 		return status_print(status, stdout);
 	if (status_render_json(status, &text))
 		return text.status;
-	fwrite(strbuf_text(&text), 1, text.len, stdout);
-	return 0;
+	return output_print_object(args, &text);
 }
 
 static int status_run(const struct cli_args *args)
@@ -193,7 +193,7 @@ static int status_run(const struct cli_args *args)
 	knowledge_read_shapes(&self.knowledge);
 	store_access_release(&self.knowledge.access);
 	find_metrics(&self, cli_get(args, "config"));
-	if (!compute(&self, &err) && show(&self.status, streq(cli_get(args, "output"), "json")))
+	if (!compute(&self, &err) && show(args, &self.status))
 		err_set(&err, -ENOMEM, "out of memory");
 	if (err.code)
 		return cli_fail(args, &err, EXIT_DEPENDENCY);
@@ -202,7 +202,7 @@ static int status_run(const struct cli_args *args)
 
 static const struct cli_option status_options[] = {
 	KNOWLEDGE_OPTIONS_ALL,
-	{"output", 'o', CLI_STRING, "table|json", "Output format", "table"},
+	OUTPUT_OPTION("table|json|yaml", "table"),
 	{"memtamer-namespace", 0, CLI_STRING, "NAMESPACE",
 	 "Namespace of memtamer (default: as --config says; without it, memtamer)", NULL},
 	{.name = NULL},

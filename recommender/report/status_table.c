@@ -93,6 +93,29 @@ static void print_webhook(const struct status *self, FILE *out)
 		fprintf(out, "Webhook     %s\n", words);
 }
 
+static void print_hung(const struct status *self, FILE *out)
+{
+	const struct hung_list *hung = self->has_cycle ? self->cycle.hung : NULL;
+	char count[HUNG_COUNT_BYTES], when[TIME_TEXT_BYTES];
+
+	if (!hung || !hung->n)
+		return;
+	fprintf(out, "Hung gangs  %lld, in which a rank is dead; they hold %s%s\n", (long long)hung->n,
+		hung_count(hung->accelerators_milli, count),
+		hung->n > (int64_t)hung->n_items ? "; the first of them:" : "");
+	for (size_t i = 0; i < hung->n_items; i++) {
+		const struct hung_gang *gang = &hung->items[i];
+
+		fprintf(out, "  %s %s: ", PLAIN(gang->namespace_name), PLAIN(gang->owner));
+		fprintf(out, "pod %s was OOM-killed at %s; running pods: %lld, with %s\n", PLAIN(gang->pod),
+			time_text(gang->killed_ms, when), (long long)gang->n_pods,
+			hung_count(gang->accelerators_milli, count));
+		fputs("    ", out);
+		plain_print(gang->command, out);
+		fputc('\n', out);
+	}
+}
+
 static int print_metrics(const struct status *self, FILE *out)
 {
 	struct table table;
@@ -241,6 +264,7 @@ int status_print(const struct status *self, FILE *out)
 
 	print_cycle(self, out);
 	print_webhook(self, out);
+	print_hung(self, out);
 	r = print_metrics(self, out);
 	if (self->n_bad)
 		fprintf(out, "Objects     %zu could not be read and are missing below\n", self->n_bad);

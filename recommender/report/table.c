@@ -14,10 +14,12 @@ void table_init(struct table *self, const char *heads)
 	*self = (struct table){.arena = ARENA_INIT(64 * MIB)};
 	while (*heads) {
 		size_t n = strcspn(heads, ",");
-		bool is_right = *heads == '>';
+		bool is_more = *heads == '+', is_right = heads[is_more] == '>';
+		int n_marks = is_more + is_right;
 
+		self->is_more[self->n_columns] = is_more;
 		self->is_right[self->n_columns++] = is_right;
-		table_addf(self, "%.*s", (int)n - is_right, heads + is_right);
+		table_addf(self, "%.*s", (int)n - n_marks, heads + n_marks);
 		heads += n + (heads[n] == ',');
 	}
 }
@@ -63,7 +65,7 @@ static int text_width(const char *text)
 	return width;
 }
 
-/* Width of a column; 0: all cells below the title are empty. */
+/* Width of a column; 0: it is omitted, for wide tables only or because all cells below the title are empty. */
 static int column_width(const struct table *self, size_t column)
 {
 	int width = text_width(self->cells.items[column]);
@@ -73,7 +75,7 @@ static int column_width(const struct table *self, size_t column)
 		width = MAX(width, text_width(self->cells.items[i]));
 		is_empty = is_empty && streq(self->cells.items[i], "-");
 	}
-	return is_empty ? 0 : width;
+	return is_empty || (self->is_more[column] && !self->is_wide) ? 0 : width;
 }
 
 static void print_rows(const struct table *self, FILE *out, int indent)

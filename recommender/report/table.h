@@ -15,11 +15,14 @@ struct table {
 	struct arena arena;
 	size_t n_columns;
 	bool is_right[TABLE_COLUMNS]; /* right-aligned, for numbers */
-	VEC(const char *) cells;      /* row by row, the titles first */
-	int status;		      /* sticky: -ENOMEM */
+	bool is_more[TABLE_COLUMNS];  /* only printed if is_wide */
+	bool is_wide;
+	VEC(const char *) cells; /* row by row, the titles first */
+	int status;		 /* sticky: -ENOMEM */
 };
 
-/** `heads`: titles, separated by commas, such as "NAMESPACE,>LIMIT"; '>': a right-aligned column. */
+/** `heads`: titles, separated by commas, such as "NAMESPACE,>LIMIT,+>PEAK"; '>': a right-aligned column; '+': a column
+ * that is omitted unless the caller sets is_wide. */
 void table_init(struct table *self, const char *heads);
 void table_release(struct table *self);
 /** Adds the next cell; n_columns of them are a row. Text is copied and cleaned (plain.h); NULL and "" are printed as

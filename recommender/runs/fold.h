@@ -43,6 +43,7 @@ struct found_run {
 	 * did. */
 	int64_t harm_waited_ms;
 	int64_t activity_sum, activity_samples; /* sums over the pods; struct run has the mean */
+	bool has_setting;			/* memtamer set the allocator variable in its pods */
 	bool is_main;				/* the main container of its pod */
 	bool is_final;				/* ended, and too long ago for another attempt */
 	bool is_seen;	 /* the use of the last attempt was observed from start to end, however it ended */

@@ -72,10 +72,12 @@ static void fill(struct history_decision *ret, const struct member *member, cons
 int fold_add_decision(struct found_run *found, const struct member *member, const struct pod_container *container)
 {
 	struct annotation_container set;
-	struct annotation annotation;
+	struct annotation annotation = {.variable = NULL};
 	struct history_decision decision;
+	bool is_any = fold_read_set(member->pod, container, &annotation, &set);
 
-	if (!fold_read_set(member->pod, container, &annotation, &set))
+	found->has_setting |= annotation.variable != NULL;
+	if (!is_any)
 		return 0;
 	fill(&decision, member, &annotation, &set);
 	for (size_t i = 0; i < found->decisions.n; i++)

@@ -43,6 +43,7 @@ void fold_add_figures(struct found_run *found, const struct pod *pod, const stru
 	run->peak_active_file_bytes = MAX(run->peak_active_file_bytes, container->peak_active_file_bytes);
 	run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, pod->peak_ephemeral_bytes);
 	run->pending_ms = MAX(run->pending_ms, pod->pending_ms);
+	gpu_memory_raise(&run->gpu, &container->gpu);
 	run->samples += container->samples;
 	add_killed_limits(run, container);
 	add_activity(found, pod);

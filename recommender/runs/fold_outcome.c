@@ -47,10 +47,24 @@ static enum outcome eviction(const struct pod *pod, const struct pod_container *
 	return OUTCOME_EVICTED_MEMORY;
 }
 
+/* The kernel killed a process of the container, and Kubernetes reports no OOM kill of it: a child was killed, such as a
+ * DataLoader worker, and the first process went on or ended by itself. So at least the limit was needed, unless the
+ * node had no memory: it counts as suspected. */
+static bool has_lost_child(const struct pod_container *container)
+{
+	return container->ends & END_OOM_EVENTS && !(container->ends & (END_OOM_KILLED | END_OOM_RESTARTED)) &&
+	       container->limit_bytes > 0;
+}
+
+static enum outcome completion(const struct pod_container *container)
+{
+	return has_lost_child(container) ? OUTCOME_SUSPECTED_OOM : OUTCOME_COMPLETED;
+}
+
 static enum outcome failure(const struct pod_container *container)
 {
-	if (is_share(container->peak_bytes, container->limit_bytes, SUSPECT_PERMILLE) &&
-	    !container_is_cache_bound(container))
+	if (has_lost_child(container) || (is_share(container->peak_bytes, container->limit_bytes, SUSPECT_PERMILLE) &&
+					  !container_is_cache_bound(container)))
 		return OUTCOME_SUSPECTED_OOM;
 	return OUTCOME_FAILED;
 }
@@ -64,7 +78,7 @@ enum outcome member_outcome(const struct pod *pod, const struct pod_container *c
 	if (pod->ends & END_PREEMPTED)
 		return OUTCOME_PREEMPTED;
 	if (pod->ends & END_SUCCEEDED)
-		return OUTCOME_COMPLETED;
+		return completion(container);
 	if (is_running)
 		return OUTCOME_RUNNING;
 	if (ends & END_OOM_KILLED)
@@ -74,7 +88,7 @@ enum outcome member_outcome(const struct pod *pod, const struct pod_container *c
 	if (ends & END_ERROR)
 		return failure(container);
 	if (ends & END_COMPLETED)
-		return OUTCOME_COMPLETED;
+		return completion(container);
 	if (ends & END_OOM_RESTARTED)
 		return OUTCOME_OOM_KILLED;
 	if (pod->ends & END_FAILED || ends & END_ERROR_RESTARTED)

@@ -157,6 +157,7 @@ static int merge_container(struct pod_table *table, struct pod *pod, const struc
 		return -ENOMEM;
 	to->image = *image ? image : to->image;
 	pod_numbers_merge(pod_container_numbers, POD_CONTAINER_NUMBERS, to, from);
+	gpu_memory_raise(&to->gpu, &from->gpu);
 	to->ends |= from->ends;
 	to->restarts = MAX(to->restarts, from->restarts);
 	for (int i = 0; i < from->n_killed_limits; i++)

@@ -29,7 +29,7 @@ int pod_table_merge(struct pod_table *self, const struct evidence_batch *batch, 
 int pod_table_filter(struct pod_table *self, const bool *keep) ATTR_NODISCARD;
 
 /** Changes whenever bytes of an older version cannot be decoded any more. */
-#define POD_TABLE_FORMAT 2
+#define POD_TABLE_FORMAT 3
 /** Appends the table as bytes: 400 to 900 for each pod, and 100 to 200 after compression. Cost: linear in the pods.
  * @return 0; the sticky status of `buf`; -ENOMEM. */
 int pod_table_encode(const struct pod_table *self, struct strbuf *buf) ATTR_NODISCARD;

@@ -120,6 +120,7 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 	static const char *const results[] = {
 		[EXIT_CLEAN] = "done", [EXIT_FINDINGS] = "partial", [EXIT_DEPENDENCY] = "failed"};
 	char said[sizeof(err->where) + sizeof(err->msg)];
+	struct hung_list hung;
 	const struct gaps passed = gaps_only_passed(&result->gaps);
 	const struct cycle_status status = {
 		.time_ms = time_now_ms(),
@@ -140,10 +141,12 @@ void cycles_leave_record(struct session *self, const struct engine_result *resul
 		.findings = self->reader->findings,
 		.n_findings = self->reader->n_findings,
 		.gaps = &passed,
+		.hung = &hung,
 		.warning = result->warning,
 	};
 	struct err why = ERR_INIT;
 
+	replica_hung(service_replica(self->service), &hung);
 	if (cycle_record_leave(&self->record, self->access.store, &status, time_monotonic_ms(), &why) < 0)
 		log_err(LOG_WARN, "the result of the cycle could not be stored for `status`", &why);
 }

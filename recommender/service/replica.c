@@ -82,6 +82,16 @@ struct pods *replica_pods(const struct replica *self)
 	return self->pods;
 }
 
+void replica_hung(struct replica *self, struct hung_list *ret)
+{
+	*ret = (struct hung_list){.n = 0};
+	if (!self)
+		return;
+	pthread_mutex_lock(&self->mutex);
+	*ret = self->hung;
+	pthread_mutex_unlock(&self->mutex);
+}
+
 void replica_mark_refused(struct replica *self, struct evidence_batch *batch)
 {
 	pthread_mutex_lock(&self->mutex);

@@ -13,6 +13,7 @@
 
 struct config;
 struct evidence_batch;
+struct hung_list;
 struct notice;
 struct pods;
 struct replica;
@@ -47,6 +48,8 @@ void replica_set_used(struct replica *self, struct resize_used *take_used);
 /** The table of watched pods, which is empty while we do not lead; it lives as long as the replica. NULL:
  * recommender.pods is off. */
 struct pods *replica_pods(const struct replica *self);
+/** Copies the list of gangs that hang. It is empty while we do not lead, or if `self` is NULL. */
+void replica_hung(struct replica *self, struct hung_list *ret);
 /** Sets END_QUOTA in the pods of a batch whose owner had pods rejected by a quota on memory. */
 void replica_mark_refused(struct replica *self, struct evidence_batch *batch);
 /** Queues a copy of a notice, which is sent as an Event while we lead. Best effort. */

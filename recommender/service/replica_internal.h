@@ -6,6 +6,7 @@
 #include "kube/lease.h"
 #include "pods/pods.h"
 #include "service/announce.h"
+#include "service/hung_gangs.h"
 #include "service/metrics.h"
 #include "service/nodes.h"
 #include "service/outbox.h"
@@ -40,6 +41,7 @@ struct replica {
 	char lease_said[160], watch_said[160], pods_said[160], refusals_said[160], events_said[160];
 	struct announce announce;
 	struct unraised_kills kills;
+	struct hung_gangs gangs;
 	int64_t overdue_ms;		 /* waiting pods were checked up to this time; wall clock */
 	struct wait_events *wait_events; /* NULL: not leading, or pods are not watched */
 
@@ -54,6 +56,7 @@ struct replica {
 	struct nodes *nodes;	   /* NULL: not leading */
 	struct refusals *refusals; /* NULL: not leading */
 	struct resizes *resizes;   /* NULL: not leading, or resizes are off */
+	struct hung_list hung;	   /* a copy of that of `gangs`; empty: not leading */
 	char not_ready[REPLICA_WORDS];
 };
 

@@ -171,6 +171,25 @@ static void show_pods(struct replica *self)
 	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, (double)figures.watched);
 }
 
+/* ---- gangs that hang ---- */
+
+static void show_hung(struct replica *self)
+{
+	const struct hung_list *list = &self->gangs.list;
+
+	SHARE(self, hung, *list);
+	metrics_set(self->config.metrics, METRIC_HUNG_GANGS, (double)list->n);
+	metrics_set(self->config.metrics, METRIC_HUNG_ACCELERATORS, (double)list->accelerators_milli / 1000.0);
+}
+
+static void stop_gangs(struct replica *self)
+{
+	self->gangs = (struct hung_gangs){.searched_ms = 0};
+	show_hung(self);
+	metrics_set(self->config.metrics, METRIC_HUNG_GANGS, NAN);
+	metrics_set(self->config.metrics, METRIC_HUNG_ACCELERATORS, NAN);
+}
+
 /* ---- resizes ---- */
 
 static void start_resizes(struct replica *self)
@@ -323,6 +342,8 @@ static void record_notices(struct replica *self)
 	if (self->announce.events && self->pods && self->is_working &&
 	    unraised_kills_next(&self->kills, self->pods, self->counted.ends[OUTCOME_OOM_KILLED], &notice))
 		record_notice(self, &notice);
+	while (self->announce.events && self->is_working && hung_gangs_next(&self->gangs, &notice))
+		record_notice(self, &notice);
 }
 
 /* ---- start and stop ---- */
@@ -340,6 +361,7 @@ void replica_stop_work(struct replica *self)
 {
 	stop_probing(self);
 	stop_events(self);
+	stop_gangs(self);
 	stop_pods(self);
 	stop_resizes(self);
 	stop_watching(self);
@@ -354,5 +376,8 @@ void replica_work(struct replica *self)
 	if (self->resizes)
 		resizer_turn(resizes_resizer(self->resizes));
 	touch_overdue(self);
+	if (self->pods && self->is_working &&
+	    hung_gangs_turn(&self->gangs, self->pods, kube_client_now_ms(self->access.client)))
+		show_hung(self);
 	record_notices(self);
 }

@@ -81,6 +81,7 @@ static void list_workload(struct table *table, const struct profile *profile, co
 	table_add_bytes(table, rec->request_bytes);
 	table_add_bytes(table, rec->limit_bytes);
 	table_add(table, confidence_names[rec->confidence]);
+	table_add(table, rec->flags & REC_LEAK ? "leak" : "");
 }
 
 /* Profiles without a workload belong to namespaces, or were written by people and have no run yet. */
@@ -109,7 +110,7 @@ int run_output_summary(struct store *store, const struct sizing_policy *sizing, 
 	fprintf(out, "%zu runs found in %zu of %zu days (%zu queries, %s samples, %.1f s)\n", result->n_runs,
 		result->days_done, result->days_total, result->n_queries,
 		short_number((double)result->n_samples, samples), (double)result->duration_ms / 1000.0);
-	table_init(&listing.table, "NAMESPACE,WORKLOAD,CONTAINER,>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,CONFIDENCE");
+	table_init(&listing.table, "NAMESPACE,WORKLOAD,CONTAINER,>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,CONFIDENCE,RISK");
 	r = store_visit(store, &visitor, err);
 	if (r) {
 		table_release(&listing.table);

@@ -141,6 +141,14 @@ static int session_open(struct session *self, struct err *err)
 	return EXIT_CLEAN;
 }
 
+static void connect_diagnoser(struct session *self, struct pods *pods)
+{
+	if (!self->access.kube.client)
+		return;
+	pod_diagnoser_connect(&self->diagnoser, pods, self->access.kube.client, self->config->recommender.read_logs);
+	self->engine.diagnoser = pod_diagnoser_interface(&self->diagnoser);
+}
+
 /* What the engine and resizes read from the cluster. */
 static void connect_replica(struct session *self, struct replica *replica)
 {
@@ -155,6 +163,7 @@ static void connect_replica(struct session *self, struct replica *replica)
 		self->engine.pods_context = &self->quick;
 		self->engine.between = self->between;
 		self->engine.between_context = self;
+		connect_diagnoser(self, replica_pods(replica));
 	}
 	if (resize_watch_new(self->config, replica, self->reader, self->access.store, &self->resizes, &err))
 		log_err(LOG_ERROR, "running pods are not resized", &err);

@@ -7,6 +7,7 @@
 #include "program/store_access.h"
 #include "service/cycle_record.h"
 #include "service/metrics.h"
+#include "service/pod_diagnoser.h"
 #include "service/quick.h"
 #include "service/resize_watch.h"
 #include "service/service.h"
@@ -29,6 +30,7 @@ struct session {
 	struct resize_watch *resizes; /* NULL without a cluster */
 	struct metrics *metrics;      /* of the process; NULL with --once */
 	struct quick quick;
+	struct pod_diagnoser diagnoser;
 	const char *path; /* of the configuration file; NULL: defaults */
 	struct timespec config_mtime;
 	bool has_logged_missing;

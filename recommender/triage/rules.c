@@ -183,9 +183,9 @@ const struct rule triage_rules[] = {
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,
-	 "the reason is ContainerStatusUnknown",
-	 "The kubelet could not find the container any more, as after a restart of the node, and reports 137 without "
-	 "knowing how it ended."},
+	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
+	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "
+	 "restart of the node, or it restarted all containers of the pod."},
 	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, NULL, "only the exit code 137 is known",
 	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
 	 "which."},

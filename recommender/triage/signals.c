@@ -78,7 +78,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exitcode: -7|exitcode : -7|sigbus|signal 7|exit code: 135|exit code 135",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
-				   "the kubelet lost the container, and made its code up"},
+				   "the kubelet does not say how the container ended, and made its code up"},
 	[SIGNAL_EXIT_137] = {"exit-137",
 			     "exit code: 137|exit code 137|exitcode: 137|exit status 137|exitcode\":137|"
 			     "code=137|returned 137|exited with 137|with code 137",

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 
+import yaml
 from harness import Case, profile, run, store
 from test_commands import CONFIG, JOB
 
@@ -100,6 +101,32 @@ class Changes(Case):
             self.assertIn(words, table)
         self.assertNotIn("r-3", table)
 
+    def test_why_the_last_failed_run_failed(self):
+        failed = profile("r-0123456789", "Job/r")
+        failed["status"]["diagnosis"] = {
+            "kind": "fragmentation", "cause": "growth", "confidence": "high", "time": "2026-11-02T14:00:00Z", "run": "r-2",
+            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no"}
+        used = history("r-0123456789", "Job/r")
+        used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
+                                 "world": 1, "limit": "64Gi", "peak": "40Gi", "samples": 60, "source": "query",
+                                 "outcome": "failed"}
+                                for name, start in (("r-1", "2026-11-01T08:00:00Z"), ("r-2", "2026-11-02T08:00:00Z"))]
+        self.write("profiles.json", json.dumps(store(failed, profile("s-0123456789", "Job/s"), used)))
+        for name in PROGRAMS:
+            text = self.call("explain", "-n", "ml", "Job/r", name=name).stdout
+            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z\n", text)
+            self.assertIn("              CUDA out of memory.\n", text)
+            self.assertIn("allocator   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True did not help\n", text)
+            (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r", name=name).stdout)["workloads"]
+            self.assertEqual(told["profile"]["diagnosis"], failed["status"]["diagnosis"])
+            runs = json.loads(self.call("history", "-o", "json", name=name).stdout)["runs"]
+            self.assertEqual([run["diagnosis"] for run in runs], [None, "fragmentation"])
+        table = self.call("history", "-n", "ml", "Job/r").stdout
+        self.assertEqual(table.count("failed (fragmentation)"), 1)
+        self.assertNotIn("diagnosis", self.call("explain", "-n", "ml", "Job/s").stdout)
+        (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/s").stdout)["workloads"]
+        self.assertIsNone(told["profile"]["diagnosis"])
+
     def test_history_of_nothing(self):
         self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)
         self.assertIn("No changes recorded", self.call("history", "-n", "nobody").stdout)
@@ -131,8 +158,90 @@ class Changes(Case):
         self.assertEqual(self.call("report", "-n", "ml", "-o", "name", "pytorchjobs/b").stdout, "PyTorchJob/b\n")
         self.assertIn("nothing is known of", self.call("report", "Job/nobody", code=2).stderr)
         table = self.call("report").stdout
-        self.assertRegex(table, r"(?m)^TOTAL .* 42 .* 6 of 6 at risk$")
+        self.assertRegex(table, r"(?m)^TOTAL .* 42 .* 6 at risk$")
         self.assertNotIn("TOTAL", self.call("report", "-n", "ml", "Job/a").stdout)
+
+    def test_report_fits_a_terminal(self):
+        run_of = {"uid": "r", "name": "r", "outcome": "oom-killed", "start": "2026-11-02T08:00:00Z", "duration": "10h",
+                  "attempts": 1, "ranks": 8, "request": "1280Mi", "limit": "1280Mi", "by": "user", "peak": "1270Mi",
+                  "killedAt": ["1280Mi"], "whole": False, "source": "query"}
+        names = ("PyTorchJob/bert-finetune", "b-0123456789", {"role": "master"}), ("Job/resnet-train", "r-0123456789", {})
+        objects = []
+        for workload, name, extra in names:
+            objects += [profile(name, workload, request="1536Mi", limit="2560Mi", peak="1270Mi", **extra),
+                        history(name, workload, **extra)]
+            objects[-1]["spec"]["runs"] = [{**run_of, "uid": str(i), "start": f"2026-11-02T0{i}:00:00Z"} for i in range(3)]
+        self.write("profiles.json", json.dumps(store(*objects)))
+        narrow, wide = self.call("report").stdout, self.call("report", "-o", "wide").stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 120, narrow)
+        self.assertEqual(wide.splitlines()[0].split(), "NAMESPACE WORKLOAD ROLE CONTAINER RUNS MEDIAN PEAK REQUEST LIMIT "
+                         "WASTE CONFIDENCE RISK".split())
+        self.assertEqual(set(wide.split("\n")[0].split()) - set(narrow.split("\n")[0].split()),
+                         {"CONTAINER", "MEDIAN", "PEAK", "CONFIDENCE"})
+        # containers are shown where they tell rows apart
+        objects += [profile("r-1123456789", "Job/resnet-train", container="loader")]
+        self.write("profiles.json", json.dumps(store(*objects)))
+        self.assertIn(" loader ", self.call("report").stdout)
+
+    def test_report_by_namespace(self):
+        def runs(n, limit):
+            return [{"uid": f"r{i}", "name": f"r-{i}", "outcome": "completed", "start": f"2026-11-02T0{i}:00:00Z",
+                     "duration": "1h", "attempts": 1, "ranks": 1, "request": "1Gi", "limit": limit, "by": "user",
+                     "peak": "1Gi", "whole": True, "source": "query"} for i in range(n)]
+
+        histories = [history(f"{name}-0123456789", f"Job/{name}", namespace=namespace)
+                     for name, namespace in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "zero"))]
+        for one, (n, limit) in zip(histories, ((1, "3Gi"), (2, "2Gi"), (1, "33Gi"), (3, "1Gi"))):
+            one["spec"]["runs"] = runs(n, limit)
+        self.write("profiles.json", json.dumps(store(*histories)))
+        listed = json.loads(self.call("report", "--by", "namespace", "-o", "json").stdout)
+        self.assertEqual([tuple(one.values()) for one in listed["namespaces"]],
+                         [("one", 2, 3, 0, 4, 0), ("two", 1, 1, 0, 32, 0), ("zero", 1, 3, 0, 0, 1)])
+        self.assertNotIn("workloads", listed)
+        self.assertEqual(listed["summary"], json.loads(self.call("report", "-o", "json").stdout)["summary"])
+        self.assertEqual(listed["summary"], {"workloads": 4, "runs": 7, "oomKilledRuns": 0, "wasteGibHours": 36, "atRisk": 1})
+        rows = list(csv.DictReader(io.StringIO(self.call("report", "--by", "namespace", "-o", "csv").stdout)))
+        self.assertEqual(rows, [{key: f"{value:.3f}" if isinstance(value, float) else str(value)
+                                 for key, value in one.items()} for one in listed["namespaces"]])
+        table = [line.split() for line in self.call("report", "--by", "namespace").stdout.splitlines()]
+        self.assertEqual(table[0], ["NAMESPACE", "WORKLOADS", "RUNS", "WASTE", "AT", "RISK"])
+        self.assertEqual(table[1:5], [["one", "2", "3", "4.00", "0"], ["two", "1", "1", "32.00", "0"],
+                                      ["zero", "1", "3", "0.00", "1"], ["TOTAL", "4", "7", "36.00", "1"]])
+        self.assertNotIn("TOTAL", self.call("report", "--by", "namespace", "-n", "one").stdout)
+        for order, wanted in (("name", "one two zero"), ("waste", "two one zero"), ("runs", "one zero two"),
+                              ("risk", "zero one two")):
+            self.assertEqual(self.call("report", "--by", "namespace", "--sort-by", order, "-o", "name").stdout.split(),
+                             wanted.split(), order)
+
+    def test_yaml_is_the_same_as_json(self):
+        now = {"generated": None, "from": None}
+
+        def same(*args, code=0):
+            made = [self.call(*args, "-o", form, code=code).stdout for form in ("json", "yaml")]
+            one, other = json.loads(made[0]), yaml.load(made[1], yaml.BaseLoader)
+            as_text = json.loads(made[0], parse_int=str, parse_float=str, parse_constant=str)
+            self.assertNotIn("{\n", made[1])
+            self.assertEqual({**other, **now}, {**texts(as_text), **now})
+            return one
+
+        def texts(value):
+            if isinstance(value, dict):
+                return {key: texts(one) for key, one in value.items()}
+            if isinstance(value, list):
+                return [texts(one) for one in value]
+            return "null" if value is None else str(value).lower() if isinstance(value, bool) else value
+
+        self.assertEqual(len(same("report")["workloads"]), 6)
+        self.assertEqual(len(same("report", "--by", "namespace")["namespaces"]), 2)
+        self.assertEqual(same("report", "-n", "nobody")["workloads"], [])
+        self.assertEqual(len(same("history")["changes"]), 3)
+        self.assertEqual(len(same("explain", "-n", "ml", "Job/a")["workloads"]), 1)
+        self.assertEqual(same("status", code=1)["kind"], "Status")
+        evil = profile("e-0123456789", "workload:e: \"x\" # \\")
+        evil["status"]["reasons"] = ["- a: 'b'", "{c}", "two\nlines", "\u00e9\u0007"]
+        self.write("profiles.json", json.dumps(store(evil)))
+        self.assertEqual(same("explain", "workload:e: \"x\" # \\")["workloads"][0]["profile"]["reasons"],
+                         evil["status"]["reasons"])
 
     def test_report_in_other_orders(self):
         def runs(n, request, peak):
@@ -162,7 +271,7 @@ class Changes(Case):
                   "source": "query"}
         one = history("a-0123456789", "Job/a")
         one["spec"]["runs"] = [run_of]
-        for flags, arrows, risk in (([], True, ""), (["leak"], False, "possible leak")):
+        for flags, arrows, risk in (([], True, ""), (["leak"], False, " leak\n")):
             self.write("profiles.json", json.dumps(store(profile("a-0123456789", "Job/a", flags=flags), one)))
             table, listed = self.call("report").stdout, json.loads(self.call("report", "-o", "json").stdout)
             self.assertEqual("20Gi -> 8Gi" in table and "20Gi -> 12Gi" in table, arrows, table)
@@ -170,6 +279,20 @@ class Changes(Case):
             self.assertIn(risk, table)
             self.assertEqual(listed["workloads"][0]["notLowered"], None if arrows else "memory leak suspected")
             self.assertEqual((listed["workloads"][0]["leakSuspected"], listed["summary"]["atRisk"]), (not arrows, 0 + (not arrows)))
+
+    def test_explain_gives_each_reason_once(self):
+        one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
+        one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
+                                    "limit 12Gi = peak 10Gi of 14 whole runs + 20%",
+                                    "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
+        self.write("profiles.json", json.dumps(store(one)))
+        lines = self.call("explain", "Job/r").stdout.splitlines()
+        for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
+                      "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
+                      "  because     harm: killed (run r-1); not lowered for 10 runs",
+                      "              limit 12Gi = peak 10Gi of 14 whole runs + 20%"):
+            self.assertEqual(lines.count(words), 1, lines)
+        self.assertEqual(sum("median use" in line for line in lines), 1)
 
     def test_explain_shows_changes(self):
         text = self.call("explain", "-n", "ml", "Job/a").stdout

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 
 import harness
 import yaml
@@ -63,6 +64,36 @@ class Programs(Case):
                     example = re.search(rf"\n\nExample:\n  {called} {command} (.+)\n$", done.stdout)
                     for option in re.findall(r"(?:^| )(-\S+)", example[1]):
                         self.assertRegex(done.stdout, rf"(?m)^  (-\w, )?{option}\b")
+
+    def test_bash_completes_words(self):
+        script = '''
+            source /dev/stdin <<<"$2"
+            spec=($(complete -p "$1"))
+            COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3)) COMPREPLY=()
+            "${spec[-2]}"
+            printf '%s\\n' "${COMPREPLY[@]}"
+        '''
+        path = f"{os.path.dirname(harness.program(PROGRAMS[0]))}:{os.environ['PATH']}"
+        for name in PROGRAMS:
+            command = "review" if "webhook" in name else "report"
+            for words, want in (([""], ["completion", "help", "version"]), ([command[:3]], [command]),
+                                ([command, "-o", "js"], ["json"]), ([command, "--output", "=", "js"], ["json"]),
+                                ([command, "--kubec"], ["--kubeconfig"]), ([command, "x"], [""])):
+                with self.subTest(f"{name} {words}"):
+                    done = subprocess.run(["bash", "-c", script, "bash", name, run(name, "completion", "bash").stdout, name,
+                                           *words], env={**os.environ, "PATH": path}, capture_output=True, text=True,
+                                          check=False, timeout=harness.PATIENCE)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertEqual(done.stdout.splitlines()[-len(want):], want)
+
+    def test_kubectl_completes_words(self):
+        """kubectl runs the program kubectl_complete-PLUGIN with the words behind the plugin's name."""
+        link = self.path("kubectl_complete-memtamer")
+        os.symlink(harness.program("kubectl-memtamer"), link)
+        for words, want in ((["repo"], "report\n"), (["report", "-o", "w"], "wide\n"), (["report", "--by", ""],
+                                                                                     "workload\nnamespace\n")):
+            self.assertEqual(subprocess.run([link, *words], capture_output=True, text=True, check=True,
+                                            timeout=harness.PATIENCE).stdout, want)
 
     def test_usage_errors(self):
         for name in PROGRAMS:
@@ -255,7 +286,6 @@ class Review(Case):
     def test_output_that_fails(self):
         if not os.path.exists("/dev/full"):
             self.skipTest("no /dev/full")
-        import subprocess
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([harness.program("memtamer-webhook"), "review", "--config", self.config, self.job],
                                   stdout=full, stderr=subprocess.PIPE, check=False, timeout=harness.PATIENCE)

@@ -98,6 +98,27 @@ class Templates(Case):
                 n_patched += after != thing
         self.assertGreater(n_patched, 6, "where are the patches?")
 
+    def test_both_webhooks_say_the_same(self):
+        """What /validate says about an object after /templates has patched it was said by /templates, word for word."""
+        webhook = self.webhook("mode: raise\ntemplates: patch", store(PROFILE))
+        submitted = [*manifests(), ("queued", job(labels={"kueue.x-k8s.io/queue-name": "gpu"})), ("job", job())]
+        n_said = 0
+        for name, thing in submitted:
+            with self.subTest(name):
+                after, response = self.ask(webhook, thing)
+                said = post(self, webhook, "/validate?timeout=2s", question_of(after)).get("warnings", [])
+                if thing["kind"] != "CronJob":
+                    self.assertLessEqual(set(said), set(response.get("warnings", [])))
+                n_said += len(said)
+        self.assertGreater(n_said, 6)
+
+    def test_validate_alone(self):
+        """Where /templates was not asked, /validate does not say that a size was set."""
+        webhook = self.webhook("mode: raise\ntemplates: patch", store(PROFILE))
+        said = post(self, webhook, "/validate?timeout=2s", question_of(job()))["warnings"]
+        self.assertTrue(any("will be 48Gi" in line for line in said), said)
+        self.assertFalse(any("set to" in line for line in said), said)
+
     def test_raise_and_apply_again(self):
         webhook = self.webhook("mode: raise\ntemplates: patch",
                                store(PROFILE))

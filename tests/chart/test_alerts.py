@@ -60,6 +60,11 @@ CASES = {
         [('memtamer_namespaces_capped{set_by="harm", pod="r-1"}', "0x120"),
          ('memtamer_namespaces_capped{set_by="person", pod="r-1"}', "3x120"),
          ('memtamer_namespaces_capped{set_by="harm", pod="r-2"}', "0x10 _x110")]),
+    "MemtamerGangHung": (
+        [('memtamer_hung_gang_accelerators{pod="r-1"}', "0x60 16x60")],
+        # The gang was freed, and another replica leads.
+        [('memtamer_hung_gang_accelerators{pod="r-1"}', "0x20 16x20 0x80"),
+         ('memtamer_hung_gang_accelerators{pod="r-2"}', "16x10 _x110")]),
     "MemtamerConfigInvalid": (
         [('memtamer_config_reloads_total{result="failed", pod="w-1"}', "0x80 1x40")],
         [('memtamer_config_reloads_total{result="failed", pod="w-1"}', "1x120"),
@@ -151,7 +156,7 @@ class Alerts(unittest.TestCase):
         def names(*values):
             return {rule["alert"] for rule in groups(*values)["groups"][0]["rules"]}
 
-        recommender = {"MemtamerNamespaceCapped", "MemtamerRecommenderStalled"}
+        recommender = {"MemtamerGangHung", "MemtamerNamespaceCapped", "MemtamerRecommenderStalled"}
         both = {"MemtamerConfigInvalid"}
         self.assertEqual(names("webhook.enabled=false"), recommender | both)
         self.assertEqual(set(CASES) - names("recommender.enabled=false"), recommender)

@@ -79,15 +79,21 @@ def default_rules():
 
 
 RESIZE = "config.recommender.resize=beforeOOM"
+LOGS = "config.recommender.readLogs=true"
+
+
+def added_rules(value):
+    return sorted(set(rules(value)) - set(default_rules()))
 
 
 def resize_rules():
     """What resizes of running pods add."""
-    return sorted(set(rules(RESIZE)) - set(default_rules()))
+    return added_rules(RESIZE)
 
 
 def golden():
-    return HEAD + table(default_rules()) + f"# With {RESIZE} also:\n" + table(resize_rules())
+    return HEAD + table(default_rules()) + "".join(f"# With {value} also:\n" + table(added_rules(value))
+                                                   for value in (RESIZE, LOGS))
 
 
 class Rules(unittest.TestCase):
@@ -103,7 +109,7 @@ class Rules(unittest.TestCase):
 
     def test_no_set_of_values_adds_to_them(self):
         allowed = {}
-        for who, where, resource, names, verbs in default_rules() + resize_rules():
+        for who, where, resource, names, verbs in default_rules() + resize_rules() + added_rules(LOGS):
             allowed.setdefault((who, where, resource, names), set()).update(verbs.split())
         for values in chart.value_sets():
             for who, where, resource, names, verbs in rules(values):
@@ -144,6 +150,10 @@ class Rules(unittest.TestCase):
         self.assertEqual({(resource, verbs) for who, _, resource, _, verbs in resize_rules()
                           if {"patch", "create", "update", "delete"} & set(verbs.split())},
                          {("pods/resize", "patch"), ("events", "create patch")})
+
+    def test_logs_are_read_only_where_that_is_asked_for(self):
+        self.assertEqual([words[2:] for words in added_rules(LOGS)], [("pods/log", "-", "get")])
+        self.assertEqual(added_rules("config.recommender.readLogs=false"), [])
 
     def test_the_store_has_no_more_pieces(self):
         source = chart.ROOT / "common/store/store_kube_state.c"

@@ -3,6 +3,7 @@
 
 	image(session)                     the image is known to the cluster; its name and tag
 	release = Release(t, values={...}) nothing is installed yet
+	release.keep_state                 for t.at_end, after install(): state.txt has what one would look at
 	release.install(), .upgrade(values), .uninstall(), .helm("test", release.name)
 	release.pods("webhook")            pods of a component that are not on their way out
 	processes("memtamer-webhook")      pids, as this machine counts them, in pods of the cluster
@@ -162,6 +163,19 @@ class Release:
     def logs(self, component):
         return self.test.kubectl("logs", "--prefix", "--tail=-1", "-l", f"app.kubernetes.io/component={component}",
                                  namespace=self.namespace, check=False).out
+
+    def keep_state(self):
+        """Writes what one would look at into the test's state.txt. Call it at the test's end, while all is there."""
+        with open(self.test.path("state.txt"), "w", encoding="utf-8") as file:
+            for words in (("get", "pods"), ("get", "memoryprofiles", "-o", "yaml"), ("get", "memoryhistories", "-o", "yaml"),
+                          ("get", "events", "--sort-by", ".lastTimestamp"),
+                          ("get", "pods", "-o", "yaml", "--selector", "job-name")):
+                file.write(f"--- kubectl {' '.join(words)}\n{self.test.kubectl(*words, '--all-namespaces', check=False).out}")
+            for component in ("recommender", "webhook"):
+                file.write(f"--- log of the {component}\n{self.logs(component)}")
+            for pod in self.pods("recommender"):
+                path = f"/api/v1/namespaces/{self.namespace}/pods/{pod['metadata']['name']}:8080/proxy/metrics"
+                file.write(f"--- {path}\n{self.test.kubectl('get', '--raw', path, check=False).out}")
 
 
 def now():

@@ -71,19 +71,6 @@ def check_history(t, training, attempts):
     wait_for(look, f"the history of {training.name}")
 
 
-def keep_state(t, release):
-    """What one would look at, for whoever has to find out why."""
-    with open(t.path("state.txt"), "w", encoding="utf-8") as file:
-        for words in (("get", "pods"), ("get", "memoryprofiles", "-o", "yaml"), ("get", "memoryhistories", "-o", "yaml"),
-                      ("get", "events", "--sort-by", ".lastTimestamp")):
-            file.write(repr(t.kubectl(*words, "--all-namespaces", check=False)))
-        for component in ("recommender", "webhook"):
-            file.write(release.logs(component))
-        for pod in release.pods("recommender"):
-            file.write(t.kubectl("get", "--raw", f"/api/v1/namespaces/memtamer/pods/{pod['metadata']['name']}:8080/proxy/metrics",
-                                 check=False).out)
-
-
 def test_the_loop(t):
     accelerators(t, 8)
     t.at_end(loop_history.remove, loop_history.add_to_cluster())
@@ -96,7 +83,7 @@ def test_the_loop(t):
     release = Release(t, {"config": {"recommender": {"namespaces": names, "resize": "beforeOOM"}, "sizing": sizing},
                           **configurations.PATIENT})
     release.install()
-    t.at_end(keep_state, t, release)
+    t.at_end(release.keep_state)
     # Another one, who never sees a Prometheus.
     t.recommender({"prometheus": {"url": NOBODY}, "namespaces": {"own": t.namespace()}, "sizing": sizing,
                    "recommender": {"namespaces": [alone], "interval": "5s"}})

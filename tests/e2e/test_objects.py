@@ -2,6 +2,7 @@
 """CustomResourceDefinitions in a real API server: what it keeps, shows, explains and refuses."""
 import copy
 import json
+import re
 
 import objects
 from cluster import ApiError
@@ -170,9 +171,8 @@ TAKEN_PROFILES = [
 
 
 def plain(message):
-    """The API server puts the type of what it refuses between; which words differ between its versions."""
-    return message.replace('Invalid value: "string": ', "Invalid value: ").replace('Invalid value: "object": ',
-                                                                                   "Invalid value: ")
+    """The API server puts the type of what it refuses between, or its text since 1.36."""
+    return re.sub(r'Invalid value: "(?:[^"\\]|\\.)*": ', "Invalid value: ", message)
 
 
 @parallel

@@ -28,6 +28,7 @@ def test_from_the_installation_to_a_retry_that_gets_more(t):
     release = Release(t, {"config": {"recommender": {"namespaces": [namespace]}, "sizing": sizing},
                           **configurations.PATIENT})
     release.install()
+    t.at_end(release.keep_state)
     training = loop_scenario.Training(t.cluster, NAME)
     training.whole_runs(5)
     warning = wait_for(lambda: warning_of(t, namespace), "a warning that knows the earlier runs")

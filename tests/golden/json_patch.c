@@ -69,6 +69,8 @@ static int apply_one(struct json_object *document, struct json_object *op)
 		if (!parent)
 			return fail(path, "no such parent");
 	}
+	if (json_object_is_type(parent, json_type_array) && strcmp(name, "add") == 0 && strcmp(token, "-") == 0)
+		return json_object_array_add(parent, json_object_get(value));
 	if (!json_object_is_type(parent, json_type_object))
 		return fail(path, "parent is no object");
 	if (strcmp(name, "replace") == 0 ? !child_of(parent, token) : strcmp(name, "add") != 0)

@@ -174,6 +174,8 @@ static struct recommendation random_recommendation(struct random_state *self)
 	}
 	if (random_chance(self, 20))
 		rec.flags = (uint8_t)random_below(self, 128);
+	rec.gpu = (struct gpu_memory){peak, peak + peak / 100};
+	rec.is_gpu_full = rec.runs % 8 == 0;
 	return rec;
 }
 

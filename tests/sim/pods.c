@@ -270,7 +270,7 @@ static int learn_found(struct sim_learner *self, const struct sim_pods *pods, st
 		r = self->history->workload ? 0 : no_memory(err);
 	}
 	r = r ? r : learn_curve(self, pods, found, err);
-	r = r ? r : learn_profile(self->config, self->history, self->profile, now_ms, NULL, &profile, err);
+	r = r ? r : learn_profile(self->config, self->history, self->profile, NULL, now_ms, NULL, &profile, err);
 	if (r || !profile)
 		return r;
 	profile_free(self->profile);

@@ -108,6 +108,7 @@ static void poll_once(struct world *world)
 	struct err err = ERR_INIT;
 
 	assert_int_equal(kube_client_poll(world->client, NULL, 0, 50, &err), 0);
+	assert_int_equal(fake_api_unexpected(world->api), 0);
 }
 
 #define WAIT_FOR(world, condition)                                                                                     \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(name quick quick_restart)
+foreach(name quick quick_restart diagnose)
   memtamer_unit(${name} SOURCES fake_evidence.c USES recommender_pods recommender_engine)
 endforeach()
 memtamer_unit(sightings USES recommender_pods)

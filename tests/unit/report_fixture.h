@@ -95,7 +95,8 @@ static inline struct known *know(struct knowledge *self, const char *namespace_n
 
 		assert_int_equal(history_add_run(known.history, &run), 0);
 	}
-	assert_int_equal(learn_profile(self->config, known.history, before, NOW_MS, NULL, &known.profile, NULL), 0);
+	assert_int_equal(learn_profile(self->config, known.history, before, NULL, NOW_MS, NULL, &known.profile, NULL),
+			 0);
 	if (known.profile)
 		profile_free(before);
 	else

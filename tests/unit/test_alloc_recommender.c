@@ -37,6 +37,8 @@ static const struct {
 	 ANSWER("{\"metric\":{" POD ",\"phase\":\"Succeeded\"},\"value\":[1,\"1\"]}")},
 	{"DCGM_FI_DEV_GPU_UTIL", PHASE_FACTS,
 	 ANSWER("{\"metric\":{" POD ",\"pod_uid\":\"u1\"},\"value\":[1,\"5000\"]}")},
+	{"DCGM_FI_DEV_FB_USED", PHASE_FACTS,
+	 ANSWER("{\"metric\":{" BOX ",\"pod_uid\":\"u1\"},\"value\":[1,\"79000\"]}")},
 	{"container_memory_working_set_bytes", PHASE_FACTS, ANSWER("{\"metric\":{" BOX AT("5e8"))},
 	{"container_memory_working_set_bytes", PHASE_HOURS,
 	 ANSWER("{\"metric\":{" BOX ",\"id\":\"/kubepods/x\"},\"values\":[[3599.999,\"50\"]]}")},

@@ -100,12 +100,43 @@ static void what_is_no_entry_is_passed_over(void **state)
 	}
 }
 
+/* The recommender believes the annotation about the variable, so it may only be one that memtamer sets. */
+static void only_variables_of_ours_are_taken(void **state)
+{
+	static const struct {
+		const char *env, *variable;
+	} rows[] = {
+		{"\"PYTORCH_CUDA_ALLOC_CONF\"", "PYTORCH_CUDA_ALLOC_CONF"},
+		{"\"PYTORCH_HIP_ALLOC_CONF\"", "PYTORCH_HIP_ALLOC_CONF"},
+		{"\"PYTORCH_ALLOC_CONF\"", "PYTORCH_ALLOC_CONF"},
+		{"\"LD_PRELOAD\"", NULL},
+		{"\"\"", NULL},
+		{"[\"PYTORCH_ALLOC_CONF\"]", NULL},
+		{"7", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(KIB);
+		struct annotation annotation;
+
+		test_row(rows[i].env);
+		strbuf_addf(&text, "{\"v\":1,\"mode\":\"fill\",\"set\":[],\"env\":%s}", rows[i].env);
+		assert_true(annotation_read(strbuf_text(&text), "main", &annotation, NULL));
+		if (rows[i].variable)
+			assert_string_equal(annotation.variable, rows[i].variable);
+		else
+			assert_null(annotation.variable);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_words_of_ours_are_taken),
 		cmocka_unit_test(a_long_annotation_is_not_ours),
 		cmocka_unit_test(what_is_no_entry_is_passed_over),
+		cmocka_unit_test(only_variables_of_ours_are_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

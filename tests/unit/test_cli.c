@@ -55,7 +55,7 @@ static int run(const char *line, struct strbuf *out, struct strbuf *err)
 
 	snprintf(words, sizeof(words), "%s", line);
 	for (char *at = strtok(words, " "); at; at = strtok(NULL, " "))
-		argv[argc++] = at;
+		argv[argc++] = streq(at, "''") ? at + 2 : at;
 	argv[argc] = NULL;
 	fflush(stdout);
 	for (int i = 0; i < 2; i++)
@@ -136,6 +136,9 @@ static void refused_rows(void **state)
 		{"unknown command behind options", "prog -c a zzz", "prog: unknown command \"zzz\"\n"},
 		{"help of an unknown command", "prog help nope",
 		 "prog: unknown command \"nope\"; did you mean none?\n"},
+		{"completion without a shell", "prog completion", "prog completion: missing operand: bash\n"},
+		{"completion of another shell", "prog completion fish",
+		 "prog completion: there is a script for bash only, not for fish\n"},
 		{"unknown global", "prog --versoin", "prog: unknown option --versoin; did you mean --version?\n"},
 	};
 
@@ -212,6 +215,47 @@ static void program_help_lists_commands(void **state)
 	assert_non_null(strstr(strbuf_text(&err), "Commands:"));
 }
 
+static void completions(void **state)
+{
+	static const struct {
+		const char *line, *out;
+	} rows[] = {
+		{"prog __complete ''", "show\nmust\none\nnone\ncompletion\nhelp\nversion\n"},
+		{"prog __complete s", "show\n"},
+		{"prog __complete --c", "--config\n"},
+		{"prog __complete --config ''", ""},
+		{"prog __complete help o", "one\n"},
+		{"prog __complete completion ''", "bash\n"},
+		{"prog __complete nothing ''", ""},
+		{"prog __complete", ""},
+		{"prog __complete show a", ""},
+		{"prog __complete show -", "--config\n--output\n--quiet\n--verbose\n--set\n--help\n"},
+		{"prog __complete show x --q", "--quiet\n"},
+		{"prog __complete show --quiet --q", "--quiet\n"},
+		{"prog __complete show -o ''", "text\njson\n"},
+		{"prog __complete show --output j", "json\n"},
+		{"prog __complete show --output x", ""},
+		{"prog __complete show --output=t", "--output=text\n"},
+		{"prog __complete show --config=t", ""},
+		{"prog __complete show --output =", "text\njson\n"}, /* as bash splits words */
+		{"prog __complete show --output = t", "text\n"},
+		{"prog __complete none --", "--help\n"},
+		{"dir/kubectl_complete-prog show -o j", "json\n"},
+		{"dir/kubectl_complete-prog mu", "must\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf out = STRBUF_INIT(64 * 1024);
+		CLEANUP(strbuf_release) struct strbuf err = STRBUF_INIT(64 * 1024);
+
+		test_row(rows[i].line);
+		assert_int_equal(run(rows[i].line, &out, &err), EXIT_CLEAN);
+		assert_string_equal(strbuf_text(&out), rows[i].out);
+		assert_string_equal(strbuf_text(&err), "");
+	}
+}
+
 static void a_full_disk_is_said(void **state)
 {
 	char *argv[] = {(char[]){"prog"}, (char[]){"--help"}, NULL};
@@ -238,6 +282,7 @@ int main(void)
 		cmocka_unit_test(help_is_made_of_the_tables),
 		cmocka_unit_test(help_wraps),
 		cmocka_unit_test(program_help_lists_commands),
+		cmocka_unit_test(completions),
 		cmocka_unit_test(a_full_disk_is_said),
 	};
 

@@ -24,6 +24,18 @@ static const struct gaps gaps = {.items = {{.start_ms = 1793600000000,
 					    .why = "HTTP 422 \"execution\""}},
 				 .n = 1};
 
+static const struct hung_list hung = {.items = {{.namespace_name = "ml",
+						 .owner = "Job/train",
+						 .pod = "train-0",
+						 .killed_ms = 1793606400000,
+						 .n_dead = 2,
+						 .n_pods = 7,
+						 .accelerators_milli = 56000,
+						 .command = "kubectl delete \"x\""}},
+				      .n_items = 1,
+				      .n = 3,
+				      .accelerators_milli = 72000};
+
 static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .duration_ms = 1234,
 					 .silent_after_ms = 1800000,
@@ -42,7 +54,8 @@ static const struct cycle_status full = {.time_ms = 1793607300000,
 					 .findings = findings,
 					 .n_findings = 2,
 					 .warning = "since then: \"store-3\"",
-					 .gaps = &gaps};
+					 .gaps = &gaps,
+					 .hung = &hung};
 
 static void what_is_written_is_read(void **state)
 {
@@ -64,6 +77,11 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(got.n_findings, 2);
 	assert_int_equal(got.gaps->n, 1);
 	assert_string_equal(got.gaps->items[0].why, gaps.items[0].why);
+	assert_int_equal(got.hung->n, 3);
+	assert_int_equal(got.hung->accelerators_milli, 72000);
+	assert_int_equal(got.hung->n_items, 1);
+	assert_int_equal(got.hung->items[0].n_pods, 7);
+	assert_string_equal(got.hung->items[0].command, hung.items[0].command);
 	assert_true(got.findings[0].is_of_pods && !got.findings[1].is_of_pods);
 	assert_null(got.findings[0].without);
 	assert_string_equal(got.findings[1].without, "labels \"of\" pods");
@@ -93,6 +111,11 @@ static void nonsense_is_refused(void **state)
 		{HEAD ",\"gaps\":[]}", 0},
 		{HEAD ",\"gaps\":7}", -EINVAL},
 		{HEAD ",\"gaps\":[{}]}", -EINVAL},
+		{HEAD ",\"hungGangs\":{}}", 0},
+		{HEAD ",\"hungGangs\":{\"items\":[{\"killed\":\"2026-11-02T08:15:00Z\"}]}}", 0},
+		{HEAD ",\"hungGangs\":{\"items\":[{}]}}", -EINVAL},
+		{HEAD ",\"hungGangs\":{\"items\":[{\"killed\":\"2026-11-02T08:15:00Z\",\"owner\":7}]}}", -EINVAL},
+		{HEAD ",\"hungGangs\":{\"items\":7}}", -EINVAL},
 		{HEAD ",\"metrics\":[{\"name\":7}]}", -EINVAL},
 		{HEAD, -EINVAL},
 	};

@@ -151,10 +151,43 @@ static void the_line_says_what_was_asked_and_used(void **state)
 		struct notice notice;
 
 		test_row(rows[i].name);
-		notice_of_end("ml", "Job/train-7", "trainer", &rows[i].run, rows[i].next_bytes, &notice);
+		notice_of_end("ml", "Job/train-7", "trainer", &rows[i].run, rows[i].next_bytes, NULL, &notice);
 		assert_string_equal(notice.text, rows[i].text);
 		assert_string_equal(notice.owner, "Job/train-7");
 		assert_string_equal(notice.reason, "MemoryUsed");
+	}
+}
+
+static void the_line_says_what_triage_found(void **state)
+{
+	static const struct {
+		const char *name;
+		struct diagnosis diagnosis;
+		const char *text;
+	} rows[] = {
+		{"of this run",
+		 {.kind = "fragmentation", .cause = "growth", .run = "train-7"},
+		 "trainer: memory asked 64Mi, used at most 63Mi in 1m, failed (fragmentation: growth)"},
+		{"no cause",
+		 {.kind = "node-oom", .run = "train-7"},
+		 "trainer: memory asked 64Mi, used at most 63Mi in 1m, failed (node-oom)"},
+		{"of another run",
+		 {.kind = "node-oom", .run = "train-6"},
+		 "trainer: memory asked 64Mi, used at most 63Mi in 1m, failed"},
+	};
+	const struct run run = {.name = "train-7",
+				.limit_bytes = 64 * MI,
+				.peak_bytes = 63 * MI,
+				.duration_ms = TIME_MINUTE_MS,
+				.outcome = OUTCOME_FAILED};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct notice notice;
+
+		test_row(rows[i].name);
+		notice_of_end("ml", "Job/train-7", "trainer", &run, 0, &rows[i].diagnosis, &notice);
+		assert_string_equal(notice.text, rows[i].text);
 	}
 }
 
@@ -247,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_ends_since_the_last_cycle_are_told),
 		cmocka_unit_test(the_line_says_what_was_asked_and_used),
+		cmocka_unit_test(the_line_says_what_triage_found),
 		cmocka_unit_test(one_line_for_each_owner),
 		cmocka_unit_test(ends_of_a_closed_day_are_told),
 		cmocka_unit_test(a_cycle_tells_a_bounded_number),

@@ -218,6 +218,17 @@ static void expressions_are_filled_in(void **state)
 			    "sum by (exported_namespace,exported_pod,pod_uid)(max by (exported_namespace,exported_pod,"
 			    "pod_uid,UUID,gpu,GPU_I_ID)(sum_over_time(DCGM_FI_DEV_GPU_UTIL{exported_pod!=\"\","
 			    "exported_namespace=~\"ml\",cluster=\"x\"}[60000ms])))");
+	strbuf_clear(&text);
+	query = (struct query){.row = row_of("DCGM_FI_DEV_FB_FREE", PHASE_FACTS), .range_ms = 60000};
+	assert_int_equal(query_expression(&reader, &query, only, 1, &text, NULL), 0);
+	assert_string_equal(strbuf_text(&text),
+			    "max by (exported_namespace,exported_pod,exported_container,pod_uid)("
+			    "max by (exported_namespace,exported_pod,exported_container,pod_uid,UUID,gpu,GPU_I_ID)("
+			    "max_over_time(DCGM_FI_DEV_FB_USED{exported_pod!=\"\",exported_namespace=~\"ml\","
+			    "cluster=\"x\"}[60000ms]))"
+			    "+min by (exported_namespace,exported_pod,exported_container,pod_uid,UUID,gpu,GPU_I_ID)("
+			    "min_over_time(DCGM_FI_DEV_FB_FREE{exported_pod!=\"\",exported_namespace=~\"ml\","
+			    "cluster=\"x\"}[60000ms])))");
 }
 
 /* kube-state-metrics tells only labels that it is configured to tell. */
@@ -335,6 +346,47 @@ static void refusals_are_understood(void **state)
 	}
 }
 
+static void use_without_a_cgroup_counts_once(void **state)
+{
+	static const struct {
+		const char *name, *cgroups[3];
+		size_t n, n_left;
+		int64_t peak; /* the n-th cgroup has a peak of n */
+	} rows[] = {
+		{"cAdvisor alone", {"/a"}, 1, 1, 1},
+		{"cAdvisor without cgroups", {""}, 1, 1, 1},
+		{"a copy", {"/a", ""}, 2, 1, 2},
+		{"a copy first", {"", "/a"}, 2, 1, 2},
+		{"a copy of two starts", {"/a", "", "/b"}, 3, 2, 3},
+		{"two starts", {"/a", "/b"}, 2, 2, 2},
+	};
+	const struct evidence_window window = {.end_ms = HOUR};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pod_container *container;
+		struct evidence_batch batch;
+		int64_t peak = 0;
+
+		test_row(rows[i].name);
+		evidence_batch_init(&batch, &window);
+		container = pod_container_put(&batch.pods, evidence_pod_put(&batch, "ml", "a", "u1"), "main");
+		assert_non_null(container);
+		for (size_t k = 0; k < rows[i].n; k++)
+			evidence_usage_put(&batch, container, rows[i].cgroups[k])->peak_bytes = (int64_t)k + 1;
+		query_drop_copy(container);
+		assert_int_equal(container->usage.n, rows[i].n_left);
+		for (size_t k = 0; k < container->usage.n; k++) {
+			const struct evidence_usage *usage = &container->usage.items[k];
+
+			assert_true(*usage->cgroup || rows[i].n == 1);
+			peak = MAX(peak, usage->peak_bytes);
+		}
+		assert_int_equal(peak, rows[i].peak);
+		evidence_batch_release(&batch);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +399,7 @@ int main(void)
 		cmocka_unit_test(labels_of_watched_pods_stay),
 		cmocka_unit_test(surplus_containers_of_a_pod_are_left_out),
 		cmocka_unit_test(refusals_are_understood),
+		cmocka_unit_test(use_without_a_cgroup_counts_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,6 +312,7 @@ static struct run full_run(int index)
 	run.p95_bytes = 90912000009;
 	run.min_rank_peak_bytes = 70912000011;
 	run.peak_ephemeral_bytes = 10912000013;
+	run.gpu = (struct gpu_memory){84912000017, 85912000019};
 	run.is_quantile_exact = true;
 	run.samples = 123456;
 	run.activity_permille = 973;

@@ -31,7 +31,7 @@ static struct profile *learn(const struct config *config, struct history *histor
 	struct profile *profile = NULL;
 	struct err err = ERR_INIT;
 
-	assert_int_equal(learn_profile(config, history, before, now_ms, NULL, &profile, &err), 0);
+	assert_int_equal(learn_profile(config, history, before, NULL, now_ms, NULL, &profile, &err), 0);
 	return profile;
 }
 

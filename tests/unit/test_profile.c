@@ -20,6 +20,8 @@ static const struct recommendation full_recommendation = {
 	.p95_bytes = 91000000007,
 	.peak_bytes = 91912000009,
 	.ephemeral_peak_bytes = 20474836487,
+	.gpu = {84912000017, 85912000019},
+	.is_gpu_full = true,
 	.proven_bytes = 85899345921,
 	.last_oom_ms = 1793607300000,
 	.runs = 123456,
@@ -73,12 +75,16 @@ static void every_field_survives(void **state)
 		"\"reasons\":[\"peak 85Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
 		"\"recommendation\":{\"request\":\"8Gi\","
 		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
-		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"proven\":\"10Gi\","
+		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"gpuPeak\":\"79Gi\","
+		"\"gpuCapacity\":\"80Gi\",\"gpuFull\":true,\"proven\":\"10Gi\","
 		"\"lastOOM\":\"2026-11-01T08:15:00Z\",\"runs\":14,\"wholeRuns\":12,\"oomKills\":1,\"buffer\":120,"
 		"\"overRequest\":31,\"minRanks\":4,\"confidence\":\"high\",\"flags\":[\"cache-bound\",\"harm\"]},"
 		"\"variants\":[{\"variant\":\"0123456789\"},"
-		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"proven\":\"0\",\"flags\":[]}],"
-		"\"previous\":[{\"limit\":\"10Gi\",\"runs\":13},{\"variant\":\"abcdef0123\",\"limit\":\"11Gi\"}]}}";
+		"{\"variant\":\"abcdef0123\",\"request\":\"9Gi\",\"gpuFull\":false,\"proven\":\"0\",\"flags\":[]}],"
+		"\"previous\":[{\"limit\":\"10Gi\",\"runs\":13},{\"variant\":\"abcdef0123\",\"limit\":\"11Gi\"}],"
+		"\"diagnosis\":{\"kind\":\"fragmentation\",\"cause\":\"growth\",\"confidence\":\"high\","
+		"\"time\":\"2026-11-01T08:15:00Z\",\"run\":\"bert-20261101\",\"evidence\":\"CUDA out of memory.\","
+		"\"allocatorVariable\":\"PYTORCH_CUDA_ALLOC_CONF\",\"helped\":\"no\"}}}";
 	CLEANUP(profile_freep) struct profile *profile = decode(text);
 	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
 
@@ -100,6 +106,9 @@ static void every_field_survives(void **state)
 	assert_int_equal(profile->variants[1].proven_bytes, 0);
 	assert_string_equal(profile->variants[3].variant, "abcdef0123");
 	assert_int_equal(profile->variants[3].limit_bytes, 11 * GI);
+	assert_string_equal(profile->diagnosis->kind, "fragmentation");
+	assert_int_equal(profile->diagnosis->time_ms, 1793520900000);
+	assert_string_equal(profile->diagnosis->helped, "no");
 }
 
 /* Of one variant then and now: nothing but its name says so. */
@@ -170,6 +179,11 @@ static void refused_rows(void **state)
 		 "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{\"name\":\"a\","
 		 "\"creationTimestamp\":\"x\"}}",
 		 "metadata.creationTimestamp"},
+		{"diagnosis no object", HEAD(",\"status\":{\"diagnosis\":1}"), "status.diagnosis"},
+		{"another variable", HEAD(",\"status\":{\"diagnosis\":{\"allocatorVariable\":\"LD_PRELOAD\"}}"),
+		 "status.diagnosis.allocatorVariable"},
+		{"neither yes nor no", HEAD(",\"status\":{\"diagnosis\":{\"helped\":\"so\"}}"),
+		 "status.diagnosis.helped"},
 		{"status no object", HEAD(",\"status\":\"fine\""), "status"},
 	};
 
@@ -406,6 +420,67 @@ static void copy_is_deep_and_counted(void **state)
 	assert_string_equal(profile->name, "bert");
 }
 
+/* Of the largest diagnosis the line of the log goes before anything that sizes need. */
+static void a_diagnosis_stays_bounded(void **state)
+{
+	struct diagnosis diagnosis = {
+		.time_ms = 1793607300000, .confidence = "medium", .helped = "yes", .variable = ALLOCATOR_VARIABLE_CUDA};
+	struct profile draft = {.name = "a", .workload = "w", .diagnosis = &diagnosis, .spec = &profile_spec_none};
+	CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
+	char reason[LIMIT_PROFILE_BYTES + 512];
+	const char *reasons[] = {reason};
+
+	(void)state;
+	memset(diagnosis.kind, 'k', sizeof(diagnosis.kind) - 1);
+	memset(diagnosis.cause, 'c', sizeof(diagnosis.cause) - 1);
+	memset(diagnosis.run, 'r', sizeof(diagnosis.run) - 1);
+	memset(diagnosis.evidence, '"', sizeof(diagnosis.evidence) - 1); /* twice as long in JSON */
+	profile = profile_dup(&draft);
+	assert_non_null(profile);
+	memset(diagnosis.evidence, 'X', sizeof(diagnosis.evidence) - 1);
+	assert_int_equal(profile->diagnosis->evidence[0], '"');
+	assert_int_equal(profile_encode(profile, &text), 0);
+	assert_true(body_bytes(strbuf_text(&text)) < LIMIT_DIAGNOSIS_BYTES);
+	back = decode(strbuf_text(&text));
+	assert_true(profile_same(profile, back));
+	profile_freep(&back);
+
+	memset(reason, 'z', sizeof(reason) - 1);
+	reason[sizeof(reason) - 1] = '\0';
+	draft.reasons = reasons;
+	draft.n_reasons = 1;
+	profile_freep(&profile);
+	profile = profile_dup(&draft);
+	strbuf_clear(&text);
+	assert_int_equal(profile_encode(profile, &text), 0);
+	assert_non_null(strstr(strbuf_text(&text), "zzz"));
+	assert_null(strstr(strbuf_text(&text), "XXX"));
+	assert_non_null(strstr(strbuf_text(&text), "kkk"));
+}
+
+static void admission_keeps_a_diagnosis_for_its_setting_only(void **state)
+{
+	static const struct {
+		const char *variable, *helped;
+		bool is_kept;
+	} rows[] = {{"", "", false},
+		    {ALLOCATOR_VARIABLE_CUDA, "", true},
+		    {ALLOCATOR_VARIABLE_CUDA, "yes", true},
+		    {ALLOCATOR_VARIABLE_CUDA, "no", false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosis diagnosis = {.kind = "fragmentation"};
+		struct profile draft = {.name = "a", .diagnosis = &diagnosis};
+
+		snprintf(diagnosis.variable, sizeof(diagnosis.variable), "%s", rows[i].variable);
+		snprintf(diagnosis.helped, sizeof(diagnosis.helped), "%s", rows[i].helped);
+		profile_drop_unread(&draft, 0);
+		assert_int_equal(draft.diagnosis != NULL, rows[i].is_kept);
+	}
+}
+
 static void buffer_cap_is_sticky(void **state)
 {
 	struct profile draft = {.name = "a", .workload = "w"};
@@ -430,6 +505,8 @@ int main(void)
 		cmocka_unit_test(refused_texts),
 		cmocka_unit_test(size_stays_bounded),
 		cmocka_unit_test(copy_is_deep_and_counted),
+		cmocka_unit_test(a_diagnosis_stays_bounded),
+		cmocka_unit_test(admission_keeps_a_diagnosis_for_its_setting_only),
 		cmocka_unit_test(buffer_cap_is_sticky),
 	};
 

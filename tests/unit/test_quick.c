@@ -192,12 +192,94 @@ static void a_thousand_ends_are_one_cycle(void **state)
 	teardown(&place);
 }
 
+#define TODAY (30 * 1440) /* NOW_MS in minutes */
+
+static const struct told_pod killed[] = {
+	{"t-4-a", "u4", "t-4", 19, "Failed", "OOMKilled", 21, .limit = "64Mi"},
+	{"t-4-b", "u5", "t-4", 19, "Failed", "OOMKilled", 21, .limit = "64Mi"},
+};
+
+static void kill_once(void *context)
+{
+	struct place *place = context;
+
+	if (place->n_written)
+		return;
+	place->now_ms += 2 * TIME_MINUTE_MS;
+	see(place, &killed[0]);
+	assert_int_equal(quick(place), 1);
+}
+
+/* The reading began before the pod was killed, and commits its days and the open time after the quick cycle. */
+static void a_kill_during_the_first_reading_is_kept(void **state)
+{
+	static const struct fake_pod earlier[] = {
+		{"t-1-a", "u1", "Job", "t-1", .start_min = TODAY - 2800, .end_min = TODAY - 2700, .ends = END_SUCCEEDED,
+		 .limit_mib = 64, .usual_mib = 20, .peak_mib = 30, .rss_mib = 30},
+		{"t-2-a", "u2", "Job", "t-2", .start_min = TODAY - 1800, .end_min = TODAY - 1700, .ends = END_SUCCEEDED,
+		 .limit_mib = 64, .usual_mib = 20, .peak_mib = 30, .rss_mib = 30},
+		{"t-3-a", "u3", "Job", "t-3", .start_min = TODAY - 800, .end_min = TODAY - 700, .ends = END_SUCCEEDED,
+		 .limit_mib = 64, .usual_mib = 20, .peak_mib = 30, .rss_mib = 30},
+	};
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.config->policy.sizing.buffer_fixed_bytes = 0;
+	place.now_ms += 20 * TIME_MINUTE_MS;
+	place.engine.between = kill_once;
+	place.engine.between_context = &place;
+	(void)whole(&place, earlier, ARRAY_LEN(earlier));
+	assert_int_equal(place.n_written, 2);
+	known = what_is_known(&place);
+	assert_int_equal(known.n_histories, 1);
+	assert_int_equal(known.runs.n, 4);
+	assert_int_equal(known.recommendation.whole_runs, 3);
+	assert_int_equal(known.recommendation.proven_bytes, 64 * FAKE_MIB);
+	assert_int_equal(known.recommendation.limit_bytes, 128 * FAKE_MIB);
+	teardown(&place);
+}
+
+/* The rise to the limit came after the last samples: what Prometheus shows later does not contradict the kill. */
+static void samples_before_the_rise_do_not_excuse_a_kill(void **state)
+{
+	static const struct fake_pod sampled[] = {
+		{"t-4-a", "u4", "Job", "t-4", .start_min = TODAY + 19, .end_min = TODAY + 21, .ends = END_FAILED,
+		 .container_ends = END_OOM_KILLED, .limit_mib = 64, .usual_mib = 20, .peak_mib = 20, .rss_mib = 20},
+		{"t-4-b", "u5", "Job", "t-4", .start_min = TODAY + 19, .end_min = TODAY + 21, .ends = END_FAILED,
+		 .container_ends = END_OOM_KILLED, .limit_mib = 64, .usual_mib = 20, .peak_mib = 20, .rss_mib = 20},
+	};
+	CLEANUP(known_release) struct known known = {.n_profiles = 0};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.config->policy.sizing.buffer_fixed_bytes = 0;
+	place.now_ms += 22 * TIME_MINUTE_MS;
+	for (size_t i = 0; i < ARRAY_LEN(killed); i++)
+		see(&place, &killed[i]);
+	assert_int_equal(quick(&place), 1);
+	(void)whole(&place, sampled, ARRAY_LEN(sampled));
+	known = what_is_known(&place);
+	assert_int_equal(known.runs.n, 1);
+	assert_true(known.runs.items[0].samples > 3);
+	assert_int_equal(known.runs.items[0].peak_bytes, 20 * FAKE_MIB);
+	assert_int_equal(known.recommendation.limit_bytes, 128 * FAKE_MIB);
+	teardown(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_kill_raises_the_profile), cmocka_unit_test(who_chose_is_what_the_pod_shows),
-		cmocka_unit_test(a_gang_is_one_run),	     cmocka_unit_test(a_jumping_clock_makes_no_runs),
-		cmocka_unit_test(waiting_is_no_try),	     cmocka_unit_test(a_thousand_ends_are_one_cycle),
+		cmocka_unit_test(a_kill_raises_the_profile),
+		cmocka_unit_test(who_chose_is_what_the_pod_shows),
+		cmocka_unit_test(a_gang_is_one_run),
+		cmocka_unit_test(a_jumping_clock_makes_no_runs),
+		cmocka_unit_test(waiting_is_no_try),
+		cmocka_unit_test(a_thousand_ends_are_one_cycle),
+		cmocka_unit_test(a_kill_during_the_first_reading_is_kept),
+		cmocka_unit_test(samples_before_the_rise_do_not_excuse_a_kill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

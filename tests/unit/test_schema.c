@@ -320,7 +320,7 @@ static void definitions_are_plain_and_small(void **state)
 
 		assert_int_equal(schema_render_spec(i, &text), 0);
 		assert_null(strstr(strbuf_text(&text), "{{"));
-		assert_in_range(text.len, 1 * KIB, 16 * KIB);
+		assert_in_range(text.len, 1 * KIB, 20 * KIB);
 	}
 }
 

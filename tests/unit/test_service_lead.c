@@ -5,16 +5,19 @@
 #include "config/config.h"
 #include "fake_objects.h"
 #include "pods/pods.h"
+#include "engine/hung.h"
 #include "service/metrics.h"
 #include "service/probe.h"
 #include "service/replica.h"
 #include "service/service.h"
 
 #include <math.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/memtamer/leases"
@@ -241,6 +244,90 @@ static void without_an_election_it_leads(void **state)
 	fake_api_free(api);
 }
 
+#define RANK(name, version, status)                                                                                    \
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name                                    \
+	"\",\"resourceVersion\":\"" version "\",\"creationTimestamp\":\"2020-01-01T00:00:00Z\",\"labels\":{"           \
+	"\"memtamer.io/training\":\"true\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\","       \
+	"\"name\":\"train\",\"uid\":\"j\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\","           \
+	"\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"8\"}}}]},\"status\":{" status "}}"
+#define STATUSES(state) "\"containerStatuses\":[{\"name\":\"c\",\"state\":{" state "}}]"
+#define ENDED(phase, reason, code)                                                                                     \
+	"\"phase\":\"" phase "\"," STATUSES("\"terminated\":{\"reason\":\"" reason "\",\"exitCode\":" code             \
+					    ",\"finishedAt\":\"2020-01-01T01:00:00Z\"}")
+#define RUNNING "\"phase\":\"Running\"," STATUSES("\"running\":{}")
+
+/* A request that a step waits for. */
+static void ask_for_release(struct fake_api *api)
+{
+	static const char request[] = "GET /release HTTP/1.1\r\nHost: test\r\n\r\n";
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char answer;
+
+	to.sin_port = htons((uint16_t)strtoul(strrchr(fake_api_url(api), ':') + 1, NULL, 10));
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+	assert_int_equal(read(fd, &answer, 1), 1);
+	close(fd);
+}
+
+static void wait_for_gangs(const struct place *place, struct service *service, struct fake_api *api, double n)
+{
+	while (!(metrics_value(place->metrics, METRIC_HUNG_GANGS, 0, 0, 0) == n)) {
+		service_wait(service, 1);
+		assert_int_equal(fake_api_unexpected(api), 0);
+	}
+}
+
+/* A rank was OOM-killed long ago and its sibling holds eight accelerators, until it ends. */
+static void a_hung_gang_is_shown_told_and_withdrawn(void **state)
+{
+	static const struct fake_step steps[] = {
+		{"GET /api/v1/nodes?", .body = LIST(NODE("a", "1", "", GPUS("8")))},
+		{"GET /api/v1/nodes?watch=", .body = "", .end = FAKE_HOLD},
+		{"GET /api/v1/pods?fieldSelector=metadata.namespace%21%3Dkube-system&watch=",
+		 .body = "{\"type\":\"MODIFIED\",\"object\":" RANK("train-1-x7k2p", "11",
+								   ENDED("Failed", "Error", "1")) "}\n",
+		 .end = FAKE_HOLD, .after = "GET /release"},
+		{"GET /api/v1/pods?",
+		 .body = LIST(RANK("train-0-x7k2p", "1", ENDED("Failed", "OOMKilled", "137")) "," RANK("train-1-x7k2p",
+												       "2", RUNNING))},
+		{"GET /apis/batch/v1/namespaces/ml/jobs/train ", .body = "{}"},
+		{"GET /api/v1/events?fieldSelector=reason%3DFailedCreate&watch=", .body = "", .end = FAKE_HOLD},
+		{"GET /api/v1/events?fieldSelector=reason%3DFailedCreate", .body = LIST("")},
+		{"POST /api/v1/namespaces/ml/events ", .status = 201, .body = "{\"metadata\":{}}"},
+		{"GET /release ", .body = "{}"},
+		{.fits = NULL},
+	};
+	struct fake_api *api = fake_api_start(steps);
+	struct service *service = NULL;
+	struct hung_list hung;
+	struct place place;
+
+	(void)state;
+	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 0s}\n");
+	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	wait_for_gangs(&place, service, api, 1);
+	assert_true(metrics_value(place.metrics, METRIC_HUNG_ACCELERATORS, 0, 0, 0) == 8);
+	replica_hung(service_replica(service), &hung);
+	assert_int_equal(hung.n_items, 1);
+	assert_string_equal(hung.items[0].pod, "train-0-x7k2p");
+	while (!fake_api_count(api, "\"GangHung\""))
+		service_wait(service, 1);
+	ask_for_release(api);
+	wait_for_gangs(&place, service, api, 0);
+	assert_true(metrics_value(place.metrics, METRIC_HUNG_ACCELERATORS, 0, 0, 0) == 0);
+	replica_hung(service_replica(service), &hung);
+	assert_int_equal(hung.n + (int64_t)hung.n_items, 0);
+	service_stop(service);
+	assert_int_equal(fake_api_count(api, "\"GangHung\""), 1);
+	assert_int_equal(fake_api_unexpected(api), 0);
+	assert_true(isnan(metrics_value(place.metrics, METRIC_HUNG_GANGS, 0, 0, 0)));
+	assert_true(isnan(metrics_value(place.metrics, METRIC_HUNG_ACCELERATORS, 0, 0, 0)));
+	place_release(&place);
+	fake_api_free(api);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +335,7 @@ int main(void)
 		cmocka_unit_test(a_leader_that_cannot_renew_stops),
 		cmocka_unit_test(without_rights_it_is_not_ready),
 		cmocka_unit_test(without_an_election_it_leads),
+		cmocka_unit_test(a_hung_gang_is_shown_told_and_withdrawn),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

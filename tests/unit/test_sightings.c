@@ -82,6 +82,9 @@ static void ends_are_told_apart(void **state)
 		{"failed, restarted",
 		 TRAINS("", STATUS("Running", "", RESTARTED("2", ENDED("Error", "1", "07:30:00")))), 0,
 		 END_ERROR_RESTARTED, 0, NULL},
+		{"restarted with all containers of its pod",
+		 TRAINS("", STATUS("Running", "", RESTARTED("1", ENDED("RestartingAllContainers", "137", "07:30:00")))),
+		 0, 0, 0, NULL},
 		{"evicted for memory",
 		 TRAINS("",
 			STATUS("Failed",
@@ -304,6 +307,38 @@ static void kills_add_up_over_time(void **state)
 	}
 	assert_int_equal(before->containers.items[0].ends, END_COMPLETED | END_OOM_RESTARTED);
 	assert_int_equal(before->containers.items[0].restarts, 3);
+}
+
+/* RestartAllContainers: the kubelet removes the container, and with it the reason of its end. */
+static void a_kill_that_restarts_the_pod_is_remembered(void **state)
+{
+	static const char *const texts[] = {
+		TRAINS(MEMORY("64Mi"), STATUS("Running", "", STATE("{\"running\":{}}") LIVE("64Mi"))),
+		TRAINS(MEMORY("64Mi"), STATUS("Running", "", STATE(ENDED("OOMKilled", "137", "07:30:00")))),
+		TRAINS(MEMORY("64Mi"),
+		       STATUS("Running", "",
+			      ",\"restartCount\":1,\"state\":{\"waiting\":{\"reason\":\"RestartingAllContainers\"}},"
+			      "\"lastState\":{\"terminated\":{\"reason\":\"RestartingAllContainers\",\"exitCode\":137,"
+			      "\"finishedAt\":null}}")),
+		TRAINS(MEMORY("64Mi"), STATUS("Running", "",
+					      RESTARTED("1", "{\"terminated\":{\"reason\":\"RestartingAllContainers\","
+							     "\"exitCode\":137,\"finishedAt\":null}}") LIVE("64Mi"))),
+	};
+	CLEANUP(sighting_freep) struct sighting *before = NULL;
+	const struct sighting_container *container;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct sighting *now = read_text(texts[i], before, NOW_MS);
+
+		sighting_free(before);
+		before = now;
+	}
+	container = &before->containers.items[0];
+	assert_int_equal(container->ends, END_OOM_RESTARTED);
+	assert_int_equal(container->n_killed_limits, 1);
+	assert_int_equal(container->killed_limits[0], 64 * MEBI);
+	assert_true(sighting_restarts(container));
 }
 
 static void only_training_pods_are_kept(void **state)
@@ -678,6 +713,7 @@ int main(void)
 		cmocka_unit_test(ends_are_told_apart),
 		cmocka_unit_test(recorded_ends_are_told_apart),
 		cmocka_unit_test(kills_add_up_over_time),
+		cmocka_unit_test(a_kill_that_restarts_the_pod_is_remembered),
 		cmocka_unit_test(only_training_pods_are_kept),
 		cmocka_unit_test(what_counted_a_pod_is_known_by_its_marks),
 		cmocka_unit_test(a_name_taken_again_is_another_pod),

@@ -2,6 +2,8 @@
 /* What kills, suspicions, leaks, page cache and active runs do to a recommendation. */
 #include "size_fixture.h"
 
+#include "base/timefmt.h"
+
 static void a_kill_is_censored_data(void **state)
 {
 	struct fixture *f = *state;
@@ -64,13 +66,19 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 		int64_t peak, samples, limit; /* limit: the recommended one, rounded */
 		int runs, attempts;
 		enum outcome outcome;
+		int minutes, ranks;
 	} rows[] = {
-		{"killed once", 11 * GI, 20, 13 * GI, 1, 1, OUTCOME_OOM_KILLED},
-		{"the next attempt runs", 11 * GI, 20, 13 * GI, 1, 2, OUTCOME_RUNNING},
-		{"the next attempt is killed too", 11 * GI, 20, 128 * GI, 1, 2, OUTCOME_OOM_KILLED},
-		{"the next run is killed too", 11 * GI, 20, 128 * GI, 2, 1, OUTCOME_OOM_KILLED},
-		{"its use was not observed", 11 * GI, 2, 128 * GI, 1, 1, OUTCOME_OOM_KILLED},
-		{"it used more than half", 33 * GI, 20, 128 * GI, 1, 1, OUTCOME_OOM_KILLED},
+		{"killed once", 11 * GI, 20, 13 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 1},
+		{"the next attempt runs", 11 * GI, 20, 13 * GI, 1, 2, OUTCOME_RUNNING, 60, 1},
+		{"the next attempt is killed too", 11 * GI, 20, 128 * GI, 1, 2, OUTCOME_OOM_KILLED, 60, 1},
+		{"the next run is killed too", 11 * GI, 20, 128 * GI, 2, 1, OUTCOME_OOM_KILLED, 60, 1},
+		{"its use was not observed", 11 * GI, 2, 128 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 1},
+		{"it used more than half", 33 * GI, 20, 128 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 1},
+		{"after three minutes", 11 * GI, 20, 13 * GI, 1, 1, OUTCOME_OOM_KILLED, 3, 1},
+		{"before, it may have grown since the last sample", 11 * GI, 20, 128 * GI, 1, 1, OUTCOME_OOM_KILLED, 2,
+		 1},
+		{"each rank was observed", 11 * GI, 24, 13 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 8},
+		{"the samples are those of many ranks", 11 * GI, 20, 128 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 8},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -86,6 +94,8 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 			run.outcome = rows[i].outcome;
 			run.attempts = rows[i].attempts;
 			run.samples = rows[i].samples;
+			run.duration_ms = rows[i].minutes * TIME_MINUTE_MS;
+			run.ranks = run.world_size = rows[i].ranks;
 			run.killed_limits[run.n_killed_limits++] = run.limit_bytes = 64 * GI;
 			add(f, run);
 		}

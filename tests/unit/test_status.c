@@ -96,6 +96,40 @@ static void an_ignored_warning_is_shown(void **state)
 	free(text);
 }
 
+static void hung_gangs_are_shown(void **state)
+{
+	static const struct hung_list hung = {.items = {{.namespace_name = "ml",
+							 .owner = "Job/train",
+							 .pod = "train-0",
+							 .killed_ms = NOW_MS - TIME_HOUR_MS,
+							 .n_dead = 1,
+							 .n_pods = 7,
+							 .accelerators_milli = 56000,
+							 .command = "kubectl delete job/train -n ml"}},
+					      .n_items = 1,
+					      .n = 2,
+					      .accelerators_milli = 57000};
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(MIB);
+	struct status status = status_of(&(struct status_row){.result = "done", .webhook = "reached"});
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	(void)state;
+	status.cycle.hung = &hung;
+	assert_non_null(out);
+	assert_int_equal(status_print(&status, out), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "Hung gangs  2, in which a rank is dead; they hold 57 accelerators; the first of "
+				     "them:\n  ml Job/train: pod train-0 was OOM-killed at 2026-11-02T07:15:00Z; "
+				     "running pods: 7, with 56 accelerators\n    kubectl delete job/train -n ml\n"));
+	assert_int_equal(status_render_json(&status, &json), 0);
+	assert_non_null(
+		strstr(strbuf_text(&json), "\"hungGangs\":{\"count\":2,\"acceleratorsMilli\":57000,\"items\":["));
+	assert_non_null(strstr(strbuf_text(&json), "\"command\":\"kubectl delete job/train -n ml\""));
+	free(text);
+}
+
 static void silence_is_in_json(void **state)
 {
 	(void)state;
@@ -114,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_wrong_or_not_known),
 		cmocka_unit_test(an_ignored_warning_is_shown),
+		cmocka_unit_test(hung_gangs_are_shown),
 		cmocka_unit_test(silence_is_in_json),
 	};
 

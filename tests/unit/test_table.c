@@ -65,11 +65,37 @@ static void cells_are_plain_and_in_columns(void **state)
 	free(printed);
 }
 
+static void columns_for_wide_tables(void **state)
+{
+	static const char *const want[] = {"A  SIZE\na   2Ki\n", "A  B  SIZE  MORE\na  1   2Ki     b\n"};
+
+	(void)state;
+	for (int is_wide = 0; is_wide < 2; is_wide++) {
+		char *printed = NULL;
+		size_t n = 0;
+		FILE *out = open_memstream(&printed, &n);
+		struct table table;
+
+		assert_non_null(out);
+		table_init(&table, "A,+B,>SIZE,+>MORE");
+		table.is_wide = is_wide;
+		table_add(&table, "a");
+		table_add(&table, "1");
+		table_add_bytes(&table, 2048);
+		table_add(&table, "b");
+		assert_int_equal(table_print(&table, out, 0), 0);
+		assert_int_equal(fclose(out), 0);
+		assert_string_equal(printed, want[is_wide]);
+		free(printed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_of_others_is_made_plain),
 		cmocka_unit_test(cells_are_plain_and_in_columns),
+		cmocka_unit_test(columns_for_wide_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which OOM kills are told with the size to submit again with. */
-#include "service_fixture.h"
+#include "watched_pods_fixture.h"
 
 #include "base/timefmt.h"
-#include "pods/pods.h"
 #include "service/unraised_kills.h"
 
 #include <signal.h>
 
-#define NOW_MS ((int64_t)1793606400000) /* 2026-11-02T08:00:00Z */
 #define OF_JOB(name)                                                                                                   \
 	",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"" name "\",\"uid\":\"" name    \
 	"\",\"controller\":true}]"
@@ -24,60 +22,11 @@
 	",\"limits\":" limits "}}]},\"status\":{\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\","       \
 	"\"state\":{\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"" ended "\"}}}]}}"
 #define KILLED(name, labels, owner) POD(name, labels, owner, SIZE("64Mi"), SIZE("64Mi"), "2026-11-02T07:59:00Z")
-#define PODS			    "/api/v1/pods?fieldSelector"
 #define JOB(name)                                                                                                      \
 	{                                                                                                              \
 		"GET /apis/batch/v1/namespaces/ml/jobs/" name " ",                                                     \
 			.body = "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name "\"}}"     \
 	}
-
-static int64_t read_clock(void)
-{
-	return NOW_MS;
-}
-
-static void fail_loudly(void *context, const struct err *why)
-{
-	(void)context;
-	fail_msg("%s", why->msg);
-}
-
-static void wait_for_owners(struct world *world, struct pods *pods)
-{
-	struct evidence_window window = {.end_ms = NOW_MS, .is_open = true};
-	struct evidence_batch batch;
-	bool is_partial = true;
-
-	while (is_partial) {
-		poll_once(world);
-		evidence_batch_init(&batch, &window);
-		is_partial = pods_batch(pods, NOW_MS, 0, &batch, NULL) != 0 || batch.is_partial;
-		evidence_batch_release(&batch);
-	}
-}
-
-static struct pods *start(struct world *world, const struct fake_step *steps)
-{
-	const struct pods_config config = {.failed = fail_loudly};
-	struct pods *pods;
-
-	*world = (struct world){.api = fake_api_start(steps)};
-	world->server.url = fake_api_url(world->api);
-	assert_int_equal(kube_client_new(&world->server, &(struct kube_client_config){.now_ms = read_clock},
-					 &world->client, NULL),
-			 0);
-	assert_int_equal(pods_new(&config, &pods, NULL), 0);
-	assert_int_equal(pods_watch(pods, world->client, NULL), 0);
-	wait_for_owners(world, pods);
-	return pods;
-}
-
-static void stop(struct world *world, struct pods *pods)
-{
-	pods_unwatch(pods);
-	pods_free(pods);
-	world_stop(world);
-}
 
 static void a_queued_guaranteed_kill_is_told_once(void **state)
 {
@@ -108,7 +57,7 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 	struct pods *pods;
 
 	(void)state;
-	pods = start(&world, steps);
+	pods = start_pods(&world, steps);
 	unraised_kills_start(&kills, NOW_MS - 10 * TIME_MINUTE_MS, false);
 	assert_false(unraised_kills_next(&kills, pods, 0, &notice)); /* no kill was seen */
 	assert_true(unraised_kills_next(&kills, pods, 5, &notice));
@@ -118,7 +67,7 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 					 "LocalQueue team counted it; submit again with 128Mi");
 	assert_false(unraised_kills_next(&kills, pods, 5, &notice));
 	assert_false(unraised_kills_next(&kills, pods, 6, &notice)); /* another kill of one that was told */
-	stop(&world, pods);
+	stop_pods(&world, pods);
 }
 
 #define BURST(name, owner, spec, container)                                                                            \
@@ -157,7 +106,7 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 		struct pods *pods;
 
 		snprintf(list, sizeof(list), LIST("%s"), rows[i].pod);
-		pods = start(&world, steps);
+		pods = start_pods(&world, steps);
 		unraised_kills_start(&kills, NOW_MS - 10 * TIME_MINUTE_MS, rows[i].resizes);
 		assert_int_equal(unraised_kills_next(&kills, pods, 1, &notice), rows[i].owner != NULL);
 		if (rows[i].owner) {
@@ -168,7 +117,7 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 					    "recommender.resize is off; submit again with 128Mi");
 		}
 		assert_false(unraised_kills_next(&kills, pods, 2, &notice));
-		stop(&world, pods);
+		stop_pods(&world, pods);
 	}
 }
 

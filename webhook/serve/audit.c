@@ -26,15 +26,30 @@ static const char *cut(struct text *ret, const char *first, const char *second)
 	return ret->p;
 }
 
-static void add_change(const struct size_change *change, struct strbuf *buf)
+/* A container's name, cleaned and cut. */
+static void add_container(const struct k8s_container *container, struct strbuf *buf)
 {
-	char text[QUANTITY_TEXT_BYTES];
 	struct text name;
 
-	cut(&name, change->container->name, "");
+	cut(&name, container->name, "");
 	name.p[LIMIT_NAMESPACE_BYTES] = '\0'; /* a container's name is a label too */
 	json_write_open(buf, NULL, '{');
 	json_write_text(buf, "container", name.p);
+}
+
+static void add_env(const struct k8s_container *container, const char *variable, struct strbuf *buf)
+{
+	add_container(container, buf);
+	json_write_text(buf, "env", variable);
+	json_write_text(buf, "to", ALLOCATOR_SETTING);
+	strbuf_addc(buf, '}');
+}
+
+static void add_change(const struct size_change *change, struct strbuf *buf)
+{
+	char text[QUANTITY_TEXT_BYTES];
+
+	add_container(change->container, buf);
 	json_write_text(buf, "resource", k8s_resource_names[change->resource]);
 	json_write_text(buf, "field", change->field == SIZE_LIMIT ? "limit" : "request");
 	if (change->has_from)
@@ -46,7 +61,7 @@ static void add_change(const struct size_change *change, struct strbuf *buf)
 	strbuf_addc(buf, '}');
 }
 
-/* @return how many changes are in the list. */
+/* @return how many sizes are in the list. */
 static size_t add_changes(const struct decision *decision, struct strbuf *buf)
 {
 	size_t i = 0;
@@ -54,6 +69,8 @@ static size_t add_changes(const struct decision *decision, struct strbuf *buf)
 	strbuf_addc(buf, '[');
 	for (; i < decision->n_sizes && buf->len + CHANGE_BYTES < CHANGES_BYTES; i++)
 		add_change(&decision->sizes[i], buf);
+	for (size_t k = 0; k < decision->n_envs && buf->len + CHANGE_BYTES < CHANGES_BYTES; k++)
+		add_env(decision->envs[k], decision->variable, buf);
 	strbuf_addc(buf, ']');
 	return i;
 }

@@ -40,17 +40,26 @@ static int decide_template(struct admission *self, struct workload_template *ite
 	return r;
 }
 
-static void count(struct admission *self, struct templates *all)
+static void sum_up(struct templates *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct decision *decision = &all->items[i]->decision;
 
-		admission_count_findings(self, decision);
 		if (decision->skip && !all->n_skipped++)
 			all->skip = decision->skip;
 		all->n_findings += decision->n_findings;
+		all->n_sizes += decision->n_sizes;
 		all->is_denied |= decision->is_denied;
-		self->mode = MAX(self->mode, decision->mode);
+	}
+}
+
+void templates_count(struct admission *self, const struct templates *all)
+{
+	if (all->has_unread)
+		metrics_count(self->world->metrics, self->webhook->errors, ERROR_POD, 0, 0);
+	for (size_t i = 0; i < all->n; i++) {
+		admission_count_findings(self, &all->items[i]->decision);
+		self->mode = MAX(self->mode, all->items[i]->decision.mode);
 	}
 }
 
@@ -90,8 +99,7 @@ static int decide_each(struct admission *self, const struct kind_template *templ
 		return r;
 	if (n && !n_read)
 		return -EINVAL;
-	if (n_read < n)
-		metrics_count(self->world->metrics, self->webhook->errors, ERROR_POD, 0, 0);
+	all->has_unread = n_read < n;
 	return 0;
 }
 
@@ -112,7 +120,7 @@ int templates_decide(struct admission *self, bool is_patched, struct templates *
 	if (!r && workload_settle(ret->items, ret->n, &ret->annotations, arena))
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (!r)
-		count(self, ret);
+		sum_up(ret);
 	return r;
 }
 

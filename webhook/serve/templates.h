@@ -7,10 +7,11 @@
 
 struct templates {
 	const struct workload_template **items; /* without templates that could not be read */
-	size_t n, n_skipped, n_findings;
+	size_t n, n_skipped, n_findings, n_sizes;
 	struct k8s_labels annotations; /* annotations of the object */
 	const char *skip;	       /* the reason of the first template that was skipped; NULL: none was */
 	bool is_denied;
+	bool has_unread; /* a template could not be read, which counts as an error */
 };
 
 /** Reads the object of a review (admission_webhook.read). */
@@ -22,5 +23,7 @@ const char *templates_foreign(const struct admission *self, bool has_no_object);
  *  `is_patched`: as decide_input.is_template_patched.
  *  @return 0; -EINVAL no template could be read; -ENOMEM. */
 int templates_decide(struct admission *self, bool is_patched, struct templates *ret, struct err *err) ATTR_NODISCARD;
+/** Counts the findings and errors of the decision that is answered with. */
+void templates_count(struct admission *self, const struct templates *all);
 /** Makes the answer for an object whose templates were all skipped. @return 0; -ENOMEM. */
 int templates_skip(struct admission *self, const struct templates *all) ATTR_NODISCARD;

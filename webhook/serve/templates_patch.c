@@ -66,6 +66,7 @@ static int decide_workload(struct admission *self, struct err *err)
 	r = templates_decide(self, true, &all, err);
 	if (r)
 		return r;
+	templates_count(self, &all);
 	if (all.n_skipped == all.n)
 		return templates_skip(self, &all);
 	r = render(self, &all);

@@ -33,13 +33,25 @@ static int answer(struct admission *self, const struct templates *all)
 	return r;
 }
 
+/* With `templates: patch` the other webhook has decided about the object before. Its decision is made again, so that
+ * both say the same and people see it once; it leaves no size to set. If it does, the other webhook was not asked, and
+ * the pods will be sized. */
+static int decide_again(struct admission *self, struct templates *ret, struct err *err)
+{
+	bool is_create = streq(self->review.operation, "CREATE") && kind_is_submitted(self->object);
+	int r = templates_decide(self, is_create, ret, err);
+
+	return !r && is_create && ret->n_sizes ? templates_decide(self, false, ret, err) : r;
+}
+
 static int decide_workload(struct admission *self, struct err *err)
 {
 	struct templates all;
-	int r = templates_decide(self, false, &all, err);
+	int r = decide_again(self, &all, err);
 
 	if (r)
 		return r;
+	templates_count(self, &all);
 	return all.n_skipped == all.n ? templates_skip(self, &all) : answer(self, &all);
 }
 

@@ -24,6 +24,9 @@ static struct decision decision_of(const struct pod_facts *facts, const struct p
 			       .n_findings = findings->n,
 			       .sizes = fitted->sizes,
 			       .n_sizes = fitted->n_sizes,
+			       .variable = fitted->variable,
+			       .envs = fitted->envs,
+			       .n_envs = fitted->n_envs,
 			       .is_denied = findings->is_denied,
 			       .is_partial = facts->is_runtime,
 			       .is_annotated = mode->is_annotated};
@@ -45,6 +48,8 @@ static int run_stages(const struct decide_input *input, struct arena *arena, str
 		mode = decide_mode(&facts);
 	if (!r && mode.mode > MODE_OFF)
 		r = size_fit(&facts, &mode, &fitted);
+	if (!r && mode.mode > MODE_OFF)
+		r = decide_allocator(&fitted);
 	if (!r && mode.mode > MODE_OFF)
 		r = decide_checks(&fitted, &findings);
 	*ret = decision_of(&facts, &mode, &fitted, &findings);

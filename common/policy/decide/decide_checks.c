@@ -21,6 +21,7 @@ static const struct {
 	[CHECK_MEMORY_REQUEST_BELOW_MEDIAN] = {check_request_below_median, true, false},
 	[CHECK_MEMORY_REQUEST_TOKEN] = {check_request_token, true, false},
 	[CHECK_MEMORY_OVER_PROVISIONED] = {check_over_provisioned, true, false},
+	[CHECK_GPU_MEMORY_NEAR_CAPACITY] = {check_gpu_memory, false, false},
 	[CHECK_OOM_HISTORY] = {check_oom_history, false, false},
 	[CHECK_OOM_NOT_RETRIABLE] = {check_oom_not_retriable, false, false},
 	[CHECK_MEMORY_LEAK_SUSPECTED] = {check_leak, false, false},
@@ -31,6 +32,8 @@ static const struct {
 	[CHECK_SHM_UNBOUNDED] = {check_shm_unbounded, false, false},
 	[CHECK_EMPTYDIR_UNBOUNDED] = {check_emptydir_unbounded, false, false},
 	[CHECK_SIZED_BY_VPA] = {check_sized_by_vpa, false, false},
+	[CHECK_DATASET_EXCEEDS_MEMORY] = {check_dataset, false, false},
+	[CHECK_ALLOCATOR] = {check_allocator, false, false},
 	[CHECK_CRITICAL_NOT_GUARANTEED] = {check_critical, true, false},
 };
 

@@ -28,6 +28,7 @@ int check_ephemeral_over_share(const struct deciding *self, struct findings *lis
 int check_usage_over_share(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_request_below_median(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_over_provisioned(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_gpu_memory(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_oom_history(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_oom_not_retriable(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_leak(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
@@ -36,6 +37,8 @@ int check_unschedulable(const struct deciding *self, struct findings *list) ATTR
 int check_quantity(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_request_above_limit(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_unit(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_allocator(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
+int check_dataset(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_shm_small(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_shm_unbounded(const struct deciding *self, struct findings *list) ATTR_NODISCARD;
 int check_emptydir_unbounded(const struct deciding *self, struct findings *list) ATTR_NODISCARD;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide_checks_amount: amounts as written: malformed ones, requests above limits, and units that look wrong. */
+/* decide_checks_amount: amounts as written: malformed ones, requests above limits, units that look wrong, and
+ * the size of the data set. */
 #include "policy/decide/decide_checks.h"
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "k8s/keys.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -227,4 +229,59 @@ int check_unit(const struct deciding *self, struct findings *list)
 		}
 	}
 	return 0;
+}
+
+/* ---- the data set ---- */
+
+/* The memory that the container may use with its sizes. 0: not limited. */
+static int64_t memory_cap(const struct deciding *self, const struct sized *item)
+{
+	const struct k8s_amount *of_pod = &self->facts->pod.resources.limits[K8S_MEMORY];
+	int64_t own = field_final(&item->fields[SIZED_MEMORY][SIZE_LIMIT]);
+
+	if (!k8s_amount_is_set(of_pod) || of_pod->value <= 0 || (own > 0 && own < of_pod->value))
+		return own;
+	return of_pod->value;
+}
+
+static int find_invalid_dataset(const struct deciding *self, struct findings *list, const char *text)
+{
+	const char *said, *better;
+
+	if (is_placeholder(text))
+		return 0;
+	said = text_clean(self->arena, text, QUANTITY_TEXT_BYTES);
+	better = said ? correction(self->arena, said, K8S_MEMORY) : NULL;
+	if (!better)
+		return -ENOMEM;
+	return finding_add(self, list, CHECK_DATASET_EXCEEDS_MEMORY, false, NULL, "/metadata/annotations",
+			   arena_printf(self->arena, "annotation " KEY_DATASET " \"%s\" is no size%s", said, better));
+}
+
+int check_dataset(const struct deciding *self, struct findings *list)
+{
+	const char *text = k8s_label_get(&self->facts->pod.annotations, KEY_DATASET);
+	size_t n = text ? strnlen(text, QUANTITY_TEXT_BYTES) : 0;
+	struct quantity quantity;
+	int64_t bytes;
+	int r = 0;
+
+	if (!text)
+		return 0;
+	if (n == QUANTITY_TEXT_BYTES || quantity_parse(text, n, &quantity, NULL) || quantity.nano < 0)
+		return find_invalid_dataset(self, list, text);
+	bytes = quantity_value(&quantity);
+	for (size_t i = 0; i < self->n_items && !r; i++) {
+		const struct sized *item = &self->items[i];
+		int64_t cap = memory_cap(self, item);
+
+		if (item->is_main && cap > 0 && bytes > cap)
+			r = finding_add(self, list, CHECK_DATASET_EXCEEDS_MEMORY, false, item->container,
+					finding_pointer(self, item, SIZED_MEMORY, SIZE_LIMIT),
+					arena_printf(self->arena,
+						     "data set %s exceeds memory limit %s; stream, memory-map or ask "
+						     "for more",
+						     EXACT(bytes), EXACT(cap)));
+	}
+	return r;
 }

@@ -6,6 +6,7 @@
  *   decide_mode()    struct pod_mode: how far memtamer may go
  *   size_fit()       struct deciding: a proposal for each container, resource and field, with a gate if it is not
  *                    carried out, and the sizes that follow
+ *   decide_allocator() in struct deciding: the containers that get the setting of PyTorch's allocator
  *   decide_checks()  struct findings
  * All of them are on the stack of decide() and in its arena. */
 #include "policy/annotation.h"
@@ -139,6 +140,9 @@ struct deciding {
 	const char *critical_why;
 	struct size_change *sizes;
 	size_t n_sizes;
+	const char *variable;		   /* as in struct decision */
+	const struct k8s_container **envs; /* as in struct decision */
+	size_t n_envs;
 };
 
 /** Findings; finding_add() adds to them. */
@@ -205,6 +209,9 @@ bool size_is_below(const struct deciding *self, const struct sized *item, int fi
 bool size_is_raised_by_kill(const struct sized *item);
 /** Whether the limit is below the observed peak, or not above a limit at which a run was OOM-killed. */
 bool size_is_below_proof(const struct sized *item, int64_t limit_bytes);
+
+/** decide_allocator.c: sets the allocator variable of new pods. @return 0 or -ENOMEM. */
+int decide_allocator(struct deciding *self) ATTR_NODISCARD;
 
 /** decide_text.c: texts. All functions return NULL if the arena is full. */
 /** A value that is set, exactly as in the patch. */

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "base/timefmt.h"
+#include "k8s/allocator.h"
 #include "k8s/doc.h"
 #include "policy/decide.h"
 
@@ -22,8 +23,8 @@ static const struct allow_field entry_fields[] = {
 };
 static const struct allow entry = {ALLOW_FIELDS(entry_fields)};
 static const struct allow_field annotation_fields[] = {
-	ALLOW_FIELD("v", leaf),	  ALLOW_FIELD("of", leaf),   ALLOW_FIELD("mode", leaf),
-	ALLOW_FIELD("rev", leaf), ALLOW_FIELD("runs", leaf), ALLOW_FIELD("set", entry),
+	ALLOW_FIELD("v", leaf),	   ALLOW_FIELD("of", leaf),   ALLOW_FIELD("mode", leaf), ALLOW_FIELD("rev", leaf),
+	ALLOW_FIELD("runs", leaf), ALLOW_FIELD("set", entry), ALLOW_FIELD("env", leaf),
 };
 static const struct allow annotation = {ALLOW_FIELDS(annotation_fields)};
 
@@ -91,6 +92,16 @@ static int read_set(const struct doc *set, struct arena *arena, struct annotatio
 	return 0;
 }
 
+static const char *known_variable(const char *name)
+{
+	static const char *const names[] = {ALLOCATOR_VARIABLE, ALLOCATOR_VARIABLE_CUDA, ALLOCATOR_VARIABLE_HIP};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (streq(name, names[i]))
+			return names[i];
+	return NULL;
+}
+
 int annotation_parse(const char *text, struct arena *arena, struct annotation_set *ret)
 {
 	size_t n = text ? strnlen(text, LIMIT_ANNOTATION_BYTES + 1) : 0;
@@ -108,7 +119,8 @@ int annotation_parse(const char *text, struct arena *arena, struct annotation_se
 	*ret = (struct annotation_set){
 		.head = {.mode = mode < 0 ? MODE_OFF : (enum mode)mode,
 			 .revision = number_of(&doc, "rev"),
-			 .whole_runs = (int)MIN(number_of(&doc, "runs"), INT32_MAX)},
+			 .whole_runs = (int)MIN(number_of(&doc, "runs"), INT32_MAX),
+			 .variable = known_variable(text_of(&doc, "env", ""))},
 		.has_mode = mode >= 0,
 		.owner = text_of(&doc, "of", NULL),
 	};

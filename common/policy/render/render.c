@@ -2,6 +2,7 @@
 #include "policy/render.h"
 
 #include "base/limits.h"
+#include "k8s/allocator.h"
 #include "k8s/keys.h"
 #include "policy/decide/decide_internal.h"
 #include "policy/render/render_internal.h"
@@ -89,6 +90,19 @@ void render_sizes(const struct render_place *place, const struct decision *decis
 	}
 }
 
+static void add_envs(const struct decision *decision, struct strbuf *buf)
+{
+	for (size_t i = 0; i < decision->n_envs; i++) {
+		const struct k8s_container *container = decision->envs[i];
+		const char *open = container->has_env ? "/-\",\"value\":" : "\",\"value\":[";
+
+		op_open(buf, false);
+		strbuf_addf(buf, "/spec/%s/%zu/env%s", k8s_container_array(container), container->index, open);
+		strbuf_addf(buf, "{\"name\":\"%s\",\"value\":\"" ALLOCATOR_SETTING "\"}%s}", decision->variable,
+			    container->has_env ? "" : "]");
+	}
+}
+
 /* Adds a key of a metadata map, with the map if it is absent. */
 void render_metadata(const struct k8s_labels *labels, const char *map, const char *key, const char *value,
 		     struct strbuf *buf)
@@ -115,7 +129,7 @@ void render_metadata(const struct k8s_labels *labels, const char *map, const cha
 
 static bool wants_annotation(const struct decision *decision)
 {
-	if (decision->n_sizes)
+	if (decision->n_sizes || decision->n_envs)
 		return true;
 	return (decision->n_findings || decision->mode == MODE_OBSERVE) && !decision->is_annotated;
 }
@@ -146,6 +160,7 @@ int render_patch(const struct decide_input *input, const struct decision *decisi
 	if (decision->skip || decision->mode < MODE_OBSERVE)
 		return 0;
 	render_sizes(NULL, decision, buf);
+	add_envs(decision, buf);
 	/* Annotations and labels are for pods that are being created: in a manifest they would be copied to every pod
 	 * made from it. */
 	if (input->subject == SUBJECT_POD)

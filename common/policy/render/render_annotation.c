@@ -3,6 +3,7 @@
  *   {"v":1,"of":"<uid of its controller>","mode":"raise","rev":7,"runs":14,
  *    "set":[{"c":"trainer","r":"memory","f":"limit","to":"96Gi","rule":"peak+buffer"}],
  *    "find":["memory-limit-missing"]}
+ * `env` names the allocator variable that was set.
  * `from` is present if a value was replaced, `cap` (a short text) if something limited the change. A pod that has
  * the values of `set` was decided about before, unless the annotation has another owner: then the manifest was
  * copied from a pod with its annotation, and the values are the user's own. A bare pod never has an owner; for
@@ -62,6 +63,8 @@ void render_annotation(const struct decision *decision, const struct k8s_pod *po
 		strbuf_addc(buf, '}');
 	}
 	strbuf_adds(buf, "]");
+	if (decision->variable)
+		add_pair(",\"env\":\"", decision->variable, buf);
 	for (size_t i = 0; i < decision->n_findings; i++) {
 		if (i && decision->findings[i].check == decision->findings[i - 1].check)
 			continue;

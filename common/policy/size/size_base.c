@@ -74,6 +74,8 @@ static void fill_figures(struct basing *self, const char *variant)
 	ret->proven_bytes = evidence->killed_bytes;
 	ret->peak_bytes = evidence->peak_bytes;
 	ret->ephemeral_peak_bytes = evidence->ephemeral_peak_bytes;
+	ret->gpu = evidence->gpu;
+	ret->is_gpu_full = evidence->is_gpu_full;
 	ret->buffer_permille = buffer_above(self, ret->peak_bytes);
 	if (evidence->n_peaks)
 		ret->p95_bytes = evidence->peaks[(evidence->n_peaks * STANDING_PERMILLE + 999) / 1000 - 1];

@@ -14,6 +14,8 @@ enum {
 	BIMODAL_PERMILLE = 1500, /* two groups of peaks, the greater 1.5 times the smaller */
 	SPREAD_PERMILLE = 2000,	 /* the greatest peak is twice the middle one */
 	LEAK_RUNS = 2,
+	GPU_FULL_PERMILLE = 950,
+	GPU_MARGIN_PERMILLE = 10, /* runs that hold a fixed share of the card differ by less */
 };
 
 static int compare_bytes(const void *a, const void *b)
@@ -218,6 +220,39 @@ static int gather_ephemeral(struct size_evidence *ret, struct arena *arena)
 	return 0;
 }
 
+/* Whether a run ended by itself: not stopped by somebody, and not unknown. */
+static bool is_own_end(enum outcome outcome)
+{
+	return outcome != OUTCOME_RUNNING && outcome != OUTCOME_UNKNOWN && outcome != OUTCOME_PREEMPTED &&
+	       outcome != OUTCOME_DELETED;
+}
+
+/* A full card alone says little: TensorFlow takes nearly all of it at the start, JAX a fixed share, and PyTorch keeps
+ * what it has freed. It is suspicious where a run failed with a card fuller than in every run that completed. */
+static void gather_gpu(struct size_evidence *ret)
+{
+	struct gpu_memory completed = {0};
+	const struct run *last = NULL;
+	int32_t permille;
+
+	for (size_t i = 0; i < ret->n; i++) {
+		const struct run *run = ret->runs[i];
+
+		gpu_memory_raise(&ret->gpu, &run->gpu);
+		if (run->outcome == OUTCOME_COMPLETED)
+			gpu_memory_raise(&completed, &run->gpu);
+		if (is_own_end(run->outcome))
+			last = run;
+	}
+	if (!last || last->outcome != OUTCOME_FAILED)
+		return;
+	permille = gpu_memory_permille(&last->gpu);
+	if (permille < GPU_FULL_PERMILLE || permille < gpu_memory_permille(&completed) + GPU_MARGIN_PERMILLE)
+		return;
+	ret->gpu = last->gpu;
+	ret->is_gpu_full = true;
+}
+
 /* Whether the newest run's variant was seen too rarely: figures of other variants may not apply to it. */
 static void gather_variant(const struct sizing_policy *sizing, struct size_evidence *ret)
 {
@@ -264,6 +299,7 @@ int size_evidence_gather(const struct history *history, const char *variant, con
 	r = gather_ephemeral(ret, arena);
 	if (r)
 		return r;
+	gather_gpu(ret);
 	gather_variant(sizing, ret);
 	gather_harm(history, ret);
 	return 0;

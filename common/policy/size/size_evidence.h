@@ -33,6 +33,9 @@ struct size_evidence {
 	uint8_t harm;		  /* bits of enum harm */
 	const struct run *harmed; /* the last run with harm; NULL: none */
 	bool is_harmed_by_fill;	  /* killed at a limit that it did not have itself */
+	struct gpu_memory gpu;	  /* of the fullest card of `runs`; with is_gpu_full that of the last run */
+	/* The last run failed with a nearly full card, fuller than in every run that completed. */
+	bool is_gpu_full;
 };
 
 /** Gathers the evidence; with `variant` non-NULL only from the variant's runs. Arrays are in the arena. @return 0 or

@@ -30,6 +30,19 @@ class Ends(unittest.TestCase):
         run = learn(self, families)[1]
         self.assertEqual((run["outcome"], run["duration"], run.get("whole"), run["ranks"]), ("completed", "1h", True, 2), run)
 
+    def test_a_child_that_was_killed(self):
+        """Kubernetes reports a completion of both pods; cAdvisor counts a kill in one of them, or none."""
+        start = before_midnight()
+        for kills, outcome in ((0, "completed"), (1, "suspected-oom")):
+            families = job(start)
+            for number, name in enumerate(PERCENT):
+                uid = f"{number:08x}-0000-4000-8000-000000000000"
+                add(families, "container_oom_events_total",
+                    {"namespace": NAMESPACE, "pod": name, "container": "main", "id": f"/kubepods/pod{uid}/{number:064x}"},
+                    [(t, kills * int(number == 0 and t > start + 600)) for t in range(start, start + 3600, STEP)])
+            run = learn(self, families)[1]
+            self.assertEqual((run["outcome"], run.get("whole", False)), (outcome, not kills), run)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -97,7 +97,7 @@ class Status(unittest.TestCase):
         status = self.status(place, by=["--store", place.store])
         self.assertEqual(status["metrics"]["source"], "last-cycle")
         self.assertIn("--config", status["metrics"]["unknown"])
-        self.assertEqual(len(status["metrics"]["items"]), 20)
+        self.assertEqual(len(status["metrics"]["items"]), 21)
 
     def test_no_cycle_yet(self):
         place = self.place()

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/diagnosis.h"
+
+#include "base/str.h"
+
+#include <stdio.h>
+
+void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting)
+{
+	bool is_about_setting = streq(self->kind, DIAGNOSIS_FRAGMENTATION) && *self->variable;
+
+	if (!is_about_setting)
+		snprintf(self->variable, sizeof(self->variable), "%s", before ? before->variable : "");
+	snprintf(self->helped, sizeof(self->helped), "%s",
+		 is_about_setting && has_setting ? DIAGNOSIS_HELPED_NOT
+		 : before && *self->variable	 ? before->helped
+						 : "");
+}
+
+bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret)
+{
+	bool is_later = success->start_ms > self->time_ms;
+
+	*ret = *self;
+	if (success->end_ms <= self->time_ms || (!is_later && !streq(success->run, self->run)))
+		return true;
+	/* The end of the run that is recorded here, which is known better now. */
+	if (!is_later && streq(self->helped, DIAGNOSIS_HELPED))
+		return true;
+	if (!success->has_setting || !diagnosis_wants_setting(self))
+		return false;
+	if (!streq(self->kind, DIAGNOSIS_FRAGMENTATION))
+		ret->kind[0] = ret->cause[0] = ret->confidence[0] = ret->evidence[0] = '\0';
+	ret->time_ms = success->end_ms;
+	snprintf(ret->run, sizeof(ret->run), "%s", success->run);
+	snprintf(ret->helped, sizeof(ret->helped), "%s", DIAGNOSIS_HELPED);
+	return true;
+}
+
+bool diagnosis_wants_setting(const struct diagnosis *self)
+{
+	return self && *self->variable && !streq(self->helped, DIAGNOSIS_HELPED_NOT);
+}
+
+const char *diagnosis_kind_of(const struct diagnosis *self, const char *run)
+{
+	return self && *self->kind && !streq(self->helped, DIAGNOSIS_HELPED) && streq(self->run, run) ? self->kind
+												      : NULL;
+}
+
+void diagnosis_set_evidence(struct diagnosis *self, const char *line)
+{
+	size_t n = 0;
+
+	for (; line[n] && n < LIMIT_DIAGNOSIS_EVIDENCE_BYTES; n++)
+		self->evidence[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : '?';
+	self->evidence[n] = '\0';
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* diagnosis: what triage found about the last failed run of a workload, as the recommender keeps it in the status of a
+ * MemoryProfile, and whether PyTorch's allocator setting helped. Pure; any thread.
+ *
+ * The texts are from fixed lists, except `evidence`, which is a line of the pod's own log or status, and `run`. */
+#include "base/limits.h"
+#include "k8s/allocator.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DIAGNOSIS_WORD_BYTES	32
+#define DIAGNOSIS_RUN_BYTES	96 /* RUN_NAME_BYTES */
+#define DIAGNOSIS_FRAGMENTATION "fragmentation"
+#define DIAGNOSIS_HELPED	"yes"
+#define DIAGNOSIS_HELPED_NOT	"no"
+
+struct diagnosis {
+	/* as `triage` names them; kind "": the last failure is over, and only the setting below is left */
+	char kind[DIAGNOSIS_WORD_BYTES], cause[DIAGNOSIS_WORD_BYTES], confidence[8];
+	int64_t time_ms; /* the end of the run that it is about, or of the last one that the setting helped */
+	char run[DIAGNOSIS_RUN_BYTES];			   /* that run, as struct run names it */
+	char evidence[LIMIT_DIAGNOSIS_EVIDENCE_BYTES + 1]; /* the line that decided; printable ASCII; "": none */
+	/* The variable that takes ALLOCATOR_SETTING, after an end by fragmentation; "": none is wanted. */
+	char variable[DIAGNOSIS_WORD_BYTES];
+	/* DIAGNOSIS_HELPED: a run with the setting completed; DIAGNOSIS_HELPED_NOT: one ended by fragmentation; "": not
+	 * known yet */
+	char helped[4];
+};
+
+/** A run of the workload that completed. */
+struct diagnosis_success {
+	const char *run;
+	int64_t start_ms, end_ms;
+	bool has_setting; /* memtamer had set the variable in its pods */
+};
+
+/** Completes the result for a newer failed run: what is known of the setting is carried over from `before` (NULL: none)
+ * or follows from the new end. `has_setting`: the pod that died had the setting, whoever had set it. */
+void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting);
+/** What is left of a diagnosis after a run that completed later: nothing, or, with the setting, that it helped. A run
+ * that was started before the failure says nothing about it, unless it is the failed run itself (a retry).
+ * @return false: nothing is left, and `ret` is not set. */
+bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret);
+/** Whether new pods should get the setting. NULL: false. */
+bool diagnosis_wants_setting(const struct diagnosis *self);
+/** The kind, if the diagnosis (NULL: none) is of this run and a failure; NULL otherwise. */
+const char *diagnosis_kind_of(const struct diagnosis *self, const char *run);
+/** Whether both are equal in everything that is encoded (profile_codec.c). NULL: none. */
+bool diagnosis_same(const struct diagnosis *a, const struct diagnosis *b);
+/** Copies a line of a log as `evidence`: printable ASCII, at most LIMIT_DIAGNOSIS_EVIDENCE_BYTES. */
+void diagnosis_set_evidence(struct diagnosis *self, const char *line);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/learn.h"
+
+_Static_assert(DIAGNOSIS_RUN_BYTES == RUN_NAME_BYTES, "a diagnosis names a run");
+
+/* A result that is older than that in the store is of an earlier attempt. */
+static const struct diagnosis *add_failure(const struct learned *item, const struct diagnosis *before,
+					   struct diagnosis *buf)
+{
+	const struct diagnosed *now = item->diagnosed;
+
+	if (!now || (before && now->diagnosis.time_ms <= before->time_ms))
+		return before;
+	*buf = now->diagnosis;
+	diagnosis_follow(buf, before, now->has_setting);
+	return buf;
+}
+
+const struct diagnosis *learn_diagnosis(const struct learned *item, struct diagnosis *buf)
+{
+	const struct diagnosis *known = add_failure(item, item->before ? item->before->diagnosis : NULL, buf);
+	struct diagnosis_success success;
+
+	if (!known || !item->completed)
+		return known;
+	success = (struct diagnosis_success){
+		.run = item->completed->run.name,
+		.start_ms = item->completed->run.start_ms,
+		.end_ms = item->completed->run.start_ms + item->completed->run.duration_ms,
+		.has_setting = item->completed->has_setting,
+	};
+	return diagnosis_after(known, &success, buf) ? buf : NULL;
+}

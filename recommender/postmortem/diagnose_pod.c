@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "postmortem/diagnose_pod.h"
+
+#include "postmortem/cluster.h"
+#include "postmortem/object.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_variable(const char *name)
+{
+	return streq(name, ALLOCATOR_VARIABLE) || streq(name, ALLOCATOR_VARIABLE_CUDA) ||
+	       streq(name, ALLOCATOR_VARIABLE_HIP);
+}
+
+static bool has_setting(struct json_object *container)
+{
+	struct json_object *env = object_at(container, "env");
+
+	for (size_t i = 0; i < object_count(env); i++) {
+		struct json_object *item = json_object_array_get_idx(env, i);
+
+		if (is_variable(object_text(item, "name")) && strstr(object_text(item, "value"), ALLOCATOR_SETTING))
+			return true;
+	}
+	return false;
+}
+
+static bool is_any_set(const struct postmortem *postmortem)
+{
+	struct json_object *containers;
+	bool is_any = false;
+
+	if (!postmortem->pods.n)
+		return false;
+	containers = object_at(postmortem->pods.items[0].json, "spec.containers");
+	for (size_t i = 0; i < object_count(containers) && i < LIMIT_POD_CONTAINERS && !is_any; i++)
+		is_any = has_setting(json_object_array_get_idx(containers, i));
+	return is_any;
+}
+
+static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
+{
+	bool is_torch = verdict->fact && verdict->fact->reading.framework == FRAMEWORK_TORCH;
+
+	*ret = (struct diagnosis){.kind = ""};
+	snprintf(ret->kind, sizeof(ret->kind), "%s", triage_kinds[verdict->kind].name);
+	snprintf(ret->cause, sizeof(ret->cause), "%s", verdict->cause ? verdict->cause : "");
+	snprintf(ret->confidence, sizeof(ret->confidence), "%s", triage_confidence_names[verdict->confidence]);
+	if (verdict->fact)
+		diagnosis_set_evidence(ret, verdict->fact->text);
+	if (verdict->kind == KIND_FRAGMENTATION && is_torch)
+		snprintf(ret->variable, sizeof(ret->variable), "%s", lever_variable(verdict));
+}
+
+static int diagnose(struct triage *triage, const struct postmortem_source *source,
+		    const struct diagnose_request *request, struct diagnosis *ret, bool *ret_has_setting,
+		    struct err *err)
+{
+	struct postmortem postmortem;
+	int r;
+
+	postmortem_init(&postmortem, triage, source, request->namespace);
+	postmortem.log_bytes = request->reads_logs ? LIMIT_DIAGNOSE_LOG_BYTES : 0;
+	postmortem.log_lines = LIMIT_DIAGNOSE_LOG_LINES;
+	r = postmortem_read_single(&postmortem, request->pod, request->uid, err);
+	if (!r) {
+		triage_decide(triage);
+		take_verdict(&triage->verdict, ret);
+		*ret_has_setting = is_any_set(&postmortem);
+	}
+	postmortem_release(&postmortem);
+	return r;
+}
+
+int diagnose_pod(struct kube_client *client, const struct diagnose_request *request, struct diagnosis *ret,
+		 bool *ret_has_setting, struct err *err)
+{
+	struct triage *triage = malloc(sizeof(*triage));
+	struct cluster_source requests;
+	int r;
+
+	if (!triage)
+		return err_set(err, -ENOMEM, "no memory left");
+	cluster_source_init(&requests, client, request->deadline_ms);
+	r = triage_init(triage);
+	r = r ? err_set(err, r, "no memory left")
+	      : diagnose(triage, &requests.source, request, ret, ret_has_setting, err);
+	triage_release(triage);
+	free(triage);
+	return r;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+/* hung_gangs: finds gangs that hang (engine/hung.h) among the watched pods. A rank is dead if a container of it was
+ * OOM-killed at least HUNG_AFTER_MS ago and has not run since, and no pod was created that does its work. Its siblings
+ * are the pods of the same training object or Job that still run, are not being deleted, and hold accelerators. A gang
+ * is no longer found when these end, or when the rank comes back.
+ *
+ * Not looked at: bare pods, pods of owners that are no gang (a workflow, an experiment, an unknown kind), and Jobs with
+ * a backoffLimitPerIndex, whose pods do not need each other. Threads: the client's. Cost: one pass over all pods for
+ * each turn, and n log n in the dead ranks; two more passes only if there are any. */
+#include "engine/hung.h"
+#include "engine/notice.h"
+#include "pods/pods.h"
+#include "service/reported.h"
+
+/** Restarts and retries of Kubernetes wait at most five and six minutes. */
+#define HUNG_AFTER_MS ((int64_t)10 * 60 * 1000)
+/** How often the pods are searched. */
+#define HUNG_TURN_MS ((int64_t)2 * 1000)
+
+struct hung_gangs {
+	int64_t searched_ms; /* wall clock; 0: never */
+	struct hung_list list;
+	struct reported reported;
+};
+
+/** Searches the pods, if HUNG_TURN_MS have passed since the last search and the pods are listed. `now_ms`: wall clock.
+ * @return whether `list` is new. */
+bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t now_ms);
+/** The next notice about a listed gang: one for each dead rank that is named. A new leader repeats it. @return false:
+ * there is none. */
+bool hung_gangs_next(struct hung_gangs *self, struct notice *ret);

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile keeps of the end of a failed run, and what later runs make of it. */
+#include "support/test.h"
+
+#include "base/attr.h"
+#include "base/str.h"
+#include "model/diagnosis.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CUDA	  ALLOCATOR_VARIABLE_CUDA
+#define FAILED_MS ((int64_t)1793606400000)
+#define HOUR_MS	  ((int64_t)60 * 60 * 1000)
+
+static struct diagnosis make(const char *kind, const char *variable, const char *helped)
+{
+	struct diagnosis ret = {
+		.time_ms = FAILED_MS, .run = "train-7", .cause = "growth", .confidence = "high", .evidence = "a line"};
+
+	snprintf(ret.kind, sizeof(ret.kind), "%s", kind);
+	snprintf(ret.variable, sizeof(ret.variable), "%s", variable);
+	snprintf(ret.helped, sizeof(ret.helped), "%s", helped);
+	return ret;
+}
+
+static void a_newer_failure_replaces_the_older_one(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *before, *before_variable, *before_helped; /* before NULL: none */
+		const char *kind, *variable;
+		bool has_setting;
+		const char *want_variable, *want_helped;
+	} rows[] = {
+		{"the first failure", NULL, "", "", "container-limit", "", false, "", ""},
+		{"the first fragmentation", NULL, "", "", "fragmentation", CUDA, false, CUDA, ""},
+		{"fragmentation of another framework", NULL, "", "", "fragmentation", "", false, "", ""},
+		{"a user's own setting did not help", NULL, "", "", "fragmentation", CUDA, true, CUDA, "no"},
+		{"fragmentation again, with the setting", "fragmentation", CUDA, "", "fragmentation", CUDA, true, CUDA,
+		 "no"},
+		{"it helped, but not for ever", "fragmentation", CUDA, "yes", "fragmentation", CUDA, true, CUDA, "no"},
+		{"a pod that missed the setting says nothing of it", "fragmentation", CUDA, "yes", "fragmentation",
+		 CUDA, false, CUDA, "yes"},
+		{"it stays off", "fragmentation", CUDA, "no", "fragmentation", CUDA, false, CUDA, "no"},
+		{"another end keeps the setting", "fragmentation", CUDA, "yes", "container-limit", "", true, CUDA,
+		 "yes"},
+		{"another end keeps it off", "fragmentation", CUDA, "no", "unknown", "", false, CUDA, "no"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosis before = make(rows[i].before ? rows[i].before : "", rows[i].before_variable,
+					       rows[i].before_helped);
+		struct diagnosis now = make(rows[i].kind, rows[i].variable, "");
+
+		test_row(rows[i].name);
+		diagnosis_follow(&now, rows[i].before ? &before : NULL, rows[i].has_setting);
+		assert_string_equal(now.kind, rows[i].kind);
+		assert_string_equal(now.variable, rows[i].want_variable);
+		assert_string_equal(now.helped, rows[i].want_helped);
+		assert_int_equal(diagnosis_wants_setting(&now),
+				 *rows[i].want_variable && !streq(rows[i].want_helped, "no"));
+	}
+}
+
+static void a_later_run_that_completes_ends_it(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *kind, *variable, *helped;
+		struct diagnosis_success success;
+		const char *want_kind; /* NULL: nothing is left */
+		const char *want_helped, *want_run;
+	} rows[] = {
+		{"a later run",
+		 "container-limit",
+		 "",
+		 "",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, false},
+		 NULL,
+		 "",
+		 ""},
+		{"the failed run itself, by a retry",
+		 "container-limit",
+		 "",
+		 "",
+		 {"train-7", FAILED_MS - HOUR_MS, FAILED_MS + HOUR_MS, false},
+		 NULL,
+		 "",
+		 ""},
+		{"a run beside it, started before",
+		 "container-limit",
+		 "",
+		 "",
+		 {"train-6", FAILED_MS - HOUR_MS, FAILED_MS + HOUR_MS, false},
+		 "container-limit",
+		 "",
+		 "train-7"},
+		{"a run that completed before",
+		 "container-limit",
+		 "",
+		 "",
+		 {"train-6", FAILED_MS - 2 * HOUR_MS, FAILED_MS - HOUR_MS, false},
+		 "container-limit",
+		 "",
+		 "train-7"},
+		{"with the setting",
+		 "fragmentation",
+		 CUDA,
+		 "",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, true},
+		 "fragmentation",
+		 "yes",
+		 "train-8"},
+		{"with the setting, after another end",
+		 "container-limit",
+		 CUDA,
+		 "yes",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, true},
+		 "",
+		 "yes",
+		 "train-8"},
+		{"without the setting",
+		 "fragmentation",
+		 CUDA,
+		 "",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, false},
+		 NULL,
+		 "",
+		 ""},
+		{"without the setting, which had helped",
+		 "fragmentation",
+		 CUDA,
+		 "yes",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, false},
+		 NULL,
+		 "",
+		 ""},
+		{"the way back after it did not help",
+		 "fragmentation",
+		 CUDA,
+		 "no",
+		 {"train-8", FAILED_MS + 1, FAILED_MS + HOUR_MS, false},
+		 NULL,
+		 "",
+		 ""},
+		{"the end of the run that it helped, known better",
+		 "fragmentation",
+		 CUDA,
+		 "yes",
+		 {"train-7", FAILED_MS - HOUR_MS, FAILED_MS + 1000, false},
+		 "fragmentation",
+		 "yes",
+		 "train-7"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosis before = make(rows[i].kind, rows[i].variable, rows[i].helped), left;
+		bool is_left = diagnosis_after(&before, &rows[i].success, &left);
+
+		test_row(rows[i].name);
+		assert_int_equal(is_left, rows[i].want_kind != NULL);
+		if (!is_left)
+			continue;
+		assert_string_equal(left.kind, rows[i].want_kind);
+		assert_string_equal(left.helped, rows[i].want_helped);
+		assert_string_equal(left.run, rows[i].want_run);
+		assert_string_equal(left.variable, rows[i].variable);
+		/* The same run, found again, changes nothing. */
+		assert_true(diagnosis_after(&left, &rows[i].success, &before));
+		assert_memory_equal(&before, &left, sizeof(left));
+	}
+}
+
+static void only_the_failed_run_has_the_kind(void **state)
+{
+	const struct diagnosis failed = make("fragmentation", CUDA, ""), helped = make("fragmentation", CUDA, "yes");
+
+	(void)state;
+	assert_string_equal(diagnosis_kind_of(&failed, "train-7"), "fragmentation");
+	assert_null(diagnosis_kind_of(&failed, "train-8"));
+	assert_null(diagnosis_kind_of(&helped, "train-7"));
+	assert_null(diagnosis_kind_of(NULL, "train-7"));
+	assert_false(diagnosis_wants_setting(NULL));
+}
+
+static void evidence_is_short_and_plain(void **state)
+{
+	struct diagnosis diagnosis = {.kind = ""};
+	char line[2 * LIMIT_DIAGNOSIS_EVIDENCE_BYTES];
+
+	(void)state;
+	diagnosis_set_evidence(&diagnosis, "a\tb\x1b[31mc\xc3\xa4");
+	assert_string_equal(diagnosis.evidence, "a?b?[31mc??");
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\0';
+	diagnosis_set_evidence(&diagnosis, line);
+	assert_int_equal(strlen(diagnosis.evidence), LIMIT_DIAGNOSIS_EVIDENCE_BYTES);
+	diagnosis_set_evidence(&diagnosis, "");
+	assert_string_equal(diagnosis.evidence, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_newer_failure_replaces_the_older_one),
+		cmocka_unit_test(a_later_run_that_completes_ends_it),
+		cmocka_unit_test(only_the_failed_run_has_the_kind),
+		cmocka_unit_test(evidence_is_short_and_plain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
