@@ -8,13 +8,15 @@
 void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting)
 {
 	bool is_about_setting = streq(self->kind, DIAGNOSIS_FRAGMENTATION) && *self->variable;
+	/* Until a run with it has completed, the setting itself may be what ends the runs. */
+	bool is_unproven = before && *before->variable && !*before->helped;
 
 	if (!is_about_setting)
 		snprintf(self->variable, sizeof(self->variable), "%s", before ? before->variable : "");
 	snprintf(self->helped, sizeof(self->helped), "%s",
-		 is_about_setting && has_setting ? DIAGNOSIS_HELPED_NOT
-		 : before && *self->variable	 ? before->helped
-						 : "");
+		 has_setting && (is_about_setting || is_unproven) ? DIAGNOSIS_HELPED_NOT
+		 : before && *self->variable			  ? before->helped
+								  : "");
 }
 
 bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret)
