@@ -2,6 +2,8 @@
 /* fold_outcome: how a container of a pod ended, and whether its working set was mostly page cache. */
 #include "runs/fold_internal.h"
 
+#include "base/timefmt.h"
+
 enum {
 	SUSPECT_PERMILLE = 950,	    /* an error this close to the limit may have been an OOM kill */
 	NEAR_LIMIT_PERMILLE = 900,  /* the working set is at the limit */
