@@ -5,16 +5,25 @@
 
 #include <stdio.h>
 
+static void copy_word(char *buf, size_t size, const char *text)
+{
+	buf[0] = '\0';
+	if (text)
+		snprintf(buf, size, "%s", text);
+}
+
 void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting)
 {
 	bool is_about_setting = streq(self->kind, DIAGNOSIS_FRAGMENTATION) && *self->variable;
+	/* Until a run with it has completed, the setting itself may be what ends the runs. */
+	bool is_unproven = before && *before->variable && !*before->helped;
 
 	if (!is_about_setting)
-		snprintf(self->variable, sizeof(self->variable), "%s", before ? before->variable : "");
-	snprintf(self->helped, sizeof(self->helped), "%s",
-		 is_about_setting && has_setting ? DIAGNOSIS_HELPED_NOT
-		 : before && *self->variable	 ? before->helped
-						 : "");
+		copy_word(self->variable, sizeof(self->variable), before ? before->variable : NULL);
+	if (has_setting && (is_about_setting || is_unproven))
+		copy_word(self->helped, sizeof(self->helped), DIAGNOSIS_HELPED_NOT);
+	else
+		copy_word(self->helped, sizeof(self->helped), before && *self->variable ? before->helped : NULL);
 }
 
 bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret)

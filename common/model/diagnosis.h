@@ -24,8 +24,8 @@ struct diagnosis {
 	char evidence[LIMIT_DIAGNOSIS_EVIDENCE_BYTES + 1]; /* the line that decided; printable ASCII; "": none */
 	/* The variable that takes ALLOCATOR_SETTING, after an end by fragmentation; "": none is wanted. */
 	char variable[DIAGNOSIS_WORD_BYTES];
-	/* DIAGNOSIS_HELPED: a run with the setting completed; DIAGNOSIS_HELPED_NOT: one ended by fragmentation; "": not
-	 * known yet */
+	/* DIAGNOSIS_HELPED: a run with the setting completed; DIAGNOSIS_HELPED_NOT: one ended by fragmentation, or
+	 * failed before one completed; "": not known yet */
 	char helped[4];
 };
 

@@ -84,7 +84,8 @@ static const struct codec_field diagnosis_fields[] = {
 	F(variable, "allocatorVariable", CODEC_TEXT,
 	  "The variable that check `allocator` sets to `" ALLOCATOR_SETTING "`.", CODEC_NAMES(variables)),
 	F(helped, "helped", CODEC_TEXT,
-	  "Whether a run with that setting completed (`yes`) or ended by fragmentation (`no`: not set any more).",
+	  "Whether a run with that setting completed (`yes`), or ended by fragmentation or failed before one completed "
+	  "(`no`: not set any more).",
 	  CODEC_NAMES(helped)),
 };
 #undef F

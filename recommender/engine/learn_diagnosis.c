@@ -3,13 +3,23 @@
 
 _Static_assert(DIAGNOSIS_RUN_BYTES == RUN_NAME_BYTES, "a diagnosis names a run");
 
+/* Whether a run that started after the failure has completed. */
+static bool is_overtaken(const struct history *history, int64_t failed_ms)
+{
+	for (size_t i = 0; history && i < history->runs.n; i++)
+		if (history->runs.items[i].outcome == OUTCOME_COMPLETED && history->runs.items[i].start_ms > failed_ms)
+			return true;
+	return false;
+}
+
 /* A result that is older than that in the store is of an earlier attempt. */
 static const struct diagnosis *add_failure(const struct learned *item, const struct diagnosis *before,
 					   struct diagnosis *buf)
 {
 	const struct diagnosed *now = item->diagnosed;
 
-	if (!now || (before && now->diagnosis.time_ms <= before->time_ms))
+	if (!now || (before && now->diagnosis.time_ms <= before->time_ms) ||
+	    is_overtaken(item->history, now->diagnosis.time_ms))
 		return before;
 	*buf = now->diagnosis;
 	diagnosis_follow(buf, before, now->has_setting);

@@ -87,7 +87,8 @@ void query_drop_copy(struct pod_container *container)
 		copy++;
 	if (copy == n || n < 2)
 		return;
-	items[copy ? 0 : n - 1].peak_bytes = MAX(items[copy ? 0 : n - 1].peak_bytes, items[copy].peak_bytes);
+	if (!items[copy].is_doubtful)
+		items[copy ? 0 : n - 1].peak_bytes = MAX(items[copy ? 0 : n - 1].peak_bytes, items[copy].peak_bytes);
 	items[copy] = items[--container->usage.n];
 }
 

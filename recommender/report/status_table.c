@@ -110,7 +110,7 @@ static void print_hung(const struct status *self, FILE *out)
 		fprintf(out, "pod %s was OOM-killed at %s; running pods: %lld, with %s\n", PLAIN(gang->pod),
 			time_text(gang->killed_ms, when), (long long)gang->n_pods,
 			hung_count(gang->accelerators_milli, count));
-		fputs("    ", out);
+		fputs("    if they do not go on without it: ", out);
 		plain_print(gang->command, out);
 		fputc('\n', out);
 	}

@@ -174,13 +174,15 @@ static bool weigh_sibling(void *context, const struct sighting *pod)
 	const struct sighting_owner *owner = gang_owner(pod);
 	struct dead_rank key = {.gang = owner ? hash_gang(owner) : 0}, *first, *dead;
 	int64_t accelerators_milli = accelerators_of(pod);
+	bool is_queue;
 
 	if (!owner || !(first = find_from(self, &key)))
 		return true;
-	(void)find_slot(pod, &key.slot);
+	/* A pod without a rank that has succeeded did not wait for the others: they share a queue of work. */
+	is_queue = !find_slot(pod, &key.slot) && pod->ends & END_SUCCEEDED;
 	dead = find_from(self, &key);
 	if (dead && dead->slot == key.slot)
-		dead->is_back |= pod->created_ms >= dead->since_ms;
+		dead->is_back |= is_queue || pod->created_ms >= dead->since_ms;
 	if (accelerators_milli && !sighting_is_over(pod) && !pod->deleted_ms && is_at_work(pod, accelerators_milli)) {
 		first->n_pods++;
 		first->accelerators_milli += accelerators_milli;

@@ -13,8 +13,8 @@
 #include "pods/pods.h"
 #include "service/reported.h"
 
-/** Restarts and retries of Kubernetes wait at most five and six minutes. */
-#define HUNG_AFTER_MS ((int64_t)10 * 60 * 1000)
+/** Kubernetes restarts a container after five minutes at most, and a Job replaces a pod after ten. */
+#define HUNG_AFTER_MS ((int64_t)12 * 60 * 1000)
 /** How often the pods are searched. */
 #define HUNG_TURN_MS ((int64_t)2 * 1000)
 

@@ -115,6 +115,14 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	quick(&place);
 	assert_string_equal(diagnosis_of(&place).kind, "");
 	assert_int_equal(diagnosis_of(&place).time_ms, 0);
+
+	/* Nor does one that is told only after a later run has completed. */
+	teller.is_silent = false;
+	teller.kind = "container-limit";
+	teller.time_ms = minute(45);
+	end_pod(&place, "t-0", 45, "Error", NULL);
+	quick(&place);
+	assert_string_equal(diagnosis_of(&place).kind, "");
 	teardown(&place);
 }
 

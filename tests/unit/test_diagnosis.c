@@ -45,6 +45,8 @@ static void a_newer_failure_replaces_the_older_one(void **state)
 		{"it stays off", "fragmentation", CUDA, "no", "fragmentation", CUDA, false, CUDA, "no"},
 		{"another end keeps the setting", "fragmentation", CUDA, "yes", "container-limit", "", true, CUDA,
 		 "yes"},
+		{"any end with the setting before it has helped", "fragmentation", CUDA, "", "unknown", "", true, CUDA,
+		 "no"},
 		{"another end keeps it off", "fragmentation", CUDA, "no", "unknown", "", false, CUDA, "no"},
 	};
 

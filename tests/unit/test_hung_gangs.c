@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which gangs hang, what they hold, and what is said about them. It is 08:00; a rank that was killed until 07:50 is
+/* Which gangs hang, what they hold, and what is said about them. It is 08:00; a rank that was killed until 07:48 is
  * dead. */
 #include "watched_pods_fixture.h"
 
@@ -64,9 +64,9 @@ static const struct row {
 	 POD("train-0-x7k2p", JOB, KILLED("07:41:00")) "," POD("train-1-x7k2p", JOB,
 							       KILLED("07:40:00")) "," POD("train-2-x7k2p", JOB, RUNS),
 	 "train-1-x7k2p", 2, 1, NULL, NULL},
-	{"ten minutes ago", POD("train-0-x7k2p", JOB, KILLED("07:50:00")) "," POD("train-1-x7k2p", JOB, RUNS),
+	{"twelve minutes ago", POD("train-0-x7k2p", JOB, KILLED("07:48:00")) "," POD("train-1-x7k2p", JOB, RUNS),
 	 "train-0-x7k2p", 1, 1, NULL, NULL},
-	{"a second less", POD("train-0-x7k2p", JOB, KILLED("07:50:01")) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0, 0,
+	{"a second less", POD("train-0-x7k2p", JOB, KILLED("07:48:01")) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0, 0,
 	 NULL, NULL},
 	{"an error is no OOM kill", POD("train-0-x7k2p", JOB, FAILED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS),
 	 NULL, 0, 0, NULL, NULL},
@@ -94,6 +94,10 @@ static const struct row {
 	{"ranks are not known, and one is new",
 	 POD("train-x7k2p", JOB, KILLED("07:40:00")) "," POD_OF("train-b4c5d", "07:40:10", JOB, GPUS_8, RUNS), NULL, 0,
 	 0, NULL, NULL},
+	{"pods that share a queue of work",
+	 POD("train-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-b4c5d", JOB, DONE) "," POD("train-c6d7f", JOB,
+											       RUNS),
+	 NULL, 0, 0, NULL, NULL},
 	{"the sibling has ended", POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-1-x7k2p", JOB, DONE),
 	 NULL, 0, 0, NULL, NULL},
 	{"the sibling is being deleted",

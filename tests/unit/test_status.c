@@ -120,9 +120,11 @@ static void hung_gangs_are_shown(void **state)
 	assert_non_null(out);
 	assert_int_equal(status_print(&status, out), 0);
 	assert_int_equal(fclose(out), 0);
-	assert_non_null(strstr(text, "Hung gangs  2, in which a rank is dead; they hold 57 accelerators; the first of "
-				     "them:\n  ml Job/train: pod train-0 was OOM-killed at 2026-11-02T07:15:00Z; "
-				     "running pods: 7, with 56 accelerators\n    kubectl delete job/train -n ml\n"));
+	assert_non_null(strstr(
+		text, "Hung gangs  2, in which a rank is dead; they hold 57 accelerators; the first of "
+		      "them:\n  ml Job/train: pod train-0 was OOM-killed at 2026-11-02T07:15:00Z; "
+		      "running pods: 7, with 56 accelerators\n    if they do not go on without it: kubectl delete "
+		      "job/train -n ml\n"));
 	assert_int_equal(status_render_json(&status, &json), 0);
 	assert_non_null(
 		strstr(strbuf_text(&json), "\"hungGangs\":{\"count\":2,\"acceleratorsMilli\":57000,\"items\":["));

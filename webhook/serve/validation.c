@@ -38,10 +38,11 @@ static int answer(struct admission *self, const struct templates *all)
  * the pods will be sized. */
 static int decide_again(struct admission *self, struct templates *ret, struct err *err)
 {
-	bool is_create = streq(self->review.operation, "CREATE") && kind_is_submitted(self->object);
-	int r = templates_decide(self, is_create, ret, err);
+	bool may_be_patched = self->world->state->config->policy.templates == TEMPLATES_PATCH &&
+			      streq(self->review.operation, "CREATE") && kind_is_submitted(self->object);
+	int r = templates_decide(self, may_be_patched, ret, err);
 
-	return !r && is_create && ret->n_sizes ? templates_decide(self, false, ret, err) : r;
+	return !r && may_be_patched && ret->n_sizes ? templates_decide(self, false, ret, err) : r;
 }
 
 static int decide_workload(struct admission *self, struct err *err)

@@ -216,7 +216,8 @@ static int limit_by_evidence(struct basing *self)
 	if (!r)
 		r = limit_by_kills(self);
 	if (!r)
-		r = raise_limit(self, evidence->suspected_bytes, "a run failed within 5% of its limit,",
+		r = raise_limit(self, evidence->suspected_bytes,
+				"a run failed within 5% of its limit, or lost a process to the OOM killer,",
 				evidence->suspected_from_bytes);
 	self->ret->limit_bytes = size_round_up(self->ret->limit_bytes);
 	return r;

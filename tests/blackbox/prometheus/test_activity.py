@@ -36,7 +36,7 @@ def render(families):
     return "".join(f"# TYPE {name} gauge\n" + "".join(rows) for name, rows in families.items()) + "# EOF\n"
 
 
-def job(start):
+def job(start, used_mib=100):
     families, end = {}, start + 3600
     for number, name in enumerate(PERCENT):
         uid = f"{number:08x}-0000-4000-8000-000000000000"
@@ -52,7 +52,7 @@ def job(start):
         add(families, "kube_pod_status_phase", {**pod, "phase": "Succeeded"}, [(end + 60, 1)])
         add(families, "container_memory_working_set_bytes",
             {"namespace": NAMESPACE, "pod": name, "container": "main", "id": f"/kubepods/pod{uid}/{number:064x}"},
-            [(t, 100 << 20) for t in range(start, end, STEP)])
+            [(t, used_mib << 20) for t in range(start, end, STEP)])
     return families
 
 

@@ -31,17 +31,18 @@ class Ends(unittest.TestCase):
         self.assertEqual((run["outcome"], run["duration"], run.get("whole"), run["ranks"]), ("completed", "1h", True, 2), run)
 
     def test_a_child_that_was_killed(self):
-        """Kubernetes reports a completion of both pods; cAdvisor counts a kill in one of them, or none."""
+        """Kubernetes reports a completion of both pods; cAdvisor counts a kill in one of them, or none. Far below
+        the limit of 1 GiB, the node had no memory left."""
         start = before_midnight()
-        for kills, outcome in ((0, "completed"), (1, "suspected-oom")):
-            families = job(start)
+        for kills, used_mib, outcome in ((0, 700, "completed"), (1, 700, "suspected-oom"), (1, 100, "completed")):
+            families = job(start, used_mib)
             for number, name in enumerate(PERCENT):
                 uid = f"{number:08x}-0000-4000-8000-000000000000"
                 add(families, "container_oom_events_total",
                     {"namespace": NAMESPACE, "pod": name, "container": "main", "id": f"/kubepods/pod{uid}/{number:064x}"},
                     [(t, kills * int(number == 0 and t > start + 600)) for t in range(start, start + 3600, STEP)])
             run = learn(self, families)[1]
-            self.assertEqual((run["outcome"], run.get("whole", False)), (outcome, not kills), run)
+            self.assertEqual((run["outcome"], run.get("whole", False)), (outcome, outcome == "completed"), run)
 
 
 if __name__ == "__main__":
