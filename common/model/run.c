@@ -116,13 +116,18 @@ int64_t run_killed_limit_max(const struct run *run)
 
 /* The last sample of a container can be more than a minute old when it is killed: the kubelet measures every 10 to 20
  * s, and most installations scrape every 30 or 60 s. Of a shorter run, too little was observed. */
-bool run_is_killed_by_node(const struct run *run)
+bool run_is_far_below(int64_t samples, int64_t observed_ms, int64_t peak_bytes, int64_t limit_bytes)
 {
 	enum { OBSERVED_SAMPLES = 3, OBSERVED_MS = 3 * TIME_MINUTE_MS };
-	bool may_last_be_good = run->is_whole || run->outcome == OUTCOME_RUNNING;
-	bool is_observed = run->samples >= (int64_t)OBSERVED_SAMPLES * MAX(run->ranks, 1) &&
-			   run->duration_ms >= OBSERVED_MS;
 
-	return is_observed && run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 &&
-	       run->peak_bytes > 0 && run->peak_bytes < run_killed_limit_max(run) / 2;
+	return samples >= OBSERVED_SAMPLES && observed_ms >= OBSERVED_MS && peak_bytes < limit_bytes / 2;
+}
+
+bool run_is_killed_by_node(const struct run *run)
+{
+	bool may_last_be_good = run->is_whole || run->outcome == OUTCOME_RUNNING;
+
+	return run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 && run->peak_bytes > 0 &&
+	       run_is_far_below(run->samples / MAX(run->ranks, 1), run->duration_ms, run->peak_bytes,
+				run_killed_limit_max(run));
 }

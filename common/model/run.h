@@ -110,8 +110,11 @@ void run_judge_shape(struct run *run);
 void run_add_killed_limit(int64_t limits[RUN_KILLED_LIMITS], int *n, int64_t limit);
 /** The greatest limit at which the run was killed; 0: none. */
 int64_t run_killed_limit_max(const struct run *run);
-/** Whether one attempt of the run was OOM-killed although its use, observed for three minutes or more, had stayed below
- * half of the limit: then most likely its node had no memory left. If two attempts ended badly, it was not chance. */
+/** Whether the use of one rank or container was observed, with three samples and for three minutes or more, and stayed
+ * below half of the limit. */
+bool run_is_far_below(int64_t samples, int64_t observed_ms, int64_t peak_bytes, int64_t limit_bytes);
+/** Whether one attempt of the run was OOM-killed although the use of its ranks was far below the limit: then most
+ * likely its node had no memory left. If two attempts ended badly, it was not chance. */
 bool run_is_killed_by_node(const struct run *run);
 /** Whether all that a history stores of both is equal, except their curves. */
 bool run_same(const struct run *a, const struct run *b);

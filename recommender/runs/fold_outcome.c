@@ -2,8 +2,6 @@
 /* fold_outcome: how a container of a pod ended, and whether its working set was mostly page cache. */
 #include "runs/fold_internal.h"
 
-#include "base/timefmt.h"
-
 enum {
 	SUSPECT_PERMILLE = 950,	    /* an error this close to the limit may have been an OOM kill */
 	NEAR_LIMIT_PERMILLE = 900,  /* the working set is at the limit */
@@ -49,19 +47,15 @@ static enum outcome eviction(const struct pod *pod, const struct pod_container *
 	return OUTCOME_EVICTED_MEMORY;
 }
 
-/* As run_is_killed_by_node: the kernel also counts kills in a container when its node or its pod has no memory left. */
-static bool is_far_below_limit(const struct pod_container *container)
-{
-	return container->samples >= 3 && container->covered_ms >= 3 * TIME_MINUTE_MS &&
-	       container->peak_bytes < container->limit_bytes / 2;
-}
-
 /* The kernel killed a process of the container, and Kubernetes reports no OOM kill of it: a child was killed, such as a
- * DataLoader worker, and the first process went on or ended by itself. So most likely the limit was needed. */
+ * DataLoader worker, and the first process went on or ended by itself. So most likely the limit was needed, unless the
+ * use was far below it: the kernel also counts kills when the node or the pod has no memory left. */
 static bool has_lost_child(const struct pod_container *container)
 {
 	return container->ends & END_OOM_EVENTS && !(container->ends & (END_OOM_KILLED | END_OOM_RESTARTED)) &&
-	       container->limit_bytes > 0 && !is_far_below_limit(container);
+	       container->limit_bytes > 0 &&
+	       !run_is_far_below(container->samples, container->covered_ms, container->peak_bytes,
+				 container->limit_bytes);
 }
 
 static enum outcome completion(const struct pod_container *container)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* node_rules: what the settings of a node mean for the memory of training: a table of findings in the order of harm, of
- * which docs/TRIAGE.md is made. All that hold are told. Pure. */
+ * which docs/TRIAGE.md is made. All that match are listed. Pure. */
 #include "triage/node.h"
 
 enum harm { HARM_HIGH, HARM_MEDIUM, HARM_LOW, HARM_NONE };

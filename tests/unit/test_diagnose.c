@@ -104,7 +104,7 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	assert_string_equal(diagnosis.kind, "not-oom");
 	assert_string_equal(diagnosis.run, "t-2");
 
-	/* An older answer, told late, does not come back. */
+	/* An older result that arrives late changes nothing. */
 	teller.kind = "node-oom";
 	teller.time_ms = minute(5);
 	quick(&place);
@@ -116,7 +116,7 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	assert_string_equal(diagnosis_of(&place).kind, "");
 	assert_int_equal(diagnosis_of(&place).time_ms, 0);
 
-	/* Nor does one that is told only after a later run has completed. */
+	/* Nor does one that arrives after a later run has completed. */
 	teller.is_silent = false;
 	teller.kind = "container-limit";
 	teller.time_ms = minute(45);

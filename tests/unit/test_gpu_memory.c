@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of GPUs: from series of an exporter to a run, and from runs to what admission is told. */
+/* The memory of GPUs: from series of an exporter to a run, and from runs to the warning at admission. */
 #include "size_fixture.h"
 
 #include "base/json.h"

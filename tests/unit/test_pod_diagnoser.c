@@ -95,7 +95,7 @@ static int read_job(struct scene *self, const char *job, struct diagnosed *ret)
 	return self->asked.read(self->asked.context, &found, ret);
 }
 
-/* The status alone tells a kill. Of the pods of a run the one that died first is read, and only once. */
+/* The status alone shows a kill. Of the pods of a run the one that died first is read, and only once. */
 static void the_first_pod_that_died_is_read_once(void **state)
 {
 	static const struct fake_step steps[] = {
