@@ -247,8 +247,8 @@ static int explain_changes(const struct known *known)
 	int r = changes_find(known, 1, &changes);
 
 	if (!r && changes.items.n) {
-		printf("  changed pods\n");
-		r = changes_print(&changes, false, stdout, 4);
+		printf("  changed pods (all columns: `history -o wide`)\n");
+		r = changes_print_of_one(&changes, stdout, 4);
 	}
 	vec_release(&changes.items);
 	return r;

@@ -72,6 +72,8 @@ void knowledge_release(struct knowledge *self);
 /** Where nothing was found, for messages: " in namespace ml", with a hint to -A if nobody named the namespace; "" for
  * all namespaces. @return `buf`. */
 const char *knowledge_where(const struct knowledge *self, char buf[KNOWN_WHERE_BYTES]);
+/** Whether two entries differ only in their container, so that a table has to show it. */
+bool knowledge_has_containers(const struct knowledge *self);
 /** Begins a JSON document of a reading command: its opening bracket, "apiVersion", "kind" and "generated". */
 void knowledge_write_head(const char *api_version, const char *kind, int64_t now_ms, struct strbuf *buf);
 

@@ -73,9 +73,11 @@ class Changes(Case):
             self.assertEqual((first["pods"], first["rule"], first["mode"], first["revision"], first["cap"]),
                              (8, "oom", "raise", 7, "LimitRange team allows at most 12Gi"))
             self.assertIsNone(first["ephemeralLimitTo"])
-        table = self.call("history", "-n", "ml", "Job/a").stdout
-        for words in ("none -> 8Gi", "10Gi -> 12Gi", "Job/a-2", "LimitRange team allows at most 12Gi"):
+        table, wide = (self.call("history", "-n", "ml", "Job/a", "-o", form).stdout for form in ("table", "wide"))
+        for words in ("none -> 8Gi", "10Gi -> 12Gi", "Job/a-2"):
             self.assertIn(words, table)
+            self.assertIn(words, wide)
+        self.assertIn("LimitRange team allows at most 12Gi", wide)
         self.assertNotIn("other", table)
 
     def test_history_lists_what_runs_used(self):
@@ -96,10 +98,44 @@ class Changes(Case):
                              [(64 << 30, 40 << 30, 288)] * 2)
             self.assertIsNone(runs[0]["next"])
             self.assertGreater(runs[1]["next"], 0)
-        table = self.call("history", "-n", "ml", "Job/r").stdout
-        for words in ("No changes recorded", "UNUSED GIB-HOURS", "288.0", "r-2", "oom-killed"):
+        table, wide = (self.call("history", "-n", "ml", "Job/r", "-o", form).stdout for form in ("table", "wide"))
+        for words in ("No changes recorded", "r-2", "oom-killed"):
             self.assertIn(words, table)
+            self.assertIn(words, wide)
+        for words in ("UNUSED GIB-HOURS", "288.0"):
+            self.assertIn(words, wide)
         self.assertNotIn("r-3", table)
+
+    def test_history_fits_a_terminal(self):
+        run_of = {"uid": "r", "name": "bert-large-finetune-20261102", "outcome": "failed", "start": "2026-11-02T08:00:00Z",
+                  "duration": "10h59m59s", "attempts": 1, "ranks": 8, "request": "1280Mi", "limit": "1600Mi", "peak": "1270Mi",
+                  "samples": 60, "source": "query"}
+        one = profile("b-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker", limit="1536Mi")
+        one["status"]["diagnosis"] = {"kind": "fragmentation", "confidence": "high", "time": "2026-11-02T14:00:00Z",
+                                      "run": run_of["name"], "evidence": "CUDA out of memory."}
+        change = decision("2026-11-02T08:00:00Z", "PyTorchJob/bert-large-finetune", rule="peak+buffer", requestFrom="1280Mi",
+                          requestTo="1600Mi", limitFrom="1280Mi", limitTo="1600Mi", ephemeralRequestTo="100Gi",
+                          ephemeralLimitTo="120Gi", cap="LimitRange team-of-research allows at most 1600Mi")
+        told = history("b-0123456789", "PyTorchJob/bert-large-finetune", change, namespace="research", role="worker")
+        told["spec"]["runs"] = [run_of]
+        self.write("profiles.json", json.dumps(store(one, told)))
+        narrow, wide = self.call("history").stdout, self.call("history", "-o", "wide").stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 120, narrow)
+        for words in ("PyTorchJob/bert-large-finetune", "1280Mi -> 1600Mi", "peak+buffer", run_of["name"], "1270Mi",
+                      "failed (fragmentation)", "1536Mi"):
+            self.assertIn(words, narrow)
+        for words in (change["cap"], "100Gi", "120Gi", "10h59m59s"):
+            self.assertIn(words, wide)
+        self.assertTrue(set(narrow.split()) - {"All", "columns:", "-o", "wide."} <= set(wide.split()), narrow + wide)
+        (line,) = [line for line in self.call("explain", "PyTorchJob/bert-large-finetune").stdout.splitlines()
+                   if "peak+buffer" in line]
+        self.assertLessEqual(len(line), 120)
+        # containers are shown where they tell rows apart
+        self.assertNotIn("pytorch", narrow)
+        other = profile("c-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker",
+                        container="loader")
+        self.write("profiles.json", json.dumps(store(one, told, other)))
+        self.assertEqual(self.call("history").stdout.count(" pytorch "), 2)
 
     def test_why_the_last_failed_run_failed(self):
         failed = profile("r-0123456789", "Job/r")
@@ -309,7 +345,7 @@ class Changes(Case):
             "apiVersion": "status.memtamer.io/v1alpha1", "time": "2026-11-02T08:15:00Z", "result": "failed",
             "why": "said \x1b[2J"}))
         workload = "workload:e\x1b[31m"
-        texts = [self.call("explain", workload).stdout, self.call("history").stdout, self.call("report").stdout,
+        texts = [self.call("explain", workload).stdout, self.call("history", "-o", "wide").stdout, self.call("report").stdout,
                  self.call("undo", workload).stdout, self.call("status", code=1).stdout]
         for text in texts:
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
