@@ -200,7 +200,7 @@ class Changes(Case):
     def test_report_fits_a_terminal(self):
         run_of = {"uid": "r", "name": "r", "outcome": "oom-killed", "start": "2026-11-02T08:00:00Z", "duration": "10h",
                   "attempts": 1, "ranks": 8, "request": "1280Mi", "limit": "1280Mi", "by": "user", "peak": "1270Mi",
-                  "killedAt": ["1280Mi"], "whole": False, "source": "query"}
+                  "killedAt": ["1280Mi"], "whole": False, "source": "query", "acceleratorsMilli": 2000}
         names = ("PyTorchJob/bert-finetune", "b-0123456789", {"role": "master"}), ("Job/resnet-train", "r-0123456789", {})
         objects = []
         for workload, name, extra in names:
@@ -211,9 +211,13 @@ class Changes(Case):
         narrow, wide = self.call("report").stdout, self.call("report", "-o", "wide").stdout
         self.assertLessEqual(max(map(len, narrow.splitlines())), 120, narrow)
         self.assertEqual(wide.splitlines()[0].split(), "NAMESPACE WORKLOAD ROLE CONTAINER RUNS MEDIAN PEAK REQUEST LIMIT "
-                         "WASTE CONFIDENCE RISK".split())
+                         "WASTE GPU HOURS CONFIDENCE RISK".split())
         self.assertEqual(set(wide.split("\n")[0].split()) - set(narrow.split("\n")[0].split()),
-                         {"CONTAINER", "MEDIAN", "PEAK", "CONFIDENCE"})
+                         {"CONTAINER", "MEDIAN", "PEAK", "GPU", "HOURS", "CONFIDENCE"})
+        # 10 hours x 2 GPUs x 8 ranks x 3 runs of both workloads, in all forms of the table
+        for table in (narrow, wide):
+            self.assertIn("GPU HOURS: 960.00 in all, of these 960.00 in runs that ended OOM-killed", table)
+        self.assertRegex(wide, r"(?m)^TOTAL .* 960\.00 \(960\.00 OOM\) .* 2 at risk$")
         # containers are shown where they tell rows apart
         objects += [profile("r-1123456789", "Job/resnet-train", container="loader")]
         self.write("profiles.json", json.dumps(store(*objects)))
@@ -229,20 +233,25 @@ class Changes(Case):
                      for name, namespace in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "zero"))]
         for one, (n, limit) in zip(histories, ((1, "3Gi"), (2, "2Gi"), (1, "33Gi"), (3, "1Gi"))):
             one["spec"]["runs"] = runs(n, limit)
+        # half a GPU in 4 ranks; one of two runs ended OOM-killed, the other completed after a kill
+        for run_of, outcome in zip(histories[1]["spec"]["runs"], ("completed", "oom-killed")):
+            run_of.update(acceleratorsMilli=500, ranks=4, outcome=outcome, killedAt=["1Gi"], attempts=2)
         self.write("profiles.json", json.dumps(store(*histories)))
         listed = json.loads(self.call("report", "--by", "namespace", "-o", "json").stdout)
         self.assertEqual([tuple(one.values()) for one in listed["namespaces"]],
-                         [("one", 2, 3, 0, 4, 0), ("two", 1, 1, 0, 32, 0), ("zero", 1, 3, 0, 0, 1)])
+                         [("one", 2, 3, 2, 10, 0, 4, 2), ("two", 1, 1, 0, 32, 0, 0, 0), ("zero", 1, 3, 0, 0, 1, 0, 0)])
         self.assertNotIn("workloads", listed)
         self.assertEqual(listed["summary"], json.loads(self.call("report", "-o", "json").stdout)["summary"])
-        self.assertEqual(listed["summary"], {"workloads": 4, "runs": 7, "oomKilledRuns": 0, "wasteGibHours": 36, "atRisk": 1})
+        self.assertEqual(listed["summary"], {"workloads": 4, "runs": 7, "oomKilledRuns": 2, "wasteGibHours": 42, "atRisk": 1,
+                                             "gpuHours": 4, "oomKilledGpuHours": 2})
         rows = list(csv.DictReader(io.StringIO(self.call("report", "--by", "namespace", "-o", "csv").stdout)))
         self.assertEqual(rows, [{key: f"{value:.3f}" if isinstance(value, float) else str(value)
                                  for key, value in one.items()} for one in listed["namespaces"]])
         table = [line.split() for line in self.call("report", "--by", "namespace").stdout.splitlines()]
-        self.assertEqual(table[0], ["NAMESPACE", "WORKLOADS", "RUNS", "WASTE", "AT", "RISK"])
-        self.assertEqual(table[1:5], [["one", "2", "3", "4.00", "0"], ["two", "1", "1", "32.00", "0"],
-                                      ["zero", "1", "3", "0.00", "1"], ["TOTAL", "4", "7", "36.00", "1"]])
+        self.assertEqual(table[0], ["NAMESPACE", "WORKLOADS", "RUNS", "WASTE", "GPU", "HOURS", "AT", "RISK"])
+        self.assertEqual(table[1:5], [["one", "2", "3", "(2", "OOM)", "10.00", "4.00", "(2.00", "OOM)", "0"],
+                                      ["two", "1", "1", "32.00", "-", "0"], ["zero", "1", "3", "0.00", "-", "1"],
+                                      ["TOTAL", "4", "7", "(2", "OOM)", "42.00", "4.00", "(2.00", "OOM)", "1"]])
         self.assertNotIn("TOTAL", self.call("report", "--by", "namespace", "-n", "one").stdout)
         for order, wanted in (("name", "one two zero"), ("waste", "two one zero"), ("runs", "one zero two"),
                               ("risk", "zero one two")):
