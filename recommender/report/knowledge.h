@@ -84,8 +84,8 @@ const char *known_namespace(const struct known *self);
 const char *known_workload(const struct known *self);
 const char *known_role(const struct known *self);
 const char *known_container(const struct known *self);
-/** The names as the cells of a table, under KNOWN_HEADS; in one line of text; and as members of a JSON object. */
-#define KNOWN_HEADS "NAMESPACE,WORKLOAD,ROLE,CONTAINER"
+/** The names (namespace, workload, role, container) as the cells of a table, in one line of text, and as members of a
+ * JSON object. */
 void known_add_names(const struct known *self, struct table *table);
 void known_print(const struct known *self, FILE *out);
 void known_write_names(const struct known *self, struct strbuf *buf);

@@ -104,6 +104,7 @@ class Changes(Case):
             self.assertIn(words, wide)
         for words in ("UNUSED GIB-HOURS", "288.0"):
             self.assertIn(words, wide)
+        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate\)\n.* ~30Gi ")
         self.assertNotIn("r-3", table)
 
     def test_history_fits_a_terminal(self):
@@ -378,7 +379,7 @@ class Changes(Case):
         self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
         self.assertEqual(self.capped(), ["a-0123456789"])
         self.assertIn("capped at observe", self.call("explain", "-n", "ml", "Job/a").stdout)
-        self.assertIn("next run: keeps its own values: capped at observe (modeCap of the workload's profile)\n",
+        self.assertIn("\n  next run    keeps its own values: capped at observe (modeCap of the workload's profile)\n",
                       self.call("explain", "-n", "ml", "Job/a").stdout)
         self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
         self.assertIn("removed", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)
