@@ -247,8 +247,8 @@ static int explain_changes(const struct known *known)
 	int r = changes_find(known, 1, &changes);
 
 	if (!r && changes.items.n) {
-		printf("  changed pods\n");
-		r = changes_print(&changes, false, stdout, 4);
+		printf("  changed pods (all columns: `history -o wide`)\n");
+		r = changes_print_of_one(&changes, stdout, 4);
 	}
 	vec_release(&changes.items);
 	return r;
@@ -261,7 +261,7 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 
 	if (!r) {
 		known_print(known, stdout);
-		printf(": next run: %s\n", strbuf_text(&verdict.text));
+		printf("\n  next run    %s\n", strbuf_text(&verdict.text));
 	}
 	strbuf_release(&verdict.text);
 	if (r)
@@ -323,7 +323,7 @@ static const struct cli_option explain_options[] = {
 const struct cli_command explain_command = {
 	.name = "explain",
 	.operands = "KIND/NAME",
-	.help = "Explain each number of a workload's profile: runs and rule",
+	.help = "Explain each number of a workload's recommendation: its runs and its rule",
 	.example = "-n ml-team Job/resnet-train",
 	.options = explain_options,
 	.run = explain_run,
