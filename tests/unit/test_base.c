@@ -113,6 +113,19 @@ static void strbuf_escapes_json(void **state)
 	assert_string_equal(strbuf_text(&b), "\"a\\\"b\\\\c\\n\\u0001\"null");
 }
 
+static void str_copy_cuts(void **state)
+{
+	char buf[4];
+
+	(void)state;
+	str_copy(buf, sizeof(buf), "abcdef");
+	assert_string_equal(buf, "abc");
+	str_copy(buf, sizeof(buf), "ab");
+	assert_string_equal(buf, "ab");
+	str_copy(buf, sizeof(buf), NULL);
+	assert_string_equal(buf, "");
+}
+
 static void json_is_written_with_the_commas_that_it_needs(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(1024);
@@ -280,6 +293,7 @@ int main(void)
 		cmocka_unit_test(time_rows),
 		cmocka_unit_test(strbuf_caps_and_sticks),
 		cmocka_unit_test(strbuf_escapes_json),
+		cmocka_unit_test(str_copy_cuts),
 		cmocka_unit_test(json_is_written_with_the_commas_that_it_needs),
 		cmocka_unit_test(strmap_holds_many),
 		cmocka_unit_test(arena_caps),
