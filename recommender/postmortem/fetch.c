@@ -22,6 +22,11 @@ const char *postmortem_name(struct postmortem *self, const char *fmt, ...)
 	return copy ? copy : "";
 }
 
+bool postmortem_may_succeed(int code)
+{
+	return code < 0 || code == KUBE_TIMEOUT || code == KUBE_TOO_MANY || code == KUBE_UNAVAILABLE;
+}
+
 const char *postmortem_reason(int code, const struct err *err)
 {
 	if (code == KUBE_FORBIDDEN)

@@ -73,6 +73,7 @@ static int read_log(struct postmortem *self, const struct ended_pod *pod, const 
 	int r;
 
 	if (self->n_slow >= N_SLOW_MOST) {
+		self->n_missed++;
 		note_log(self, pod, item, "kubelets did not answer");
 		return 0;
 	}
@@ -80,6 +81,7 @@ static int read_log(struct postmortem *self, const struct ended_pod *pod, const 
 	if (r == -ENOMEM)
 		return r;
 	self->n_slow += r < 0 || r == KUBE_TIMEOUT || r == KUBE_UNAVAILABLE;
+	self->n_missed += postmortem_may_succeed(r);
 	if (r)
 		note_log(self, pod, item, postmortem_reason(r, &err));
 	else if (is_log_gone(&log))
@@ -146,6 +148,7 @@ static int get_events(struct postmortem *self, const char *namespace, const char
 	if (http_form_add(&path, "fieldSelector", strbuf_text(&selector)))
 		return -ENOMEM;
 	r = postmortem_get(self, strbuf_text(&path), ret, &err);
+	self->n_missed += postmortem_may_succeed(r);
 	if (r && r != -ENOMEM)
 		triage_note(&self->triage->unseen, "Events of %s %s were not read: %s.", kind, name,
 			    postmortem_reason(r, &err));

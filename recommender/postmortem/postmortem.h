@@ -27,6 +27,7 @@ struct postmortem {
 	VEC(struct ended_pod) pods; /* in the order of their ends */
 	struct owner siblings_of;   /* the owner that the pods belong to; the kind is NULL: none */
 	int n_slow;		    /* logs that could not be read because a kubelet did not answer */
+	int n_missed;		    /* logs and events that could not be read, and perhaps can be later */
 	bool is_node_unseen;	    /* nodes cannot be read: it was said once */
 	/* At most so much of the end of each log: postmortem_init sets the limits of LIMIT_TRIAGE_LOG; 0 bytes: no
 	 * logs. */
