@@ -79,12 +79,14 @@ static const struct {
 
 static void sort(struct report *self, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(orders) && self->rows.n; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
 		if (!orders[i].compare_rows || !streq(name, orders[i].name))
 			continue;
-		qsort(self->rows.items, self->rows.n, sizeof(*self->rows.items), orders[i].compare_rows);
-		qsort(self->namespaces.items, self->namespaces.n, sizeof(*self->namespaces.items),
-		      orders[i].compare_sums);
+		if (self->rows.n) /* qsort must not be given NULL */
+			qsort(self->rows.items, self->rows.n, sizeof(*self->rows.items), orders[i].compare_rows);
+		if (self->namespaces.n)
+			qsort(self->namespaces.items, self->namespaces.n, sizeof(*self->namespaces.items),
+			      orders[i].compare_sums);
 	}
 }
 
