@@ -5,6 +5,7 @@
 #include "triage/levers.h"
 #include "triage/node_rules.h"
 #include "triage/triage.h"
+#include "triage/verify.h"
 
 static const char intro[] =
 	"# Triage\n\n<!-- Made by memtamer-docs from the program's tables; do not edit. -->\n\n"
@@ -97,6 +98,12 @@ static const char json_doc[] =
 	"| `checkpoint`, `snapshot` | the last checkpoint before the end, and a memory snapshot, where the log names "
 	"them, or null |\n"
 	"| `figures` | amounts in bytes by name, without those that are not known |\n"
+	"| `progress` | the furthest point that the rank's log shows, or null: `epoch`, `step`, `steps` (of how many), "
+	"`falls` (how often steps began anew); each may be null |\n"
+	"| `progress.rate_milli`, `.rate_unit` | the last throughput, in thousandths of `tokens/s`, `samples/s` or "
+	"`it/s`, "
+	"or null |\n"
+	"| `settings` | settings of the levers that were in force already, by name |\n"
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
 	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"
@@ -105,10 +112,45 @@ static const char json_doc[] =
 	"figure that it is about, or null), `action` (or null); empty without `--node` |\n"
 	"| `unseen` | what could not be read, and what to collect next time |\n"
 	"| `inputs` | sources that were read: `source`, `lines`, `damaged` |\n\n"
+	"With `--verify` the object has other members:\n\n"
+	"| member | value |\n|---|---|\n"
+	"| `verdict` | `held`, `did-not-hold` or `too-early` |\n"
+	"| `why` | one or two sentences |\n"
+	"| `crash` | what the run is compared with: `source`, `kind`, `cause` (or null) |\n"
+	"| `run` | what ended the new run, as without `--verify`: `kind`, `cause`, `confidence`, `rule`, `why` |\n"
+	"| `checks` | in the order of the table above: `name`, `answer` (`yes`, `no`, `unknown`), `figure` in words, "
+	"`source` "
+	"and `line` (from 1), each null if no line has it |\n"
+	"| `next` | the next lever, what to roll back, or what to collect |\n"
+	"| `unseen` | what could not be read |\n\n"
 	"A `source` is a file or folder, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of "
 	"pod/NAME "
 	"container "
 	"NAME`,\n`event`, `node/NAME status` or `job/NAME status`.\n";
+
+static const char verify_intro[] =
+	"\n## Did the fix hold?\n\n"
+	"Keep the answer about the crash, apply a lever, and compare the new run with it, while it runs or after:\n\n"
+	"```text\n"
+	"kubectl memtamer triage -n NAMESPACE POD -o json >crash.json\n"
+	"kubectl memtamer triage -n NAMESPACE NEW-POD --verify --against crash.json\n"
+	"memtamer-recommender triage --verify --against crash.json --log new.log --nvidia-smi smi.txt\n"
+	"kubectl memtamer triage -n NAMESPACE KIND/NAME --verify\n"
+	"```\n\n"
+	"Without `--against`, the crash is `status.diagnosis` of the workload's MemoryProfile (right: list "
+	"`memoryprofiles`), "
+	"which has\nno figures; pods that ended with it are not taken for the new run. Each check is answered yes, no "
+	"or "
+	"unknown:\n\n"
+	"| check | yes | no |\n|---|---|---|\n";
+
+static const char verify_outcomes[] = "\nThe verdict is `did-not-hold` if the new run ended for memory, of the same "
+				      "kind or of another one, or if the answer "
+				      "to a check\nother than throughput is no; the answer then names the next lever. "
+				      "It is `held` if passed-step and "
+				      "peak-below are yes, or if\npassed-step is yes and the run is done. Everything "
+				      "else is `too-early`, with what to collect. "
+				      "If throughput got worse, the\nanswer says what to roll back.\n";
 
 static const char node_intro[] =
 	"\n## Settings of the node\n\n"
@@ -207,6 +249,19 @@ static void add_node(struct strbuf *buf)
 	}
 }
 
+static void add_checks(struct strbuf *buf)
+{
+	strbuf_adds(buf, verify_intro);
+	for (int i = 0; i < VERIFY_COUNT_; i++) {
+		strbuf_addf(buf, "| `%s` | ", verify_rows[i].name);
+		add_cell(buf, verify_rows[i].yes);
+		strbuf_adds(buf, " | ");
+		add_cell(buf, verify_rows[i].no);
+		strbuf_adds(buf, " |\n");
+	}
+	strbuf_adds(buf, verify_outcomes);
+}
+
 int triage_render_docs(struct strbuf *buf)
 {
 	strbuf_adds(buf, intro);
@@ -224,6 +279,7 @@ int triage_render_docs(struct strbuf *buf)
 		add_list(buf, "What not to do:", levers_avoid, n_levers_avoid, (enum kind)i);
 		add_list(buf, "Next:", levers_next, n_levers_next, (enum kind)i);
 	}
+	add_checks(buf);
 	add_node(buf);
 	return strbuf_adds(buf, json_doc);
 }

@@ -250,5 +250,6 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bo
 	if (facts_open(facts, postmortem_name(self, "pod/%s status", pod->name)))
 		return -ENOMEM;
 	pod_facts_of_status(facts, pod);
+	pod_facts_of_spec(facts, pod);
 	return facts->status;
 }

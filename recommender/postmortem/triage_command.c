@@ -4,6 +4,8 @@
 #include "base/io.h"
 #include "base/limits.h"
 #include "postmortem/cluster.h"
+#include "postmortem/recorded_crash.h"
+#include "triage/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,17 +53,88 @@ static int read_inputs(const struct cli_args *args, struct triage *triage)
 	return EXIT_CLEAN;
 }
 
+/* ---- the crash that a run is compared with ---- */
+
+/* Whether a file of another option is standard input. */
+static bool is_input_taken(const struct cli_args *args)
+{
+	enum input input;
+
+	for (size_t i = 0; i < args->n_given; i++)
+		if (find_input(args->given[i].option->name, &input) && streq(args->given[i].value, "-"))
+			return true;
+	return false;
+}
+
+/* Without --against the crash is read in the cluster, after the pods. */
+static int read_crash(const struct cli_args *args, struct triage *triage, struct crash *buf)
+{
+	const char *path = cli_get(args, "against");
+	struct err err = ERR_INIT;
+	int r;
+
+	if (path && !cli_has(args, "verify"))
+		return cli_usage_error(args->command, "--against is for --verify");
+	if (!path && cli_has(args, "verify") && !args->n_operands)
+		return cli_usage_error(args->command,
+				       "--verify without a pod or KIND/NAME needs --against FILE: what triage -o json "
+				       "printed of the crash");
+	if (!path)
+		return EXIT_CLEAN;
+	if (streq(path, "-") && is_input_taken(args))
+		return cli_usage_error(args->command, "standard input can be read only once");
+	r = crash_read_file(path, buf, &err);
+	if (r)
+		return cli_fail(args, &err, r == -ENOMEM ? EXIT_DEPENDENCY : EXIT_USAGE);
+	triage->crash = buf;
+	return EXIT_CLEAN;
+}
+
+static int find_crash(const struct cli_args *args, struct postmortem *postmortem, struct crash *buf, struct err *err)
+{
+	struct triage *triage = postmortem->triage;
+	int r;
+
+	if (!cli_has(args, "verify") || triage->crash)
+		return 0;
+	r = recorded_crash_read(postmortem, buf, err);
+	if (r)
+		return r;
+	triage->crash = buf;
+	triage->is_crash = !recorded_crash_is_over(postmortem, buf);
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+static int render_verification(const struct triage *triage, const char *format, struct strbuf *buf)
+{
+	struct verification verification;
+	int r;
+
+	verify_init(&verification, triage);
+	if (streq(format, "json"))
+		r = verify_json(&verification, buf);
+	else
+		r = streq(format, "markdown") ? verify_markdown(&verification, buf) : verify_text(&verification, buf);
+	verify_release(&verification);
+	return r;
+}
+
+static int render(const struct triage *triage, const char *format, struct strbuf *buf)
+{
+	if (triage->crash)
+		return render_verification(triage, format, buf);
+	if (streq(format, "json"))
+		return triage_json(triage, buf);
+	return streq(format, "markdown") ? triage_markdown(triage, buf) : triage_text(triage, buf);
+}
+
 static int print(const struct cli_args *args, const struct triage *triage)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
-	const char *format = cli_get(args, "output");
-	int r;
 
-	if (streq(format, "json"))
-		r = triage_json(triage, &buf);
-	else
-		r = streq(format, "markdown") ? triage_markdown(triage, &buf) : triage_text(triage, &buf);
-	if (r)
+	if (render(triage, cli_get(args, "output"), &buf))
 		return fail_memory(args);
 	fwrite(strbuf_text(&buf), 1, buf.len, stdout);
 	return EXIT_CLEAN;
@@ -100,6 +173,7 @@ static int read_cluster(const struct cli_args *args, struct triage *triage, cons
 {
 	struct postmortem postmortem;
 	struct cluster cluster;
+	struct crash crash;
 	struct err err = ERR_INIT;
 	int r = cluster_open(cli_get(args, "kubeconfig"), cli_get(args, "context"), &cluster, &err), code;
 
@@ -109,6 +183,8 @@ static int read_cluster(const struct cli_args *args, struct triage *triage, cons
 	}
 	postmortem_init(&postmortem, triage, &cluster.requests.source, find_namespace(args, &cluster));
 	r = decide_with_pods(triage, &postmortem, owner, &err);
+	if (!r)
+		r = find_crash(args, &postmortem, &crash, &err);
 	if (r)
 		code = cli_fail(args, &err, r == POSTMORTEM_NOT_FOUND ? EXIT_USAGE : EXIT_DEPENDENCY);
 	else
@@ -147,11 +223,14 @@ static int decide_files(const struct cli_args *args, struct triage *triage)
 static int triage_command_run(const struct cli_args *args)
 {
 	struct triage *triage = malloc(sizeof(*triage));
+	struct crash crash;
 	int code;
 
 	if (!triage)
 		return fail_memory(args);
-	code = triage_init(triage) ? fail_memory(args) : read_inputs(args, triage);
+	code = triage_init(triage) ? fail_memory(args) : read_crash(args, triage, &crash);
+	if (!code)
+		code = read_inputs(args, triage);
 	if (!code)
 		code = args->n_operands ? read_operand(args, triage) : decide_files(args, triage);
 	triage_release(triage);
@@ -166,6 +245,13 @@ static const struct cli_option triage_options[] = {
 	 "What nvidia-smi prints on the node: its table, -q, -q -x or --query-gpu as CSV", NULL},
 	{"node", 0, CLI_STRING, "FILE|FOLDER",
 	 "Settings of the node, by the command in docs/TRIAGE.md, or / on the node itself (reads /proc and /sys)",
+	 NULL},
+	{"verify", 0, CLI_FLAG, NULL,
+	 "Tell whether a fix holds: compare what is given of the new run with the crash that was diagnosed before",
+	 NULL},
+	{"against", 0, CLI_STRING, "FILE",
+	 "The crash for --verify, as -o json printed it (-: standard input); unless given, status.diagnosis of the "
+	 "workload's MemoryProfile",
 	 NULL},
 	{"namespace", 'n', CLI_STRING, "NAMESPACE",
 	 "Namespace of the pod or object (default: that of kubectl's context)", NULL},

@@ -167,8 +167,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				      "the node refuses memory beyond a fixed sum (vm.overcommit_memory is 2)"},
 	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
+	[SIGNAL_RATE] = {"rate",
+			 "it/s|s/it|tokens/s|tok/s|tokens_per_s|tokens per second|samples/s|samples_per_s|"
+			 "samples per second|images/s|img/s",
+			 read_rate, "the run's throughput"},
 	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,
 			"resident memory on the host, as the program reports it"},
+	[SIGNAL_CGROUP_PEAK] = {"cgroup-peak", "memory.peak|max_usage_in_bytes", read_cgroup_peak,
+				"the greatest use of the cgroup"},
 	[SIGNAL_STARTING] = {"starting",
 			     "loading checkpoint shards|load_tensors|loading model|loading weights|"
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
@@ -180,6 +186,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},
 	[SIGNAL_SNAPSHOT] = {"snapshot", "snapshot|memory profile", read_snapshot, "a memory snapshot was written"},
 	[SIGNAL_TORCH_VERSION] = {"torch-version", "torch", read_torch_version, "the version of PyTorch"},
+	[SIGNAL_SETTING] = {"setting",
+			    "alloc_conf|expandable_segments|max_split_size_mb|garbage_collection_threshold|"
+			    "cuda_malloc_async|xla_python_client_allocator|gradient_checkpointing|"
+			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
+			    "full_shard|mounted at /dev/shm",
+			    read_setting, "a setting of the tables of levers is in force"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

@@ -11,7 +11,7 @@ from harness import PATIENCE, TOP, WRAP, Case, program, run
 
 RECOMMENDER = "memtamer-recommender"
 KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures",
-        "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
+        "progress", "settings", "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
 OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
        "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
        "memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n")
