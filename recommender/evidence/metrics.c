@@ -20,7 +20,7 @@
 #define GR_ENGINE_ACTIVE "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 #define GPU_UTIL	 "DCGM_FI_DEV_GPU_UTIL"
 #define WORKING_SET	 CADVISOR_WORKING_SET
-#define OOM_EVENTS	 "container_oom_events_total"
+#define OOM_EVENTS	 CADVISOR_OOM_EVENTS
 #define QUANTILE(q)	 CADVISOR("quantile_over_time(" q ",", WORKING_SET)
 
 const struct metric_row metric_rows[] = {

@@ -27,6 +27,7 @@ enum signal_id {
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
 	SIGNAL_SYSTEM_OOM,
+	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_RAY,
@@ -69,6 +70,7 @@ enum signal_id {
 	SIGNAL_DONE,
 	SIGNAL_SERVING,
 	/* around the end */
+	SIGNAL_PEAK,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
@@ -148,7 +150,7 @@ struct reading {
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
-	bool is_caught;	  /* the program caught the error */
+	bool is_caught;	  /* the program caught the error, or went on for long after a kill */
 	bool is_hip;	  /* AMD's wording */
 	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
 	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter

@@ -95,10 +95,12 @@ class Node(Case):
     def test_folder(self):
         folder = self.make_node(**{"proc/sys/vm/overcommit_memory": "1\n", "sys/fs/cgroup/cgroup.controllers": "",
                                 "proc/7/comm": "kubelet\n", "proc/7/oom_score_adj": "-999\n", "proc/8/comm": "python3\n",
-                                "proc/8/oom_score_adj": "-1000\n", "proc/9/comm": "gone\n"})
+                                "proc/8/oom_score_adj": "-1000\n", "proc/9/comm": "gone\n",
+                                "proc/vmstat": "nr_free_pages 5\noom_kill 2\nhtlb_buddy_alloc_success 0\n",
+                                "proc/pressure/memory": "some avg10=1.00 avg60=9.00 avg300=30.20 total=7\nfull avg10=0.00\n"})
         answer = self.ask("--node", folder)
         self.assertEqual([finding["name"] for finding in answer["node"]],
-                         ["oom-score-exempt", "no-swap", "overcommit-expected", "cgroup-v2"])
+                         ["oom-score-exempt", "memory-pressure", "oom-kills", "no-swap", "overcommit-expected", "cgroup-v2"])
         self.assertEqual((answer["kind"], answer["unseen"]), ("unknown", []))
         self.assertEqual(answer["inputs"][0]["source"], folder)
 
