@@ -182,7 +182,8 @@ static const struct config_key keys[] = {
 	 "No memory size is set above it, except pins and a limit that must cover the manifest's request; 0: no "
 	 "ceiling. No limit is added or lowered below what runs used. In a profile `spec.ceiling` replaces it."},
 	{"sizing.minRuns", CONFIG_INTEGER32, AT(policy.sizing.min_runs), "3", 1, 32, NULL,
-	 "Complete runs, or one OOM kill or failure close to the limit, that must be known before more than the smallest "
+	 "Complete runs, or one OOM kill or failure close to the limit, that must be known before more than the "
+	 "smallest "
 	 "request is added."},
 	{"sizing.noHistory", CONFIG_ENUM, AT(policy.sizing.no_history), "request", 0, 0, "warn|request|share",
 	 "For a workload without enough runs: only `warn`, add the smallest `request`, or set request and "
@@ -198,7 +199,8 @@ static const struct config_key keys[] = {
 	{"sizing.lowering.minRuns", CONFIG_INTEGER32, AT(policy.sizing.lower_min_runs), "5", 1, 32, NULL,
 	 "Complete runs of one variant that must be known before anything is lowered."},
 	{"sizing.changeThreshold", CONFIG_FRACTION, AT(policy.sizing.change_min_permille), "10%", 0, 1000, NULL,
-	 "A request or limit that is off by less is left as it is, unless it is pinned or runs need more than the limit."},
+	 "A request or limit that is off by less is left as it is, unless it is pinned or runs need more than the "
+	 "limit."},
 	{"sizing.overShareThreshold", CONFIG_FRACTION, AT(policy.sizing.over_share_permille), "100%", 100, 10000, NULL,
 	 "Warn when memory or disk is above this part of the accelerators' share of the node."},
 

@@ -164,7 +164,7 @@ static const struct codec_table data_table = CODEC_TABLE(data_fields);
 /* Release 0.1 did not know which maxima recur, so this is in `data` only. */
 #define RECURRENCE(member, word)                                                                                       \
 	CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                                  \
-		    "The most complete runs between two runs near the maximum."),                                         \
+		    "The most complete runs between two runs near the maximum."),                                      \
 		CODEC_FIELD(struct history, dropped.member.forgotten_bytes, "forgotten" word, CODEC_BYTES,             \
 			    "A greater maximum that was forgotten."),                                                  \
 		CODEC_FIELD(struct history, dropped.member.forgotten_runs, "forgotten" word "Runs", CODEC_INT32,       \

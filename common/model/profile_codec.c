@@ -40,7 +40,8 @@ static const struct codec_field figure_fields[] = {
 	F(oom_kills, "oomKills", CODEC_INT32, "Runs that were OOM-killed."),
 	F(buffer_permille, "buffer", CODEC_INT32, "Thousandths added to the peak."),
 	F(over_request_permille, "overRequest", CODEC_INT32, "Thousandths of run time with use above the request."),
-	F(min_ranks, "minRanks", CODEC_INT32, "Smallest world size of the complete runs: fewer ranks are never lowered."),
+	F(min_ranks, "minRanks", CODEC_INT32,
+	  "Smallest world size of the complete runs: fewer ranks are never lowered."),
 	FN(confidence, "confidence", CODEC_ENUM8, confidence_names, "How much evidence there is."),
 	FN(flags, "flags", CODEC_FLAGS8, flag_names, "What holds sizing back."),
 };
