@@ -42,7 +42,7 @@ const struct metric_row metric_rows[] = {
 	 KSM("last", "kube_pod_container_info", ",$C,image,image_spec", ""), metric_take_image, 0,
 	 "images are not known, so variants of a workload are not told apart"},
 	{"kube_pod_start_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_start_time", "", ""), metric_take_time,
-	 TARGET_START, "starts of runs are not exact: a run of under an hour does not count as a whole run"},
+	 TARGET_START, "starts of runs are not exact: a run of under an hour does not count as a complete run"},
 	{"kube_pod_completion_time", FAMILY_KSM, PHASE_FACTS, KSM("last", "kube_pod_completion_time", "", ""),
 	 metric_take_time, TARGET_COMPLETION, "ends of runs are not exact"},
 	{"kube_pod_status_phase", FAMILY_KSM, PHASE_FACTS,

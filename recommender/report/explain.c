@@ -116,7 +116,7 @@ static void explain_limit(const struct explained *self)
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
-		printf("peak of %d whole run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
+		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
 		       HUMAN(rec->peak_bytes), PERCENT(rec->buffer_permille));
 	if (is_doubled)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
@@ -222,7 +222,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	explain_limit(&explained);
 	explain_ephemeral(rec);
 	explain_gpu(rec);
-	printf("  confidence  %s: %d run%s, %d of them whole, %d OOM-killed\n", confidence_names[rec->confidence],
+	printf("  confidence  %s: %d run%s, %d of them complete, %d OOM-killed\n", confidence_names[rec->confidence],
 	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
 		if (rec->flags & flag_texts[i].flag)
@@ -236,7 +236,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);
 
-		printf("  variant     %s: request %s, limit %s (%d whole runs)\n", PLAIN(v.variant),
+		printf("  variant     %s: request %s, limit %s (%d complete runs)\n", PLAIN(v.variant),
 		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs);
 	}
 }

@@ -329,14 +329,14 @@ class Changes(Case):
     def test_explain_gives_each_reason_once(self):
         one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
         one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
-                                    "limit 12Gi = peak 10Gi of 14 whole runs + 20%",
+                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20%",
                                     "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
         self.write("profiles.json", json.dumps(store(one)))
         lines = self.call("explain", "Job/r").stdout.splitlines()
         for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
                       "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
                       "  because     harm: killed (run r-1); not lowered for 10 runs",
-                      "              limit 12Gi = peak 10Gi of 14 whole runs + 20%"):
+                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20%"):
             self.assertEqual(lines.count(words), 1, lines)
         self.assertEqual(sum("median use" in line for line in lines), 1)
 

@@ -60,7 +60,7 @@ class Spec(Case):
         self.put(self.learned(pinLimit="2Gi"))
         wait_until(lambda: self.admitted(webhook) == ("512Mi", "2Gi", {"request": "median", "limit": "pin"}),
                    "the pin to be applied by the webhook")
-        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 whole runs is 612Mi",
+        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 complete runs is 612Mi",
                       self.explain())
         explained = self.explain().splitlines()
         self.assertRegex(explained[1], "  next run    request none -> 512Mi in mode fill, limit none -> 2Gi in mode fill$")
