@@ -171,7 +171,7 @@ static const struct config_key keys[] = {
 	{"sizing.buffer.min", CONFIG_FRACTION, AT(policy.sizing.buffer_min_permille), "2%", 0, 2000, NULL,
 	 "Share of the peak that is added to it for the limit, however many runs are known."},
 	{"sizing.buffer.spread", CONFIG_FRACTION, AT(policy.sizing.buffer_spread_permille), "60%", 0, 2000, NULL,
-	 "Share of the peak that is added as well, divided by the number of whole runs."},
+	 "Share of the peak that is added as well, divided by the number of complete runs."},
 	{"sizing.buffer.fixed", CONFIG_QUANTITY, AT(policy.sizing.buffer_fixed_bytes), "384Mi", 0, (int64_t)(64 * GIB),
 	 NULL, "Added to each peak as well, because small processes vary by more of their size than large ones."},
 	{"sizing.floors.request", CONFIG_QUANTITY, AT(policy.sizing.floor_request_bytes), "32Mi", 0,
@@ -179,10 +179,12 @@ static const struct config_key keys[] = {
 	{"sizing.floors.limit", CONFIG_QUANTITY, AT(policy.sizing.floor_limit_bytes), "100Mi", 0, (int64_t)(64 * GIB),
 	 NULL, "No memory limit is set below it; `spec.floor` of a profile replaces it."},
 	{"sizing.ceiling", CONFIG_QUANTITY, AT(policy.sizing.ceiling_bytes), "0", 0, INT64_MAX, NULL,
-	 "No memory size is set above it, but no limit is set below what runs used because of it; 0: no "
-	 "ceiling. In a profile `spec.ceiling` replaces it."},
+	 "No memory size is set above it, except pins and a limit that must cover the manifest's request; 0: no "
+	 "ceiling. No limit is added or lowered below what runs used. In a profile `spec.ceiling` replaces it."},
 	{"sizing.minRuns", CONFIG_INTEGER32, AT(policy.sizing.min_runs), "3", 1, 32, NULL,
-	 "Whole runs that must be known before more than the smallest request is added."},
+	 "Complete runs, or one OOM kill or failure close to the limit, that must be known before more than the "
+	 "smallest "
+	 "request is added."},
 	{"sizing.noHistory", CONFIG_ENUM, AT(policy.sizing.no_history), "request", 0, 0, "warn|request|share",
 	 "For a workload without enough runs: only `warn`, add the smallest `request`, or set request and "
 	 "limit to 90 % of the accelerators' `share` of the roomiest node."},
@@ -195,9 +197,10 @@ static const struct config_key keys[] = {
 	{"sizing.lowering.maxPerRun", CONFIG_FRACTION, AT(policy.sizing.lower_max_permille), "25%", 0, 1000, NULL,
 	 "In mode `enforce`, a value goes down by at most this much from one run to the next."},
 	{"sizing.lowering.minRuns", CONFIG_INTEGER32, AT(policy.sizing.lower_min_runs), "5", 1, 32, NULL,
-	 "Whole runs of one variant that must be known before anything is lowered."},
+	 "Complete runs of one variant that must be known before anything is lowered."},
 	{"sizing.changeThreshold", CONFIG_FRACTION, AT(policy.sizing.change_min_permille), "10%", 0, 1000, NULL,
-	 "A request or limit that is off by less is left as it is."},
+	 "A request or limit that is off by less is left as it is, unless it is pinned or runs need more than the "
+	 "limit."},
 	{"sizing.overShareThreshold", CONFIG_FRACTION, AT(policy.sizing.over_share_permille), "100%", 100, 10000, NULL,
 	 "Warn when memory or disk is above this part of the accelerators' share of the node."},
 

@@ -24,9 +24,9 @@ static const struct codec_field aggregate_fields[] = {
 	F(killed.bytes, "killedLimit", CODEC_BYTES, "Greatest limit that was OOM-killed, until it is forgotten."),
 	F(ephemeral.bytes, "ephemeralPeak", CODEC_BYTES, "Greatest ephemeral-storage use, until it is forgotten."),
 	F(peak.later_bytes, "laterPeak", CODEC_BYTES, "Greatest need of the later runs that stayed far below."),
-	F(peak.later_runs, "laterPeakRuns", CODEC_INT32, "How many whole runs those are, in a row."),
+	F(peak.later_runs, "laterPeakRuns", CODEC_INT32, "How many complete runs those are, in a row."),
 	F(killed.later_bytes, "laterLimit", CODEC_BYTES, "Greatest limit far below that was OOM-killed since."),
-	F(killed.later_runs, "laterLimitRuns", CODEC_INT32, "How many whole runs in a row needed far less since."),
+	F(killed.later_runs, "laterLimitRuns", CODEC_INT32, "How many complete runs in a row needed far less since."),
 	F(ephemeral.later_bytes, "laterEphemeral", CODEC_BYTES, "As laterPeak, for ephemeral storage."),
 	F(ephemeral.later_runs, "laterEphemeralRuns", CODEC_INT32, "As laterPeakRuns, for ephemeral storage."),
 };
@@ -164,11 +164,11 @@ static const struct codec_table data_table = CODEC_TABLE(data_fields);
 /* Release 0.1 did not know which maxima recur, so this is in `data` only. */
 #define RECURRENCE(member, word)                                                                                       \
 	CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                                  \
-		    "The most whole runs between two runs near the maximum."),                                         \
+		    "The most complete runs between two runs near the maximum."),                                      \
 		CODEC_FIELD(struct history, dropped.member.forgotten_bytes, "forgotten" word, CODEC_BYTES,             \
 			    "A greater maximum that was forgotten."),                                                  \
 		CODEC_FIELD(struct history, dropped.member.forgotten_runs, "forgotten" word "Runs", CODEC_INT32,       \
-			    "The whole runs since a run near that one.")
+			    "The complete runs since a run near that one.")
 static const struct codec_field packed_fields[] = {
 	RECURRENCE(peak, "Peak"),
 	RECURRENCE(killed, "Limit"),

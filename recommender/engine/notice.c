@@ -111,8 +111,7 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 	ret->harm = harm;
 	snprintf(ret->subject, sizeof(ret->subject), "%s-%d", run->uid, (int)harm);
 	ret->is_warning = true;
-	snprintf(ret->text, sizeof(ret->text),
-		 "%s: %s; the workload keeps its own values from now on, and nothing is lowered for ten runs",
+	snprintf(ret->text, sizeof(ret->text), "%s: %s; nothing of this workload is lowered for ten runs",
 		 harm_names[harm], figures && *figures ? figures : words[harm]);
 }
 

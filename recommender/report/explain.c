@@ -151,7 +151,7 @@ static const struct {
 	{REC_CACHE_BOUND, "cache-bound: the working set near the limit is page cache, not need"},
 	{REC_LEAK, "memory grows steadily until the run ends: possible leak; a larger limit only delays the OOM kill"},
 	{REC_UNSTABLE, "peaks differ widely between runs"},
-	{REC_HARM, "harm was counted: the workload's own values are restored"},
+	{REC_HARM, "harm was counted: nothing is lowered for ten runs"},
 };
 
 static void explain_diagnosis(const struct diagnosis *diagnosis)

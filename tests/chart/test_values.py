@@ -215,7 +215,7 @@ class Documents(unittest.TestCase):
         of_page, = re.findall(label, (chart.ROOT / "docs/INSTALL.md").read_text())
         cases = [  # values, a line of the notes that only they have
             ("webhook.hostNetwork=true", of_page),
-            ("webhook.replicas=1", "One webhook pod: while it is replaced"),
+            ("webhook.replicas=1", "One webhook pod: while its node is drained"),
             ("recommender.replicas=0", "No recommender pod: nothing is learned."),
             ("webhook.tls.existingSecret=corp", "The API server trusts the certificate in Secret corp only when"),
             ("webhook.enabled=false", "mode observe, without the webhook"),

@@ -36,8 +36,8 @@ def test_install_and_operations(t):
             text = text.replace(old, new)
         return script("bash", "-euc", text + "\n", env={**os.environ, **home})
 
-    image, install, learned, asked, ladder, uninstall, forget = blocks("INSTALL.md")
-    stop, well = blocks("OPERATIONS.md")
+    image, install, learned, asked, namespace, ladder, uninstall, forget = blocks("INSTALL.md")
+    stop_one, stop_all, well = blocks("OPERATIONS.md")
     see, uncap = blocks("TRUST.md")
     killed, = blocks("QUEUES.md")
     dry_run, = blocks("ML-ENGINEERS.md")
@@ -50,6 +50,7 @@ def test_install_and_operations(t):
     job = os.path.join(TOP, "demo/manifests/job-nothing-set.yaml")
     wait_for(lambda: t.kubectl("apply", "--dry-run=server", "-f", job).warnings, "the warnings of a dry run")
     run(dry_run)
+    run(namespace)
     run(ladder)
     assert "default" not in t.kubectl("get", "namespace", "-l", "memtamer.io/mode").out
     run(well)
@@ -63,7 +64,8 @@ def test_install_and_operations(t):
                       "metadata": {"name": "memtamer-namespace", "namespace": "ml-team"}})
     run(uncap)
     assert not t.get("memoryprofiles.memtamer.io/v1alpha1", "memtamer-namespace", "ml-team").get("spec")
-    run(stop)
+    run(stop_one)
+    run(stop_all)
     assert t.kubectl("get", "mutatingwebhookconfiguration", "a0-memtamer", check=False).status != 0
     t.kubectl("label", "namespace", "default", "memtamer.io/mode-")
     run(uninstall)

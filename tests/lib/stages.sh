@@ -58,10 +58,10 @@ row_by_hand e2e-frameworks "build-gcc image cluster-build" "the programs beside 
 declare -A stage_packages=([image]=image [cluster-build]=cluster)
 
 stages_check="build-gcc build-clang build-asan format shell unit golden property asan tsan docs"
-# These measure or load the machine as a whole, or look at what happens within seconds.
-stages_alone="e2e e2e-frameworks"
+# These measure the machine as a whole, or look at what happens within seconds.
+stages_alone="e2e-frameworks"
 # These run beside all others, whatever is going on: others wait for them, or they mostly wait themselves.
-stages_beside="cluster-build service-build tidy e2e-short"
+stages_beside="cluster-build service-build tidy e2e-short e2e"
 
 list_stages()
 {
