@@ -46,9 +46,13 @@ static int write_page(const char *root, const struct page *page)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "Usage: memtamer-docs ROOT\n");
-		return 2;
+	bool wants_help = argc == 2 && streq(argv[1], "--help");
+
+	if (argc != 2 || *argv[1] == '-') {
+		fputs("Usage: memtamer-docs FOLDER\n\nWrite the pages and object definitions that are made from the "
+		      "programs' tables into\nFOLDER, the root of the source tree.\n",
+		      wants_help ? stdout : stderr);
+		return wants_help ? 0 : 2;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(pages); i++)
 		if (write_page(argv[1], &pages[i]))

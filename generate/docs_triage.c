@@ -5,6 +5,7 @@
 #include "triage/levers.h"
 #include "triage/node_rules.h"
 #include "triage/triage.h"
+#include "triage/verify.h"
 
 static const char intro[] =
 	"# Triage\n\n<!-- Made by memtamer-docs from the program's tables; do not edit. -->\n\n"
@@ -13,6 +14,7 @@ static const char intro[] =
 	"```text\n"
 	"kubectl memtamer triage -n NAMESPACE POD\n"
 	"kubectl memtamer triage -n NAMESPACE pytorchjob/NAME\n"
+	"kubectl memtamer triage --config memtamer.yaml -n NAMESPACE POD\n"
 	"kubectl memtamer triage --log rank0.log --log rank1.log.gz --dmesg dmesg.txt --nvidia-smi smi.txt -o json\n"
 	"kubectl memtamer triage --node node.txt --log rank0.log\n"
 	"```\n\n"
@@ -64,6 +66,33 @@ static const char intro[] =
 	"so |\n"
 	"| 0 | that process 1 ended well: children may have been killed, and a pod that was evicted for its disk may "
 	"say so, too |\n\n"
+	"## With Prometheus\n"
+	"\n"
+	"`--config FILE` names a configuration file as `memtamer-recommender` has it; of its keys `prometheus` and "
+	"`kubernetes`\n"
+	"count. Of each container whose log is read, at most the last six hours of its life are asked for, with four "
+	"queries\n"
+	"that name the pod. They add, each as evidence with its figures:\n"
+	"\n"
+	"- `peak`: the greatest working set and rss beside the memory limit. Samples are up to a minute apart, so the "
+	"use at\n"
+	"  the end may have been greater. If it stayed below half of the limit, a kill has most likely another reason "
+	"than the\n"
+	"  limit.\n"
+	"- `oom-counted`: `container_oom_events_total` of cAdvisor rose. It shows kills that Kubernetes does not show: "
+	"a child\n"
+	"  was killed, and process 1 lived on or ended by itself, also with 0. If it rose within ten minutes before "
+	"the end, or\n"
+	"  the container still runs, it can decide (rules below). 0 proves nothing: if all of a container is killed, "
+	"its\n"
+	"  counter ends with it.\n"
+	"\n"
+	"`kube_pod_container_status_last_terminated_reason` is not read: the status of the pod has it. One query may "
+	"take 10\n"
+	"seconds (or the shorter `prometheus.timeout`), all of them 20. If Prometheus does not answer, refuses, or has "
+	"no such\n"
+	"series, the answer says so and is otherwise the same.\n"
+	"\n"
 	"## Files\n\n"
 	"Logs are read as streams of any length, also compressed with gzip or Zstandard. The rank of a log comes from "
 	"its "
@@ -97,6 +126,12 @@ static const char json_doc[] =
 	"| `checkpoint`, `snapshot` | the last checkpoint before the end, and a memory snapshot, where the log names "
 	"them, or null |\n"
 	"| `figures` | amounts in bytes by name, without those that are not known |\n"
+	"| `progress` | the furthest point that the rank's log shows, or null: `epoch`, `step`, `steps` (of how many), "
+	"`falls` (how often steps began anew); each may be null |\n"
+	"| `progress.rate_milli`, `.rate_unit` | the last throughput, in thousandths of `tokens/s`, `samples/s` or "
+	"`it/s`, "
+	"or null |\n"
+	"| `settings` | settings of the levers that were in force already, by name |\n"
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
 	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"
@@ -105,10 +140,46 @@ static const char json_doc[] =
 	"figure that it is about, or null), `action` (or null); empty without `--node` |\n"
 	"| `unseen` | what could not be read, and what to collect next time |\n"
 	"| `inputs` | sources that were read: `source`, `lines`, `damaged` |\n\n"
+	"With `--verify` the object has other members:\n\n"
+	"| member | value |\n|---|---|\n"
+	"| `verdict` | `held`, `did-not-hold` or `too-early` |\n"
+	"| `why` | one or two sentences |\n"
+	"| `crash` | what the run is compared with: `source`, `kind`, `cause` (or null) |\n"
+	"| `run` | what ended the new run, as without `--verify`: `kind`, `cause`, `confidence`, `rule`, `why` |\n"
+	"| `checks` | in the order of the table above: `name`, `answer` (`yes`, `no`, `unknown`), `figure` in words, "
+	"`source` "
+	"and `line` (from 1), each null if no line has it |\n"
+	"| `next` | the next lever, what to roll back, or what to collect |\n"
+	"| `unseen` | what could not be read |\n\n"
 	"A `source` is a file or folder, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of "
 	"pod/NAME "
 	"container "
-	"NAME`,\n`event`, `node/NAME status` or `job/NAME status`.\n";
+	"NAME`,\n`series of pod/NAME container NAME`, `series of node/NAME`, `event`, `node/NAME status` or `job/NAME "
+	"status`.\n";
+
+static const char verify_intro[] =
+	"\n## Did the fix hold?\n\n"
+	"Keep the answer about the crash, apply a lever, and compare the new run with it, while it runs or after:\n\n"
+	"```text\n"
+	"kubectl memtamer triage -n NAMESPACE POD -o json >crash.json\n"
+	"kubectl memtamer triage -n NAMESPACE NEW-POD --verify --against crash.json\n"
+	"memtamer-recommender triage --verify --against crash.json --log new.log --nvidia-smi smi.txt\n"
+	"kubectl memtamer triage -n NAMESPACE KIND/NAME --verify\n"
+	"```\n\n"
+	"Without `--against`, the crash is `status.diagnosis` of the workload's MemoryProfile (right: list "
+	"`memoryprofiles`), "
+	"which has\nno figures; pods that ended with it are not taken for the new run. Each check is answered yes, no "
+	"or "
+	"unknown:\n\n"
+	"| check | yes | no |\n|---|---|---|\n";
+
+static const char verify_outcomes[] = "\nThe verdict is `did-not-hold` if the new run ended for memory, of the same "
+				      "kind or of another one, or if the answer "
+				      "to a check\nother than throughput is no; the answer then names the next lever. "
+				      "It is `held` if passed-step and "
+				      "peak-below are yes, or if\npassed-step is yes and the run is done. Everything "
+				      "else is `too-early`, with what to collect. "
+				      "If throughput got worse, the\nanswer says what to roll back.\n";
 
 static const char node_intro[] =
 	"\n## Settings of the node\n\n"
@@ -117,6 +188,7 @@ static const char node_intro[] =
 	"print on\nthe node, also in part:\n\n"
 	"```sh\n"
 	"{ sysctl vm; cat /proc/meminfo; stat -fc %T /sys/fs/cgroup; ls /sys/fs/cgroup /sys/fs/cgroup/memory\n"
+	"  grep oom_kill /proc/vmstat; cat /proc/pressure/memory\n"
 	"  for p in /proc/[0-9]*; do echo \"oom_score_adj=$(cat $p/oom_score_adj) $(cat $p/comm)\"; done; } >node.txt "
 	"2>/dev/null\n"
 	"```\n\n"
@@ -126,9 +198,16 @@ static const char node_intro[] =
 	"answer says if "
 	"not. There the kubelet\nsets vm.overcommit_memory to 1, and that is right; 2 is right nowhere that models are "
 	"trained. If a "
-	"log has a refused\nallocation and the node's setting is 2, the cause is `overcommit`. All findings that hold "
-	"are listed, in "
-	"this order:\n\n"
+	"log has a refused\nallocation and the node's setting is 2, the cause is `overcommit`.\n\n"
+	"With `--config FILE`, `--node node/NAME` reads the series of node_exporter instead: what `/proc/meminfo`,\n"
+	"`/proc/vmstat` and `/proc/pressure/memory` have, and settings of sysctl where its collector for them is on\n"
+	"(`--collector.sysctl`). NAME is the `nodename` of `node_uname_info`, or its label `node`, `kubernetes_node` "
+	"or\n"
+	"`instance`, with or without the port. A node that kube-state-metrics knows counts as one of Kubernetes. "
+	"Series have no\n"
+	"cgroup version, no processes and nothing that the kubelet reserves; the answer says so.\n"
+	"\n"
+	"All findings that hold are listed, in this order:\n\n"
 	"| finding | harm | when | do |\n|---|---|---|---|\n";
 
 /* A cell of a table: `|` would end it. */
@@ -207,6 +286,19 @@ static void add_node(struct strbuf *buf)
 	}
 }
 
+static void add_checks(struct strbuf *buf)
+{
+	strbuf_adds(buf, verify_intro);
+	for (int i = 0; i < VERIFY_COUNT_; i++) {
+		strbuf_addf(buf, "| `%s` | ", verify_rows[i].name);
+		add_cell(buf, verify_rows[i].yes);
+		strbuf_adds(buf, " | ");
+		add_cell(buf, verify_rows[i].no);
+		strbuf_adds(buf, " |\n");
+	}
+	strbuf_adds(buf, verify_outcomes);
+}
+
 int triage_render_docs(struct strbuf *buf)
 {
 	strbuf_adds(buf, intro);
@@ -224,6 +316,7 @@ int triage_render_docs(struct strbuf *buf)
 		add_list(buf, "What not to do:", levers_avoid, n_levers_avoid, (enum kind)i);
 		add_list(buf, "Next:", levers_next, n_levers_next, (enum kind)i);
 	}
+	add_checks(buf);
 	add_node(buf);
 	return strbuf_adds(buf, json_doc);
 }

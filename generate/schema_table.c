@@ -14,7 +14,7 @@ static const struct schema_column profile_columns[] = {
 	{"Reason", "string", OF_READY("reason"), true, "Why it is ready, or not."},
 	{"Runs", "integer", ".status.recommendation.runs", false, "Distinct submissions known."},
 	{"Median", "string", ".status.summary.median", true, "Median of use over time."},
-	{"Peak", "string", ".status.summary.peak", false, "Greatest need of a whole run."},
+	{"Peak", "string", ".status.summary.peak", false, "Greatest need of a complete run."},
 	{"Request", "string", ".status.recommendation.request", false,
 	 "Recommended memory request, as it was learned."},
 	{"Limit", "string", ".status.recommendation.limit", false, "Recommended memory limit, as it was learned."},

@@ -127,7 +127,8 @@
 #define LIMIT_TRIAGE_STREAM_BYTES (64 * MIB) /* what the kubelet may send of one log */
 #define LIMIT_DIAGNOSE_LOG_LINES  2000	     /* of a pod that the recommender diagnoses by itself */
 #define LIMIT_DIAGNOSE_LOG_BYTES  (256 * KIB)
-#define LIMIT_DIAGNOSE_PODS	  4	     /* in one cycle */
+#define LIMIT_DIAGNOSE_TRIES	  6	     /* of one pod */
+#define LIMIT_DIAGNOSE_RUNS	  512	     /* runs that the recommender remembers as read */
 #define LIMIT_TRIAGE_NOTES_BYTES  (64 * KIB) /* what could not be seen, in words */
 
 #define LIMIT_STATUS_BYTES (64 * KIB) /* the status text of the last cycle */

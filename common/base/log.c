@@ -51,7 +51,7 @@ static bool log_is_plain(const char *value)
 	if (!*value)
 		return false;
 	for (; *value; value++)
-		if (*value <= ' ' || *value == '"' || *value == '=' || *value == '\\' || *value == 0x7f)
+		if ((unsigned char)*value <= ' ' || (unsigned char)*value >= 0x7f || strchr("\"=\\", *value))
 			return false;
 	return true;
 }

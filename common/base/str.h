@@ -77,3 +77,14 @@ static inline size_t str_to_line(struct str s, char *buf, size_t size)
 	buf[n] = '\0';
 	return n;
 }
+
+/** Copies a C string, cut to `size` - 1 bytes. NULL: "". */
+static inline void str_copy(char *buf, size_t size, const char *text)
+{
+	size_t n = 0;
+
+	for (; text && n < size - 1 && text[n]; n++)
+		buf[n] = text[n];
+	STEPS(n);
+	buf[n] = '\0';
+}

@@ -105,6 +105,13 @@ int strbuf_addf(struct strbuf *self, const char *fmt, ...)
 	return 0;
 }
 
+/* Whether a control character of C1 (U+0080 to U+009F) begins here. */
+static bool is_c1(const char *p)
+{
+	return p[0] == '\xc2' && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] < 0xa0;
+}
+
+/* JSON allows DEL and C1 as they are; YAML and terminals do not. */
 int strbuf_add_json_text(struct strbuf *self, const char *text)
 {
 	size_t start = 0, n = strlen(text);
@@ -112,10 +119,12 @@ int strbuf_add_json_text(struct strbuf *self, const char *text)
 	STEPS(n);
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)text[i];
+		bool is_wide = is_c1(text + i);
 
-		if (c >= 0x20 && c != '"' && c != '\\')
+		if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\' && !is_wide)
 			continue;
 		strbuf_add(self, text + start, i - start);
+		i += is_wide;
 		start = i + 1;
 		if (c == '"' || c == '\\')
 			strbuf_add(self, (const char[]){'\\', (char)c}, 2);
@@ -124,7 +133,7 @@ int strbuf_add_json_text(struct strbuf *self, const char *text)
 		else if (c == '\t')
 			strbuf_adds(self, "\\t");
 		else
-			strbuf_addf(self, "\\u%04x", c);
+			strbuf_addf(self, "\\u%04x", is_wide ? (unsigned char)text[i] : c);
 	}
 	return strbuf_add(self, text + start, n - start);
 }

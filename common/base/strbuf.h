@@ -32,8 +32,8 @@ int strbuf_add(struct strbuf *self, const char *bytes, size_t n);
 int strbuf_adds(struct strbuf *self, const char *text);
 int strbuf_addc(struct strbuf *self, char c);
 int strbuf_addf(struct strbuf *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
-/** Appends a quoted JSON string. Escapes `"`, `\` and control characters; other bytes stay as they are. NULL becomes
- *  `null`. */
+/** Appends a quoted JSON string. Escapes `"`, `\` and control characters (below U+0020 and U+007F to U+009F, so that
+ * the string is YAML, too); other bytes stay as they are. NULL becomes `null`. */
 int strbuf_add_json_string(struct strbuf *self, const char *text);
 /** The same without the quotes. */
 int strbuf_add_json_text(struct strbuf *self, const char *text);

@@ -3,15 +3,6 @@
 
 #include "base/str.h"
 
-#include <stdio.h>
-
-static void copy_word(char *buf, size_t size, const char *text)
-{
-	buf[0] = '\0';
-	if (text)
-		snprintf(buf, size, "%s", text);
-}
-
 void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting)
 {
 	bool is_about_setting = streq(self->kind, DIAGNOSIS_FRAGMENTATION) && *self->variable;
@@ -19,11 +10,11 @@ void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bo
 	bool is_unproven = before && *before->variable && !*before->helped;
 
 	if (!is_about_setting)
-		copy_word(self->variable, sizeof(self->variable), before ? before->variable : NULL);
+		str_copy(self->variable, sizeof(self->variable), before ? before->variable : NULL);
 	if (has_setting && (is_about_setting || is_unproven))
-		copy_word(self->helped, sizeof(self->helped), DIAGNOSIS_HELPED_NOT);
+		str_copy(self->helped, sizeof(self->helped), DIAGNOSIS_HELPED_NOT);
 	else
-		copy_word(self->helped, sizeof(self->helped), before && *self->variable ? before->helped : NULL);
+		str_copy(self->helped, sizeof(self->helped), before && *self->variable ? before->helped : NULL);
 }
 
 bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret)
@@ -41,8 +32,8 @@ bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_succes
 	if (!streq(self->kind, DIAGNOSIS_FRAGMENTATION))
 		ret->kind[0] = ret->cause[0] = ret->confidence[0] = ret->evidence[0] = '\0';
 	ret->time_ms = success->end_ms;
-	snprintf(ret->run, sizeof(ret->run), "%s", success->run);
-	snprintf(ret->helped, sizeof(ret->helped), "%s", DIAGNOSIS_HELPED);
+	str_copy(ret->run, sizeof(ret->run), success->run);
+	str_copy(ret->helped, sizeof(ret->helped), DIAGNOSIS_HELPED);
 	return true;
 }
 

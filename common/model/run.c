@@ -28,6 +28,16 @@ const char *const run_shape_names[RUN_SHAPE_COUNT_] = {
 	[RUN_SHAPE_GROWING] = "growing",
 };
 
+static double rank_hours(const struct run *run)
+{
+	return (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
+}
+
+double run_accelerator_hours(const struct run *run)
+{
+	return (double)run->accelerators_milli / 1000.0 * rank_hours(run);
+}
+
 double run_unused_gib_hours(const struct run *run)
 {
 	int64_t claimed_bytes = run->limit_bytes ? run->limit_bytes : run->request_bytes;
@@ -35,7 +45,7 @@ double run_unused_gib_hours(const struct run *run)
 
 	if (!claimed_bytes || !run->peak_bytes || spare_bytes <= 0)
 		return 0;
-	return (double)spare_bytes / (double)GIB * (double)run->duration_ms / (double)TIME_HOUR_MS * MAX(run->ranks, 1);
+	return (double)spare_bytes / (double)GIB * rank_hours(run);
 }
 
 enum {

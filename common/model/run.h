@@ -103,6 +103,9 @@ int64_t run_need_bytes(const struct run *run);
  * x duration x ranks; 0 if it asked for none or was not measured. Only the need of the largest rank is known, so every
  * rank is assumed to need as much: memory that smaller ranks left unused is not counted. */
 double run_unused_gib_hours(const struct run *run);
+/** The accelerator hours of the run, in whole devices: those of a pod x duration x ranks; 0 if it had none, or none is
+ * known. Each rank is assumed to have held its accelerators for the whole run, waits between attempts included. */
+double run_accelerator_hours(const struct run *run);
 /** Sets the shape from the curve, if the curve has at least LIMIT_CURVE_POINTS_MIN points. */
 void run_judge_shape(struct run *run);
 /** Adds to a list of distinct limits. If it is full, the last entry is raised to `limit` if that is greater, so that

@@ -30,8 +30,8 @@ static bool is_plain_safe(const char *text, size_t n)
 	    yaml_scalar_resolve(text, n).type != YAML_SCALAR_STRING)
 		return false;
 	for (const char *p = text; *p; p++)
-		if (*p < 0x20 || *p == 0x7F || (p[0] == ':' && (p[1] == ' ' || p[1] == '?' || !p[1])) ||
-		    (p[0] == ' ' && (p[1] == '#' || !p[1])))
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7F ||
+		    (p[0] == ':' && (p[1] == ' ' || p[1] == '?' || !p[1])) || (p[0] == ' ' && (p[1] == '#' || !p[1])))
 			return false;
 	return true;
 }

@@ -80,7 +80,10 @@ int backtest_table(const struct backtest *backtest, const struct trace *trace, F
 		trace->runs.n, trace->workloads.n, (long long)trace->n_samples, WALK_MIN_RUNS);
 	for (int i = 0; i < 2 * WALK_VARIANT_COUNT_ && !r; i++)
 		r = print_block(backtest, (enum walk_variant)(i % WALK_VARIANT_COUNT_), i >= WALK_VARIANT_COUNT_, out);
-	fprintf(out, "\nWASTE (by the peak) and AREA (by the use over time) are in GiB times hours. NODES: share of "
-		     "simulated node time\nwith more memory in use than the node has. In brackets: 95%% intervals.\n");
+	fprintf(out,
+		"\nWASTE (by the peak) and AREA (by the use over time) are in GiB times hours. NODES: share of "
+		"simulated node time\nwith more memory in use than the node has. In brackets: 95%% intervals.\n"
+		"MACRO: mean OOM rate of the workloads. SLACK, REQ-SLACK: unused share of limits, of requests.\n"
+		"PEAK>REQ: share of runs with a peak above the request. TIME>REQ: share of time above the request.\n");
 	return r;
 }

@@ -288,8 +288,6 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	r = learn_and_commit(self, collect, &wanted, ret, err);
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
-	if (!r)
-		r = engine_diagnose(self, collect, ret, err);
 	vec_release(&wanted.runs);
 	if (!r && (collect->has_changed_state || self->has_new_caps))
 		r = engine_save_state(self, collect, err);

@@ -51,7 +51,7 @@ struct engine {
 	void *pods_context;
 	notice_fn *notice; /* may be NULL */
 	void *notice_context;
-	struct diagnoser diagnoser; /* begin is NULL: none */
+	struct diagnoser diagnoser; /* next is NULL: none */
 	/* Called between two queries of a cycle, which may take minutes: the caller may run a quick cycle there. May be
 	 * NULL. */
 	void (*between)(void *context);
@@ -101,6 +101,10 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
  * does not change the collector's state, except for new caps. Cost: the number of runs that changed.
  * @return 0; 1: pods are not known yet, or nothing changed; -errno: the store or memory. */
 int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err) ATTR_NODISCARD;
+/** Reads why one run failed, and puts it into its profiles. It is a change of its own, because requests for logs take
+ * time: call it when no sizes wait. Cost: that of the diagnoser, and the pods of one run.
+ * @return 0; 1: there is no run to read about, or no cycle has written it yet; -errno: the store or memory. */
+int engine_diagnose(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err) ATTR_NODISCARD;
 /** Sets runs to "unknown" that were running when the previous process ended and whose pods do not exist any more. It
  * does this once after the start; engine_cycle calls it, and if it fails the next cycle tries again. */
 void engine_settle(struct engine *self, int64_t now_ms);

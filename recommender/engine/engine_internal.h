@@ -16,11 +16,9 @@ int engine_want_curves(const struct learn *learn, struct collect *collect, struc
 int engine_learn_curves(struct engine *self, const struct collect *collect, struct wanted_curves *wanted,
 			struct engine_result *ret, struct err *err) ATTR_NODISCARD;
 
-/** Asks the diagnoser about runs whose pods died, after their sizes are in the store: a second, smaller change, so that
- * requests for logs delay no sizes.
- * @return 0; -errno: the store or memory. */
-int engine_diagnose(struct engine *self, const struct collect *collect, struct engine_result *ret,
-		    struct err *err) ATTR_NODISCARD;
+/** Folds watched pods in a table of their own: nothing is read from Prometheus and nothing is kept. @return 0 or
+ * -ENOMEM. */
+int engine_fold_news(struct collect *found, struct evidence_batch *batch, struct err *err) ATTR_NODISCARD;
 
 /** What every cycle of the engine learns with. Nothing is settled. */
 struct learn engine_begin_learn(struct engine *self, int64_t now_ms);

@@ -31,8 +31,7 @@ static int learn_news(struct engine *self, const struct collect *found, bool is_
 	return r;
 }
 
-/* Folds sightings in a table of their own: nothing is read from Prometheus and nothing is kept. */
-static int fold_news(struct collect *found, struct evidence_batch *batch, struct err *err)
+int engine_fold_news(struct collect *found, struct evidence_batch *batch, struct err *err)
 {
 	struct pod_table table = POD_TABLE_INIT;
 	int r;
@@ -58,7 +57,7 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 		r = no_memory(err);
 	is_settling = may_settle && !batch.is_partial;
 	is_any = batch.pods.n > 0 || is_settling;
-	r = r ? r : fold_news(found, &batch, err);
+	r = r ? r : engine_fold_news(found, &batch, err);
 	evidence_batch_release(&batch);
 	if (r)
 		return r;
@@ -69,8 +68,7 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 	self->has_settled |= is_settling;
 	self->has_sized_all |= is_settling;
 	self->pods_done(self->pods_context, found->now_ms);
-	r = engine_diagnose(self, found, ret, err);
-	return r ? r : !is_any;
+	return !is_any;
 }
 
 int engine_quick(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)

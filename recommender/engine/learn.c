@@ -119,8 +119,8 @@ static int add_curve(struct learn *self, struct learned *item, const struct foun
 
 static int add_diagnosis(struct learn *self, struct learned *item, const struct found_run *found, struct err *err)
 {
-	(void)err;
-	item->diagnosed = &self->diagnosed[found - self->diagnosed_runs];
+	(void)found, (void)err;
+	item->diagnosed = self->diagnosed;
 	return 0;
 }
 
@@ -203,11 +203,10 @@ int learn_curves(struct learn *self, const struct found_run *runs, size_t n, str
 	return learn(self, least_reading(self), add_curve, runs, n, err);
 }
 
-int learn_diagnoses(struct learn *self, const struct found_run *runs, const struct diagnosed *diagnosed, size_t n,
+int learn_diagnosed(struct learn *self, const struct found_run *runs, size_t n, const struct diagnosed *diagnosed,
 		    struct err *err)
 {
 	self->diagnosed = diagnosed;
-	self->diagnosed_runs = runs;
 	return learn(self, least_reading(self), add_diagnosis, runs, n, err);
 }
 

@@ -91,13 +91,11 @@ struct learn {
 	/* A snapshot of the profiles in `namings`. NULL: there are none, or not all profiles were read. */
 	struct snapshot *naming;
 	struct snapshot_builder *naming_builder;
-	struct strmap objects;	 /* "namespace/name" -> struct learn_object, in the arena */
-	struct strmap key_index; /* "namespace key role container" -> index of an item + 1 */
-	struct arena arena;	 /* keys of the indexes, and names */
-	/* For learn_diagnoses: the results of the runs, in the order in which the runs were given. */
-	const struct diagnosed *diagnosed;
-	const struct found_run *diagnosed_runs;
-	const struct found_run **runs; /* sorted by start */
+	struct strmap objects;		   /* "namespace/name" -> struct learn_object, in the arena */
+	struct strmap key_index;	   /* "namespace key role container" -> index of an item + 1 */
+	struct arena arena;		   /* keys of the indexes, and names */
+	const struct diagnosed *diagnosed; /* for learn_diagnosed */
+	const struct found_run **runs;	   /* sorted by start */
 	size_t n_runs;
 	struct notices notices; /* to be reported, and harm to be counted, after the commit */
 	size_t n_profiles_changed, n_workloads;
@@ -117,7 +115,7 @@ int learn_quick(struct learn *self, const struct found_run *runs, size_t n, stru
 int learn_curves(struct learn *self, const struct found_run *runs, size_t n, struct err *err) ATTR_NODISCARD;
 /** Puts what triage found about these runs, whose workloads are in the store, into their profiles. Cost: as
  * learn_quick. */
-int learn_diagnoses(struct learn *self, const struct found_run *runs, const struct diagnosed *diagnosed, size_t n,
+int learn_diagnosed(struct learn *self, const struct found_run *runs, size_t n, const struct diagnosed *diagnosed,
 		    struct err *err) ATTR_NODISCARD;
 /** Writes what changed, and these node shapes, which are new or changed. Objects that another writer changed meanwhile
  * are read and computed again, up to five times.

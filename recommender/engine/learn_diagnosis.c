@@ -12,14 +12,20 @@ static bool is_overtaken(const struct history *history, int64_t failed_ms)
 	return false;
 }
 
-/* A result that is older than that in the store is of an earlier attempt. */
+/* A result that is older than that in the store is of an earlier attempt. One of the same time is the same result, as
+ * after a restart, unless more could be read than before. */
+static bool is_old(const struct diagnosed *now, const struct diagnosis *before)
+{
+	return before && now->diagnosis.time_ms <= before->time_ms &&
+	       !(now->is_again && now->diagnosis.time_ms == before->time_ms);
+}
+
 static const struct diagnosis *add_failure(const struct learned *item, const struct diagnosis *before,
 					   struct diagnosis *buf)
 {
 	const struct diagnosed *now = item->diagnosed;
 
-	if (!now || (before && now->diagnosis.time_ms <= before->time_ms) ||
-	    is_overtaken(item->history, now->diagnosis.time_ms))
+	if (!now || is_old(now, before) || is_overtaken(item->history, now->diagnosis.time_ms))
 		return before;
 	*buf = now->diagnosis;
 	diagnosis_follow(buf, before, now->has_setting);

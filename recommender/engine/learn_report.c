@@ -100,7 +100,7 @@ static void set_by_runs(const struct learn *self, const struct profile *profile,
 		SET(ret, PROFILE_READY, true, PROFILE_LEARNED, "%s", where);
 	else
 		SET(ret, PROFILE_READY, false, profile->parent.runs ? PROFILE_NOT_ENOUGH_RUNS : PROFILE_NO_RUNS_YET,
-		    "%d of %d whole runs%s%s", profile->parent.whole_runs, self->config->policy.sizing.min_runs,
+		    "%d of %d complete runs%s%s", profile->parent.whole_runs, self->config->policy.sizing.min_runs,
 		    *where ? ", " : "", where);
 }
 

@@ -12,14 +12,6 @@
 
 #define EXACT(bytes) quantity_render_bytes((bytes), (char[QUANTITY_TEXT_BYTES]){0})
 
-static void copy_text(char *to, size_t size, const char *from)
-{
-	size_t n = strnlen(from, size - 1);
-
-	memcpy(to, from, n);
-	to[n] = '\0';
-}
-
 struct notice *notices_find(const struct notices *self, size_t n, const struct notice *like)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -36,9 +28,9 @@ static void begin(struct notice *ret, enum notice_kind kind, const char *namespa
 		  const char *reason)
 {
 	*ret = (struct notice){.kind = kind};
-	copy_text(ret->namespace_name, sizeof(ret->namespace_name), namespace_name);
-	copy_text(ret->owner, sizeof(ret->owner), owner);
-	copy_text(ret->reason, sizeof(ret->reason), reason);
+	str_copy(ret->namespace_name, sizeof(ret->namespace_name), namespace_name);
+	str_copy(ret->owner, sizeof(ret->owner), owner);
+	str_copy(ret->reason, sizeof(ret->reason), reason);
 }
 
 static void add_value(const char *what, int64_t to, bool tells_from, int64_t from, const char **comma,
@@ -76,7 +68,7 @@ void notice_of_decision(const char *namespace_name, const char *container, const
 	const char *comma = "memory ";
 
 	begin(ret, NOTICE_SET, namespace_name, decision->owner, "MemorySet");
-	copy_text(ret->pod, sizeof(ret->pod), decision->pod);
+	str_copy(ret->pod, sizeof(ret->pod), decision->pod);
 	ret->is_update = is_update;
 	make_subject(container, decision, ret);
 	strbuf_addf(&text, "%s: ", container);
@@ -92,7 +84,7 @@ void notice_of_decision(const char *namespace_name, const char *container, const
 	if (decision->revision)
 		strbuf_addf(&text, ", revision %lld", (long long)decision->revision);
 	strbuf_addf(&text, ", %d pod%s", decision->pods, decision->pods == 1 ? "" : "s");
-	copy_text(ret->text, sizeof(ret->text), strbuf_text(&text));
+	str_copy(ret->text, sizeof(ret->text), strbuf_text(&text));
 }
 
 void notice_of_harm(const char *namespace_name, const char *owner, const struct run *run, enum harm harm,
@@ -135,7 +127,7 @@ void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
 	int n;
 
 	begin(ret, NOTICE_HUNG, gang->namespace_name, gang->owner, "GangHung");
-	copy_text(ret->pod, sizeof(ret->pod), gang->pod);
+	str_copy(ret->pod, sizeof(ret->pod), gang->pod);
 	ret->is_warning = true;
 	n = snprintf(ret->text, sizeof(ret->text),
 		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
@@ -183,13 +175,13 @@ void notice_of_end(const char *namespace_name, const char *owner, const char *co
 		strbuf_addf(&text, "; %.1f GiB-hours unused", unused);
 	if (next_bytes)
 		strbuf_addf(&text, "; next time %s", HUMAN(next_bytes));
-	copy_text(ret->text, sizeof(ret->text), strbuf_text(&text));
+	str_copy(ret->text, sizeof(ret->text), strbuf_text(&text));
 }
 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret)
 {
 	begin(ret, NOTICE_CAP, namespace_name, "", "NamespaceCapped");
-	copy_text(ret->subject, sizeof(ret->subject), "cap");
+	str_copy(ret->subject, sizeof(ret->subject), "cap");
 	ret->is_warning = true;
 	snprintf(ret->text, sizeof(ret->text),
 		 "%lld of %lld runs of the last day were harmed at sizes of memtamer, which only observes here until "

@@ -4,9 +4,9 @@
  * that takes each series of the answer, and what is lost without the metric.
  *
  * In an expression $N, $P and $C are the source's labels for namespace, pod and container, $M are further matchers
- * (beginning with a comma), $W is the window. Rules for each row: raw range vectors, never subqueries (they skip
- * samples); grouped with max (so that duplicate scrapes count once); no joins, except of sets that are grouped by the
- * same labels, so that no label set occurs twice. */
+ * (beginning with a comma), $W is the window, $I a node's name as a regular expression. Rules for each row: raw range
+ * vectors, never subqueries (they skip samples); grouped with max (so that duplicate scrapes count once); no joins,
+ * except of sets that are grouped by the same labels, so that no label set occurs twice. */
 #include "evidence/evidence.h"
 
 enum metric_family { FAMILY_KSM, FAMILY_CADVISOR, FAMILY_EPHEMERAL, FAMILY_DCGM, FAMILY_COUNT_ };
@@ -32,7 +32,9 @@ struct metric_sink {
 	struct evidence_nodes *nodes;
 	struct usage *usage; /* see query_usage.h */
 	struct evidence_curve *curve;
-	struct strmap *job_owners; /* "namespace/job" -> struct metric_owner in the batch's arena */
+	struct evidence_life *life; /* see query_life.h */
+	struct node_lines *node;    /* see query_node.h */
+	struct strmap *job_owners;  /* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;
 	int argument;	 /* the row's argument */
 	int64_t time_ms; /* time of the sample */
@@ -59,6 +61,7 @@ struct metric_row {
 #define CADVISOR_WORKING_SET "container_memory_working_set_bytes"
 #define CADVISOR_RSS	     "container_memory_rss"
 #define CADVISOR_ACTIVE_FILE "container_memory_total_active_file_bytes"
+#define CADVISOR_OOM_EVENTS  "container_oom_events_total"
 
 extern const struct metric_row metric_rows[];
 extern const size_t metric_row_count;

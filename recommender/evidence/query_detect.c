@@ -151,6 +151,19 @@ static enum metric_family family_of_pods(const struct query_reader *self)
 	return query_has_metric(self, family_metrics[FAMILY_KSM]) ? FAMILY_KSM : FAMILY_CADVISOR;
 }
 
+/* Takes the best spelling of which all labels exist. */
+static void choose_spelling(struct query_reader *self, enum metric_family family, struct json_object *names)
+{
+	for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
+		if (spellings[i].family == family && has_name(names, spellings[i].labels.namespace_label) &&
+		    has_name(names, spellings[i].labels.pod_label)) {
+			self->labels[family] = spellings[i].labels;
+			return;
+		}
+}
+
+static const struct metric_labels usual_spelling = {"namespace", "pod", "container"};
+
 static int find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
 			 struct err *err)
 {
@@ -158,19 +171,27 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 	struct json_object *names = NULL;
 	int r = 0;
 
-	self->labels[family] = (struct metric_labels){"namespace", "pod", "container"};
+	self->labels[family] = usual_spelling;
 	if (has_family(self, family))
 		r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r || !names)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && family == family_of_pods(self); i++)
 		self->cluster_labels |= (unsigned int)has_name(names, cluster_labels[i]) << i;
-	for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
-		if (spellings[i].family == family && has_name(names, spellings[i].labels.namespace_label) &&
-		    has_name(names, spellings[i].labels.pod_label)) {
-			self->labels[family] = spellings[i].labels;
-			return 0;
-		}
+	choose_spelling(self, family, names);
+	return 0;
+}
+
+int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *root = NULL;
+	struct json_object *names = NULL;
+	int r = get_names(self, "/api/v1/labels", family_metrics[FAMILY_CADVISOR], from_ms, to_ms, &root, &names, err);
+
+	if (r)
+		return r;
+	self->labels[FAMILY_CADVISOR] = usual_spelling;
+	choose_spelling(self, FAMILY_CADVISOR, names);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* query_internal: shared by query.c (the reader), query_ask.c (transfers), query_text.c (expressions), query_detect.c
- * (detect) and query_curves.c (curves). */
+ * (detect), query_curves.c (curves), query_life.c and query_node.c. */
 #include "evidence/metrics.h"
 #include "evidence/prom_stream.h"
 #include "evidence/query.h"
@@ -31,6 +31,7 @@ struct query_place {
 struct query {
 	const struct metric_row *row;
 	const struct query_place *place;   /* NULL: all containers of the namespaces */
+	const char *node;		   /* $I, in place of namespaces; NULL: it is about containers */
 	int64_t start_ms, end_ms, step_ms; /* step_ms 0: an instant query at end_ms */
 	int64_t range_ms;		   /* $W */
 	struct metric_sink sink;
@@ -63,4 +64,7 @@ void query_drop_copy(struct pod_container *container);
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
 /** Whether the source has this metric, according to the last detect. */
 bool query_has_metric(const struct query_reader *self, const char *metric);
+/** Finds only how the labels of cAdvisor's series are spelled, with one request. @return 0; EVIDENCE_UNREACHABLE;
+ *  -ENOMEM. */
+int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err) ATTR_NODISCARD;
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

@@ -45,18 +45,17 @@ static void add_place(const struct metric_labels *labels, const struct query_pla
 	add_names(text, labels->container_label, "=~", &place->container, 1);
 }
 
-static void add_matchers(const struct query_reader *self, const struct metric_labels *labels,
-			 const struct query_place *place, const char *const *namespaces, size_t n_namespaces,
-			 struct strbuf *text)
+static void add_matchers(const struct query_reader *self, const struct metric_labels *labels, const struct query *query,
+			 const char *const *namespaces, size_t n_namespaces, struct strbuf *text)
 {
 	const char *const *only = self->config.namespaces, *const *excluded = self->config.excluded_namespaces;
 	const char *extra = self->config.prometheus->extra_matchers;
 
-	if (place) {
-		add_place(labels, place, text);
-	} else if (n_namespaces > 0) {
+	if (query->place) {
+		add_place(labels, query->place, text);
+	} else if (!query->node && n_namespaces > 0) {
 		add_names(text, labels->namespace_label, "=~", namespaces, n_namespaces);
-	} else {
+	} else if (!query->node) {
 		if (count(only) > 0)
 			add_names(text, labels->namespace_label, "=~", only, count(only));
 		add_names(text, labels->namespace_label, "!~", (const char *const[]){"kube-system"}, 1);
@@ -87,8 +86,11 @@ int query_expression(const struct query_reader *self, const struct query *query,
 		case 'C':
 			strbuf_adds(ret, labels->container_label);
 			break;
+		case 'I':
+			add_regex(ret, query->node);
+			break;
 		case 'M':
-			add_matchers(self, labels, query->place, namespaces, n_namespaces, ret);
+			add_matchers(self, labels, query, namespaces, n_namespaces, ret);
 			break;
 		default:
 			strbuf_addf(ret, "%" PRId64 "ms", query->range_ms);

@@ -54,6 +54,10 @@ bool pods_is_synced(struct pods *self);
  * @return 0; 1: the first list is not complete; -ENOMEM. */
 int pods_batch(struct pods *self, int64_t now_ms, int64_t since_seq, struct evidence_batch *batch,
 	       int64_t *ret_seq) ATTR_NODISCARD;
+/** Fills an initialised batch whose window has no start with the pods of one run. Cost: the number of sightings, and
+ * n log n in those whose topmost owner is not known.
+ * @return 0; 1: the first list is not complete; -ENOMEM. */
+int pods_batch_run(struct pods *self, int64_t now_ms, uint64_t run_hash, struct evidence_batch *batch) ATTR_NODISCARD;
 /** Changes up to `seq` are in the store. Deletes sightings of pods that are gone and whose run can have no further
  * attempt; beyond 20,000 pods that are gone it deletes the oldest ones too. Cost: n log n in the number of
  * sightings. */

@@ -101,21 +101,35 @@ static int tell_all(struct pods *self, struct telling *telling)
 	return telling->status;
 }
 
-int pods_batch(struct pods *self, int64_t now_ms, int64_t since_seq, struct evidence_batch *batch, int64_t *ret_seq)
+static int tell_synced(struct pods *self, struct telling *telling, int64_t *ret_seq)
 {
-	struct telling telling = {.since_seq = since_seq, .now_ms = now_ms, .batch = batch};
 	int r = 1;
 
 	pthread_mutex_lock(&self->mutex);
 	if (self->is_synced) {
-		r = tell_all(self, &telling);
+		r = tell_all(self, telling);
 		if (!r && ret_seq)
 			*ret_seq = self->seq;
 	}
 	pthread_mutex_unlock(&self->mutex);
-	vec_release(&telling.news.hashes);
-	vec_release(&telling.unknown.hashes);
+	vec_release(&telling->news.hashes);
+	vec_release(&telling->unknown.hashes);
 	return r;
+}
+
+int pods_batch(struct pods *self, int64_t now_ms, int64_t since_seq, struct evidence_batch *batch, int64_t *ret_seq)
+{
+	struct telling telling = {.since_seq = since_seq, .now_ms = now_ms, .batch = batch};
+
+	return tell_synced(self, &telling, ret_seq);
+}
+
+int pods_batch_run(struct pods *self, int64_t now_ms, uint64_t run_hash, struct evidence_batch *batch)
+{
+	struct telling telling = {.since_seq = INT64_MAX, .now_ms = now_ms, .batch = batch};
+
+	run_set_add(&telling.news, run_hash);
+	return tell_synced(self, &telling, NULL);
 }
 
 /* ---- deletion of old sightings ---- */

@@ -33,6 +33,9 @@ struct sighting_container {
 	int64_t killed_limits[RUN_KILLED_LIMITS]; /* limits in force at OOM kills, distinct; -1: no limit */
 	int n_killed_limits;
 	int64_t last_oom_ms; /* 0: never */
+	/* The last failure, an OOM kill or an error: its time, and when this start of the container began; 0: never,
+	 * not reported. */
+	int64_t failed_ms, failed_from_ms;
 	/* Of our resizes: the limit before the first one, and the time of the last one; 0: none. */
 	int64_t resized_from_bytes, resized_ms;
 	bool restarts_killed; /* as k8s_container_restarts */

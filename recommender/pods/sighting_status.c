@@ -12,8 +12,8 @@
 static const struct allow leaf = {.fields = NULL};
 static const struct allow map_of_leaf = {.any = &leaf};
 
-static const struct allow terminated = {
-	ALLOW_ROWS(ALLOW_FIELD("exitCode", leaf), ALLOW_FIELD("reason", leaf), ALLOW_FIELD("finishedAt", leaf))};
+static const struct allow terminated = {ALLOW_ROWS(ALLOW_FIELD("exitCode", leaf), ALLOW_FIELD("reason", leaf),
+						   ALLOW_FIELD("startedAt", leaf), ALLOW_FIELD("finishedAt", leaf))};
 static const struct allow running = {ALLOW_ROWS(ALLOW_FIELD("startedAt", leaf))};
 static const struct allow state = {ALLOW_ROWS(ALLOW_FIELD("running", running), ALLOW_FIELD("terminated", terminated))};
 static const struct allow resources = {ALLOW_ROWS(ALLOW_FIELD("limits", map_of_leaf))};
@@ -105,6 +105,18 @@ static void note_kill(struct sighting_container *self, const struct sighting_con
 			     limit_at_kill(self, before, is_restarted, time_ms));
 }
 
+static void note_failure(struct sighting_container *self, enum kind_of_end end, const struct doc *ended, int64_t now_ms)
+{
+	int64_t time_ms = time_of(ended, "finishedAt");
+
+	if (!time_ms)
+		time_ms = self->failed_ms ? self->failed_ms : now_ms;
+	if ((end != KILLED && end != ENDED_BADLY) || time_ms <= self->failed_ms)
+		return;
+	self->failed_ms = time_ms;
+	self->failed_from_ms = time_of(ended, "startedAt");
+}
+
 /* Copies what earlier sightings found about previous starts of the container. */
 static void take_over(struct sighting_container *self, const struct sighting_container *before)
 {
@@ -119,6 +131,8 @@ static void take_over(struct sighting_container *self, const struct sighting_con
 	memcpy(self->killed_limits, before->killed_limits, sizeof(self->killed_limits));
 	self->n_killed_limits = before->n_killed_limits;
 	self->last_oom_ms = before->last_oom_ms;
+	self->failed_ms = before->failed_ms;
+	self->failed_from_ms = before->failed_from_ms;
 }
 
 /* The id behind the scheme: "containerd://0b5e..." */
@@ -150,6 +164,8 @@ static void read_container(struct sighting_container *self, const struct doc *do
 		note_kill(self, before, ended_before, true, now_ms);
 	if (end == KILLED)
 		note_kill(self, before, ended, false, now_ms);
+	note_failure(self, end_before, ended_before, now_ms);
+	note_failure(self, end, ended, now_ms);
 	self->ends |= end_before == KILLED ? END_OOM_RESTARTED : end_before == ENDED_BADLY ? END_ERROR_RESTARTED : 0U;
 	self->ends |= end == KILLED	   ? END_OOM_KILLED
 		      : end == ENDED_BADLY ? END_ERROR

@@ -56,8 +56,7 @@ static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 }
 
 static int diagnose(struct triage *triage, const struct postmortem_source *source,
-		    const struct diagnose_request *request, struct diagnosis *ret, bool *ret_has_setting,
-		    struct err *err)
+		    const struct diagnose_request *request, struct diagnose_result *ret, struct err *err)
 {
 	struct postmortem postmortem;
 	int r;
@@ -68,15 +67,16 @@ static int diagnose(struct triage *triage, const struct postmortem_source *sourc
 	r = postmortem_read_single(&postmortem, request->pod, request->uid, err);
 	if (!r) {
 		triage_decide(triage);
-		take_verdict(&triage->verdict, ret);
-		*ret_has_setting = is_any_set(&postmortem);
+		take_verdict(&triage->verdict, &ret->diagnosis);
+		ret->has_setting = is_any_set(&postmortem);
+		ret->is_partial = postmortem.n_missed > 0;
 	}
 	postmortem_release(&postmortem);
 	return r;
 }
 
-int diagnose_pod(struct kube_client *client, const struct diagnose_request *request, struct diagnosis *ret,
-		 bool *ret_has_setting, struct err *err)
+int diagnose_pod(struct kube_client *client, const struct diagnose_request *request, struct diagnose_result *ret,
+		 struct err *err)
 {
 	struct triage *triage = malloc(sizeof(*triage));
 	struct cluster_source requests;
@@ -86,8 +86,7 @@ int diagnose_pod(struct kube_client *client, const struct diagnose_request *requ
 		return err_set(err, -ENOMEM, "no memory left");
 	cluster_source_init(&requests, client, request->deadline_ms);
 	r = triage_init(triage);
-	r = r ? err_set(err, r, "no memory left")
-	      : diagnose(triage, &requests.source, request, ret, ret_has_setting, err);
+	r = r ? err_set(err, r, "no memory left") : diagnose(triage, &requests.source, request, ret, err);
 	triage_release(triage);
 	free(triage);
 	return r;

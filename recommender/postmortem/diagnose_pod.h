@@ -14,7 +14,12 @@ struct diagnose_request {
 	int64_t deadline_ms; /* monotonic */
 };
 
-/** @param ret  without time and run. @param ret_has_setting  whether a container of the pod has the allocator setting.
- * @return 0; KUBE_NOT_FOUND: there is no pod of this name and uid; another kube_condition; -errno. */
-int diagnose_pod(struct kube_client *client, const struct diagnose_request *request, struct diagnosis *ret,
-		 bool *ret_has_setting, struct err *err) ATTR_NODISCARD;
+struct diagnose_result {
+	struct diagnosis diagnosis; /* without time and run */
+	bool has_setting;	    /* a container of the pod has the allocator setting */
+	bool is_partial;	    /* a log or the events could not be read at the moment */
+};
+
+/** @return 0; KUBE_NOT_FOUND: there is no pod of this name and uid; another kube_condition; -errno. */
+int diagnose_pod(struct kube_client *client, const struct diagnose_request *request, struct diagnose_result *ret,
+		 struct err *err) ATTR_NODISCARD;

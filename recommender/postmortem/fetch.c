@@ -22,6 +22,17 @@ const char *postmortem_name(struct postmortem *self, const char *fmt, ...)
 	return copy ? copy : "";
 }
 
+bool postmortem_may_succeed(int code)
+{
+	return code < 0 || code == KUBE_TIMEOUT || code == KUBE_TOO_MANY || code == KUBE_UNAVAILABLE;
+}
+
+struct origin postmortem_origin(const struct ended_pod *pod)
+{
+	return (struct origin){
+		.group = pod ? pod->group : 0, .rank = pod ? pod->rank : RANK_NONE, .limit_bytes = FIGURE_NONE};
+}
+
 const char *postmortem_reason(int code, const struct err *err)
 {
 	if (code == KUBE_FORBIDDEN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pod: its logs, events and node, then its status. */
+/* One pod: its logs, events, node and series, then its status. */
 #include "postmortem/postmortem_internal.h"
 
 #include "http_client/http_client.h"
@@ -73,6 +73,7 @@ static int read_log(struct postmortem *self, const struct ended_pod *pod, const 
 	int r;
 
 	if (self->n_slow >= N_SLOW_MOST) {
+		self->n_missed++;
 		note_log(self, pod, item, "kubelets did not answer");
 		return 0;
 	}
@@ -80,6 +81,7 @@ static int read_log(struct postmortem *self, const struct ended_pod *pod, const 
 	if (r == -ENOMEM)
 		return r;
 	self->n_slow += r < 0 || r == KUBE_TIMEOUT || r == KUBE_UNAVAILABLE;
+	self->n_missed += postmortem_may_succeed(r);
 	if (r)
 		note_log(self, pod, item, postmortem_reason(r, &err));
 	else if (is_log_gone(&log))
@@ -128,12 +130,6 @@ static int read_logs(struct postmortem *self, const struct ended_pod *pod)
 
 /* ---- events ---- */
 
-static struct origin origin_of(const struct ended_pod *pod)
-{
-	return (struct origin){
-		.group = pod ? pod->group : 0, .rank = pod ? pod->rank : RANK_NONE, .limit_bytes = FIGURE_NONE};
-}
-
 static int get_events(struct postmortem *self, const char *namespace, const char *kind, const char *name,
 		      struct json_object **ret)
 {
@@ -146,6 +142,7 @@ static int get_events(struct postmortem *self, const char *namespace, const char
 	if (http_form_add(&path, "fieldSelector", strbuf_text(&selector)))
 		return -ENOMEM;
 	r = postmortem_get(self, strbuf_text(&path), ret, &err);
+	self->n_missed += postmortem_may_succeed(r);
 	if (r && r != -ENOMEM)
 		triage_note(&self->triage->unseen, "Events of %s %s were not read: %s.", kind, name,
 			    postmortem_reason(r, &err));
@@ -170,7 +167,7 @@ int postmortem_read_events(struct postmortem *self, const char *kind, const char
 	if (r)
 		return r == -ENOMEM ? r : 0;
 	items = object_at(list, "items");
-	facts->origin = origin_of(pod);
+	facts->origin = postmortem_origin(pod);
 	if (facts_open(facts, "event"))
 		return -ENOMEM;
 	for (size_t i = 0; i < object_count(items) && i < LIMIT_TRIAGE_EVENTS; i++) {
@@ -214,7 +211,7 @@ static int read_node(struct postmortem *self, const struct ended_pod *pod)
 	r = postmortem_get(self, postmortem_name(self, "/api/v1/nodes/%s", pod->node), &node, &err);
 	if (r == -ENOMEM)
 		return r;
-	self->triage->facts.origin = origin_of(pod);
+	self->triage->facts.origin = postmortem_origin(pod);
 	if (r) {
 		self->is_node_unseen = r == KUBE_FORBIDDEN;
 		triage_note(&self->triage->unseen, "Nothing is known of node %s: %s.", pod->node,
@@ -234,18 +231,21 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bo
 	struct facts *facts = &self->triage->facts;
 	int r = 0;
 
-	facts->origin = origin_of(pod);
+	facts->origin = postmortem_origin(pod);
 	if (has_logs)
 		r = read_logs(self, pod);
 	if (!r && has_logs)
 		r = MIN(postmortem_read_events(self, "Pod", pod->name, pod), 0);
 	if (!r && has_logs && pod->ended_ms != INT64_MAX)
 		r = read_node(self, pod);
+	if (!r && has_logs)
+		r = postmortem_read_series(self, pod);
 	if (r)
 		return r;
-	facts->origin = origin_of(pod);
+	facts->origin = postmortem_origin(pod);
 	if (facts_open(facts, postmortem_name(self, "pod/%s status", pod->name)))
 		return -ENOMEM;
 	pod_facts_of_status(facts, pod);
+	pod_facts_of_spec(facts, pod);
 	return facts->status;
 }

@@ -18,6 +18,7 @@ void postmortem_init(struct postmortem *self, struct triage *triage, const struc
 				    .source = source,
 				    .namespace = namespace,
 				    .arena = ARENA_INIT(MIB),
+				    .reader_left_ms = PROMETHEUS_ALL_MS,
 				    .log_bytes = LIMIT_TRIAGE_LOG_BYTES,
 				    .log_lines = LIMIT_TRIAGE_LOG_LINES};
 }

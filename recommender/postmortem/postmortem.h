@@ -9,6 +9,8 @@
 #include "postmortem/owner.h"
 #include "triage/triage.h"
 
+struct evidence_reader;
+
 /** How requests are sent. Everything is a GET. */
 struct postmortem_source {
 	/* Fetches a path with its query into `body`; of an answer beyond `max_bytes` the last part may be kept
@@ -27,7 +29,11 @@ struct postmortem {
 	VEC(struct ended_pod) pods; /* in the order of their ends */
 	struct owner siblings_of;   /* the owner that the pods belong to; the kind is NULL: none */
 	int n_slow;		    /* logs that could not be read because a kubelet did not answer */
+	int n_missed;		    /* logs and events that could not be read, and perhaps can be later */
 	bool is_node_unseen;	    /* nodes cannot be read: it was said once */
+	/* Prometheus; the caller may set it. NULL: it is not asked, or did not answer. */
+	struct evidence_reader *reader;
+	int64_t reader_left_ms; /* it may take so long in all; postmortem_init sets PROMETHEUS_ALL_MS */
 	/* At most so much of the end of each log: postmortem_init sets the limits of LIMIT_TRIAGE_LOG; 0 bytes: no
 	 * logs. */
 	size_t log_bytes;
@@ -35,6 +41,7 @@ struct postmortem {
 };
 
 #define POSTMORTEM_NOT_FOUND 1
+#define PROMETHEUS_ALL_MS    20000 /* that all queries to Prometheus may take together */
 
 /** `triage` and `source` are borrowed until postmortem_release. */
 void postmortem_init(struct postmortem *self, struct triage *triage, const struct postmortem_source *source,

@@ -13,5 +13,11 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bo
 /** Opens the source "event" and adds the events of an object. `pod` NULL: of the owner or of a pod that is gone.
  *  @return their number; <0: -ENOMEM. */
 int postmortem_read_events(struct postmortem *self, const char *kind, const char *name, const struct ended_pod *pod);
+/** Whether a request that ended so (0: well) may succeed later: there was no answer, or the server had no time. */
+bool postmortem_may_succeed(int code);
+/** Asks Prometheus for the containers of a pod. @return 0 or -ENOMEM. */
+int postmortem_read_series(struct postmortem *self, const struct ended_pod *pod) ATTR_NODISCARD;
+/** `pod` NULL: of the owner or of a pod that is gone. */
+struct origin postmortem_origin(const struct ended_pod *pod);
 /** "no right to read it", "it does not exist any more" or what the server said. */
 const char *postmortem_reason(int code, const struct err *err);

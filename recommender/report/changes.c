@@ -52,10 +52,10 @@ static void add_row(struct table *table, const struct change *change, bool has_n
 	const struct history_decision *decision = change->decision;
 	char when[TIME_TEXT_BYTES];
 
-	if (has_names)
-		known_add_names(change->known, table);
 	table_add(table, time_render(decision->time_ms - decision->time_ms % TIME_SECOND_MS, when));
 	table_add(table, decision->owner);
+	if (has_names)
+		known_add_names(change->known, table);
 	table_addf(table, "%d", decision->pods);
 	add_change(table, decision->request_from_bytes, decision->request_to_bytes);
 	add_change(table, decision->limit_from_bytes, decision->limit_to_bytes);
@@ -67,15 +67,28 @@ static void add_row(struct table *table, const struct change *change, bool has_n
 	table_add(table, decision->cap);
 }
 
-#define HEADS "TIME,OWNER,>PODS,>REQUEST,>LIMIT,>DISK REQUEST,>DISK LIMIT,RULE,MODE,>REVISION,HELD BACK BY"
+#define HEADS(names)                                                                                                   \
+	"TIME,OWNER," names "+>PODS,>REQUEST,>LIMIT,+>DISK REQUEST,+>DISK LIMIT,RULE,+MODE,+>REVISION,+HELD BACK BY"
 
-int changes_print(const struct changes *self, bool has_names, FILE *out, int indent)
+int changes_print(const struct changes *self, const struct knowledge *knowledge, bool is_wide, FILE *out)
 {
 	struct table table;
 
-	table_init(&table, has_names ? KNOWN_HEADS "," HEADS : HEADS);
+	table_init(&table, knowledge_has_containers(knowledge) ? HEADS("NAMESPACE,+WORKLOAD,ROLE,CONTAINER,")
+							       : HEADS("NAMESPACE,+WORKLOAD,ROLE,+CONTAINER,"));
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < self->items.n; i++)
-		add_row(&table, &self->items.items[i], has_names);
+		add_row(&table, &self->items.items[i], true);
+	return table_print(&table, out, 0);
+}
+
+int changes_print_of_one(const struct changes *self, FILE *out, int indent)
+{
+	struct table table;
+
+	table_init(&table, HEADS(""));
+	for (size_t i = 0; i < self->items.n; i++)
+		add_row(&table, &self->items.items[i], false);
 	return table_print(&table, out, indent);
 }
 

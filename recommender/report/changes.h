@@ -23,8 +23,11 @@ struct changes {
 /** Finds the changes of entries, oldest first. Release with vec_release(&ret->items), also after a failure. @return 0
  * or -ENOMEM. */
 int changes_find(const struct known *items, size_t n, struct changes *ret) ATTR_NODISCARD;
-/** Prints a table, with the names of the workloads if `has_names`. @return 0 or -ENOMEM. */
-int changes_print(const struct changes *self, bool has_names, FILE *out, int indent) ATTR_NODISCARD;
+/** Prints a table that fits into 120 columns, with all columns if `is_wide`. @return 0 or -ENOMEM. */
+int changes_print(const struct changes *self, const struct knowledge *knowledge, bool is_wide,
+		  FILE *out) ATTR_NODISCARD;
+/** The same of one workload, whose names are not repeated, each line indented by `indent` blanks. */
+int changes_print_of_one(const struct changes *self, FILE *out, int indent) ATTR_NODISCARD;
 /** Appends the member "changes" of a JSON object. */
 void changes_write_json(const struct changes *self, struct strbuf *buf);
 /** Appends the changes and the runs as a JSON document. @return the sticky status of `buf`. */

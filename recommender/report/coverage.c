@@ -14,7 +14,7 @@ const char *const coverage_reason_names[COVERAGE_REASON_COUNT_] = {
 	[COVERAGE_NO_USAGE] = "usage-not-seen",	  [COVERAGE_NO_PROFILE] = "no-profile",
 };
 const char *const coverage_reason_words[COVERAGE_REASON_COUNT_] = {
-	[COVERAGE_MATCHED] = "matched to a workload with enough runs",
+	[COVERAGE_MATCHED] = "their workload has enough runs",
 	[COVERAGE_TOO_FEW_RUNS] = "too few runs of its workload so far",
 	[COVERAGE_SEEN_IN_PART] = "use was not seen from start to end",
 	[COVERAGE_STILL_RUNNING] = "still running, and too few runs before it",

@@ -75,9 +75,9 @@ static void add_row(struct table *table, const struct ended_run *one)
 	double unused = run_unused_gib_hours(run);
 	const char *kind = kind_of(one);
 
-	known_add_names(one->known, table);
 	table_add(table, time_render(end_ms - end_ms % TIME_SECOND_MS, when));
 	table_add(table, run->name);
+	known_add_names(one->known, table);
 	table_add(table, duration_render(run->duration_ms - run->duration_ms % TIME_SECOND_MS, duration));
 	table_add_bytes(table, run->limit_bytes);
 	table_add_bytes(table, run->peak_bytes ? run_need_bytes(run) : 0);
@@ -93,12 +93,16 @@ static void add_row(struct table *table, const struct ended_run *one)
 	table_add_bytes(table, one->next_bytes);
 }
 
-int ended_runs_print(const struct ended_runs *self, FILE *out)
+#define HEADS(container)                                                                                               \
+	"ENDED,RUN,NAMESPACE,+WORKLOAD,ROLE," container                                                                \
+	",+>DURATION,>ASKED,>USED,+>UNUSED GIB-HOURS,+>GPU MEMORY,OUTCOME,>NEXT TIME"
+
+int ended_runs_print(const struct ended_runs *self, const struct knowledge *knowledge, bool is_wide, FILE *out)
 {
 	struct table table;
 
-	table_init(&table,
-		   KNOWN_HEADS ",ENDED,RUN,>DURATION,>ASKED,>USED,>UNUSED GIB-HOURS,>GPU MEMORY,OUTCOME,>NEXT TIME");
+	table_init(&table, knowledge_has_containers(knowledge) ? HEADS("CONTAINER") : HEADS("+CONTAINER"));
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < self->items.n; i++)
 		add_row(&table, &self->items.items[i]);
 	return table_print(&table, out, 0);

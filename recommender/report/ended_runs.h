@@ -23,7 +23,9 @@ struct ended_runs {
 /** Finds the runs of all entries that have ended. Release with vec_release(&ret->items), also after a failure. @return
  * 0 or -ENOMEM. */
 int ended_runs_find(const struct knowledge *knowledge, struct ended_runs *ret) ATTR_NODISCARD;
-/** Prints a table; nothing without runs. @return 0 or -ENOMEM. */
-int ended_runs_print(const struct ended_runs *self, FILE *out) ATTR_NODISCARD;
+/** Prints a table that fits into 120 columns, with all columns if `is_wide`; nothing without runs. @return 0 or
+ * -ENOMEM. */
+int ended_runs_print(const struct ended_runs *self, const struct knowledge *knowledge, bool is_wide,
+		     FILE *out) ATTR_NODISCARD;
 /** Appends the member "runs". @return the sticky status of `buf`. */
 int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf);

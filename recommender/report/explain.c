@@ -116,7 +116,7 @@ static void explain_limit(const struct explained *self)
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
-		printf("peak of %d whole run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
+		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
 		       HUMAN(rec->peak_bytes), PERCENT(rec->buffer_permille));
 	if (is_doubled)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
@@ -222,7 +222,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	explain_limit(&explained);
 	explain_ephemeral(rec);
 	explain_gpu(rec);
-	printf("  confidence  %s: %d run%s, %d of them whole, %d OOM-killed\n", confidence_names[rec->confidence],
+	printf("  confidence  %s: %d run%s, %d of them complete, %d OOM-killed\n", confidence_names[rec->confidence],
 	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
 		if (rec->flags & flag_texts[i].flag)
@@ -236,7 +236,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);
 
-		printf("  variant     %s: request %s, limit %s (%d whole runs)\n", PLAIN(v.variant),
+		printf("  variant     %s: request %s, limit %s (%d complete runs)\n", PLAIN(v.variant),
 		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs);
 	}
 }
@@ -247,8 +247,8 @@ static int explain_changes(const struct known *known)
 	int r = changes_find(known, 1, &changes);
 
 	if (!r && changes.items.n) {
-		printf("  changed pods\n");
-		r = changes_print(&changes, false, stdout, 4);
+		printf("  changed pods (all columns: `history -o wide`)\n");
+		r = changes_print_of_one(&changes, stdout, 4);
 	}
 	vec_release(&changes.items);
 	return r;
@@ -261,7 +261,7 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 
 	if (!r) {
 		known_print(known, stdout);
-		printf(": next run: %s\n", strbuf_text(&verdict.text));
+		printf("\n  next run    %s\n", strbuf_text(&verdict.text));
 	}
 	strbuf_release(&verdict.text);
 	if (r)
@@ -323,7 +323,7 @@ static const struct cli_option explain_options[] = {
 const struct cli_command explain_command = {
 	.name = "explain",
 	.operands = "KIND/NAME",
-	.help = "Explain each number of a workload's profile: runs and rule",
+	.help = "Explain each number of a workload's recommendation: its runs and its rule",
 	.example = "-n ml-team Job/resnet-train",
 	.options = explain_options,
 	.run = explain_run,

@@ -26,10 +26,14 @@ static void add_outcome(struct table *table, const struct history *history, cons
 	table_add(table, strbuf_text(&text));
 }
 
+/* The median is merged from the quantiles of several days or attempts, so not exact. */
+static bool is_about(const struct run *run)
+{
+	return run->median_bytes && !run->is_quantile_exact;
+}
+
 static void add_run(struct table *table, const struct history *history, const struct run *run)
 {
-	/* merged from the quantiles of several days, so not exact */
-	bool is_about = run->median_bytes && !run->is_quantile_exact;
 	char start[TIME_TEXT_BYTES], duration[TIME_TEXT_BYTES];
 
 	table_add(table, time_render(run->start_ms - run->start_ms % TIME_SECOND_MS, start));
@@ -38,7 +42,7 @@ static void add_run(struct table *table, const struct history *history, const st
 	table_addf(table, run->attempts > 1 ? "%d, %d attempts" : "%d", run->ranks, run->attempts);
 	table_add_bytes(table, run->request_bytes);
 	table_add_bytes(table, run->limit_bytes);
-	table_addf(table, "%s%s", is_about ? "~" : "", run->median_bytes ? HUMAN(run->median_bytes) : "");
+	table_addf(table, "%s%s", is_about(run) ? "~" : "", run->median_bytes ? HUMAN(run->median_bytes) : "");
 	table_add_bytes(table, run->peak_rss_bytes);
 	table_add_bytes(table, run->peak_bytes);
 	table_add(table, gpu_memory_permille(&run->gpu) ? PERCENT(gpu_memory_permille(&run->gpu)) : "");
@@ -48,9 +52,13 @@ static void add_run(struct table *table, const struct history *history, const st
 
 int explain_runs(const struct history *history)
 {
+	bool has_about = false;
 	struct table table;
 
-	printf("  runs%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "");
+	for (size_t i = 0; i < history->runs.n; i++)
+		has_about |= is_about(&history->runs.items[i]);
+	printf("  runs%s%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "",
+	       has_about ? " (~: approximate)" : "");
 	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
 	for (size_t i = 0; i < history->runs.n; i++)
 		add_run(&table, history, &history->runs.items[i]);

@@ -77,6 +77,8 @@ static void figures_of_history(const struct history *history, struct figures *f)
 		const struct run *run = &history->runs.items[i];
 
 		f->waste_gibh += run_unused_gib_hours(run);
+		f->gpu_hours += run_accelerator_hours(run);
+		f->oom_gpu_hours += run->outcome == OUTCOME_OOM_KILLED ? run_accelerator_hours(run) : 0;
 		if (run->start_ms < f->last_start_ms)
 			continue;
 		f->last_start_ms = run->start_ms;

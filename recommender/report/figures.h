@@ -23,6 +23,8 @@ struct figures {
 	int64_t new_request_bytes, new_limit_bytes; /* recommended for a new pod */
 	int64_t median_bytes, peak_bytes;
 	double waste_gibh;	 /* sum over the listed runs, as run_unused_gib_hours */
+	double gpu_hours;	 /* the same of run_accelerator_hours */
+	double oom_gpu_hours;	 /* those of listed runs that ended OOM-killed */
 	const char *not_lowered; /* as figures_not_lowered */
 	bool is_request_kept,
 		is_limit_kept; /* the recommended value is lower than the last run's, and will not be set */

@@ -5,6 +5,7 @@
 #include "report/question.h"
 #include "report/report_commands.h"
 
+#include "base/str.h"
 #include "base/timefmt.h"
 
 #include <errno.h>
@@ -38,11 +39,16 @@ static void print_none(const struct cli_args *args, const struct knowledge *know
 		       : "");
 }
 
-static int print_table(const struct changes *changes)
+static bool is_wide(const struct cli_args *args)
 {
-	int r = changes_print(changes, true, stdout, 0);
+	return streq(cli_get(args, "output"), "wide");
+}
 
-	printf("\nThe last %d changes of each workload, role and container are kept, fewer where a history grows too "
+static int print_table(const struct cli_args *args, const struct knowledge *knowledge, const struct changes *changes)
+{
+	int r = changes_print(changes, knowledge, is_wide(args), stdout);
+
+	printf("\nThe last %d changes of each workload, role and container are kept, fewer where a history is too "
 	       "large.\n",
 	       LIMIT_HISTORY_DECISIONS);
 	return r;
@@ -54,12 +60,15 @@ static int print_text(const struct cli_args *args, const struct knowledge *knowl
 	int r = 0;
 
 	if (changes->items.n)
-		r = print_table(changes);
+		r = print_table(args, knowledge, changes);
 	else
 		print_none(args, knowledge);
 	if (!r && runs->items.n) {
 		printf("\nRuns:\n");
-		r = ended_runs_print(runs, stdout);
+		r = ended_runs_print(runs, knowledge, is_wide(args), stdout);
+		printf("\nASKED: memory limit. USED: peak, without page cache where that filled the limit.\n"
+		       "NEXT TIME: limit recommended now.%s\n",
+		       is_wide(args) ? "" : " All columns: -o wide.");
 	}
 	return r;
 }
@@ -87,7 +96,7 @@ static int history_run(const struct cli_args *args)
 
 static const struct cli_option history_options[] = {
 	KNOWLEDGE_OPTIONS,
-	OUTPUT_OPTION("table|json|yaml", "table"),
+	OUTPUT_OPTION("table|wide|json|yaml", "table"),
 	{.name = NULL},
 };
 

@@ -358,6 +358,18 @@ const char *knowledge_where(const struct knowledge *self, char buf[KNOWN_WHERE_B
 	return buf;
 }
 
+bool knowledge_has_containers(const struct knowledge *self)
+{
+	for (size_t i = 1; i < self->items.n; i++) {
+		const struct known *a = &self->items.items[i - 1], *b = &self->items.items[i];
+
+		if (*known_workload(b) && streq(known_namespace(a), known_namespace(b)) &&
+		    streq(known_workload(a), known_workload(b)) && streq(known_role(a), known_role(b)))
+			return true;
+	}
+	return false;
+}
+
 static int take_shape(void *context, const struct node_shape *shape, struct err *err)
 {
 	struct knowledge *self = context;

@@ -72,6 +72,8 @@ void knowledge_release(struct knowledge *self);
 /** Where nothing was found, for messages: " in namespace ml", with a hint to -A if nobody named the namespace; "" for
  * all namespaces. @return `buf`. */
 const char *knowledge_where(const struct knowledge *self, char buf[KNOWN_WHERE_BYTES]);
+/** Whether two entries differ only in their container, so that a table has to show it. */
+bool knowledge_has_containers(const struct knowledge *self);
 /** Begins a JSON document of a reading command: its opening bracket, "apiVersion", "kind" and "generated". */
 void knowledge_write_head(const char *api_version, const char *kind, int64_t now_ms, struct strbuf *buf);
 
@@ -82,8 +84,8 @@ const char *known_namespace(const struct known *self);
 const char *known_workload(const struct known *self);
 const char *known_role(const struct known *self);
 const char *known_container(const struct known *self);
-/** The names as the cells of a table, under KNOWN_HEADS; in one line of text; and as members of a JSON object. */
-#define KNOWN_HEADS "NAMESPACE,WORKLOAD,ROLE,CONTAINER"
+/** The names (namespace, workload, role, container) as the cells of a table, in one line of text, and as members of a
+ * JSON object. */
 void known_add_names(const struct known *self, struct table *table);
 void known_print(const struct known *self, FILE *out);
 void known_write_names(const struct known *self, struct strbuf *buf);

@@ -79,12 +79,14 @@ static const struct {
 
 static void sort(struct report *self, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LEN(orders) && self->rows.n; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(orders); i++) {
 		if (!orders[i].compare_rows || !streq(name, orders[i].name))
 			continue;
-		qsort(self->rows.items, self->rows.n, sizeof(*self->rows.items), orders[i].compare_rows);
-		qsort(self->namespaces.items, self->namespaces.n, sizeof(*self->namespaces.items),
-		      orders[i].compare_sums);
+		if (self->rows.n) /* qsort must not be given NULL */
+			qsort(self->rows.items, self->rows.n, sizeof(*self->rows.items), orders[i].compare_rows);
+		if (self->namespaces.n)
+			qsort(self->namespaces.items, self->namespaces.n, sizeof(*self->namespaces.items),
+			      orders[i].compare_sums);
 	}
 }
 
@@ -102,6 +104,8 @@ static void add_to_sum(struct report_sum *sum, const struct figures *f)
 	sum->oom_runs += f->oom_runs;
 	sum->at_risk += figures_rank(f) != RISK_NONE;
 	sum->waste_gibh += f->waste_gibh;
+	sum->gpu_hours += f->gpu_hours;
+	sum->oom_gpu_hours += f->oom_gpu_hours;
 }
 
 /* Rows come by namespace. 0 or -ENOMEM. */
@@ -129,7 +133,6 @@ static int collect(const struct knowledge *knowledge, struct report *ret)
 		if (!figures_compute(knowledge, row.known, &row.figures))
 			continue;
 		row.is_first = !before || !is_same_workload(before, row.known);
-		row.has_container = !row.is_first && streq(known_role(before), known_role(row.known));
 		before = row.known;
 		if (vec_push(&ret->rows, row) || add_to_sums(ret, &row))
 			return -ENOMEM;

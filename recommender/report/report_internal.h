@@ -5,24 +5,18 @@
 
 #include <stdio.h>
 
-#define REPORT_WASTE                                                                                                   \
-	"WASTE: GiB-hours of (limit, or request where there is no limit, - peak) x time\nx ranks of the runs that "    \
-	"are "                                                                                                         \
-	"listed, each rank taken for the worst one.\n"
-
 struct report_row {
 	const struct known *known; /* borrowed */
 	struct figures figures;
-	bool is_first;	    /* of its workload, whose other roles and containers have rows of their own */
-	bool has_container; /* the row before has the same workload and role */
+	bool is_first; /* of its workload, whose other roles and containers have rows of their own */
 };
 
 /* Sums over the rows of one namespace, or over all rows. */
 struct report_sum {
 	const char *namespace_name; /* borrowed; NULL: all rows */
 	int rows, runs, oom_runs;
-	int at_risk; /* rows with a risk or a suspected leak */
-	double waste_gibh;
+	int at_risk;				     /* rows with a risk or a suspected leak */
+	double waste_gibh, gpu_hours, oom_gpu_hours; /* as in figures.h */
 };
 
 struct report {
@@ -44,6 +38,10 @@ int report_write_csv(const struct report *self, struct strbuf *buf);
 void report_write_workloads(const struct report *self, struct strbuf *buf);
 /** "37", or "37 (2 OOM)". */
 void report_add_runs(struct table *table, int runs, int oom_runs);
+/** "12.50", or "12.50 (3.00 OOM)"; 0 is printed as "-". */
+void report_add_gpu_hours(struct table *table, double hours, double oom_hours);
+/** What WASTE and GPU HOURS mean, with the sums of GPU hours where GPUs are known. */
+void report_print_notes(const struct report *self, FILE *out);
 /** One field of CSV, quoted if it has to be, without control characters. */
 void report_csv_text(struct strbuf *buf, const char *text, char end);
 

@@ -4,7 +4,8 @@
  * JSON: "workloads": [{"namespace", "workload", "role", "container", "runs", "wholeRuns", "oomKilledRuns", "lastRun",
  * "medianBytes", "peakBytes", "requestBytes", "limitBytes" (last run's; null: none), "recommendedRequestBytes",
  * "recommendedLimitBytes" (null: no recommendation), "notLowered" (why values are not lowered in any mode; null: they
- * may be), "risk" ("" or text), "leakSuspected", "wasteGibHours" (figures.h), "confidence"}]. CSV has the same columns.
+ * may be), "risk" ("" or text), "leakSuspected", "wasteGibHours" (figures.h), "confidence", "gpuHours",
+ * "oomKilledGpuHours" (figures.h; 0: no GPU is known)}]. CSV has the same columns.
  */
 #include "report/report_internal.h"
 
@@ -30,6 +31,28 @@ void report_add_runs(struct table *table, int runs, int oom_runs)
 	table_addf(table, oom_runs ? "%d (%d OOM)" : "%d", runs, oom_runs);
 }
 
+void report_add_gpu_hours(struct table *table, double hours, double oom_hours)
+{
+	if (oom_hours >= 0.005)
+		table_addf(table, "%.2f (%.2f OOM)", hours, oom_hours);
+	else if (hours > 0)
+		table_addf(table, "%.2f", hours);
+	else
+		table_add(table, "");
+}
+
+void report_print_notes(const struct report *self, FILE *out)
+{
+	fputs("WASTE: unused memory in GiB-hours: (limit, else request, - peak of the largest rank) x time x ranks.\n",
+	      out);
+	if (self->sum.gpu_hours > 0)
+		fprintf(out,
+			"GPU HOURS: %.2f in all, of these %.2f in runs that ended OOM-killed: GPUs x time x ranks%s.\n",
+			self->sum.gpu_hours, self->sum.oom_gpu_hours,
+			self->is_wide || self->is_by_namespace ? "" : " (all rows: -o wide)");
+	fprintf(out, "Hours are of the last %d runs, at most, of each role and container.\n", LIMIT_HISTORY_RUNS);
+}
+
 static void add_row(struct table *table, const struct report_row *row)
 {
 	const struct figures *f = &row->figures;
@@ -41,6 +64,7 @@ static void add_row(struct table *table, const struct report_row *row)
 	add_change(table, f->request_bytes, f->new_request_bytes, f->is_request_kept);
 	add_change(table, f->limit_bytes, f->new_limit_bytes, f->is_limit_kept);
 	table_addf(table, "%.2f", f->waste_gibh);
+	report_add_gpu_hours(table, f->gpu_hours, f->oom_gpu_hours);
 	table_add(table, confidence_names[f->confidence]);
 	table_addf(table, "%s%s%s", risk_names[f->risk], f->risk && f->is_leak ? ", " : "", f->is_leak ? "leak" : "");
 }
@@ -54,20 +78,14 @@ static void add_total(struct table *table, const struct report *self)
 	for (int i = 0; i < 4; i++)
 		table_add(table, "");
 	table_addf(table, "%.2f", self->sum.waste_gibh);
+	report_add_gpu_hours(table, self->sum.gpu_hours, self->sum.oom_gpu_hours);
 	table_add(table, "");
 	table_addf(table, "%d at risk", self->sum.at_risk);
 }
 
-/* Whether two rows differ only in their container. */
-static bool has_containers(const struct report *self)
-{
-	for (size_t i = 0; i < self->rows.n; i++)
-		if (self->rows.items[i].has_container)
-			return true;
-	return false;
-}
-
-#define HEADS ",>RUNS,+>MEDIAN,+>PEAK,>REQUEST,>LIMIT,>WASTE,+CONFIDENCE,RISK"
+#define HEADS(container)                                                                                               \
+	"NAMESPACE,WORKLOAD,ROLE," container                                                                           \
+	",>RUNS,+>MEDIAN,+>PEAK,>REQUEST,>LIMIT,>WASTE,+>GPU HOURS,+CONFIDENCE,RISK"
 
 int report_print_table(const struct report *self, FILE *out)
 {
@@ -79,7 +97,7 @@ int report_print_table(const struct report *self, FILE *out)
 		fprintf(out, "No workloads known%s\n", knowledge_where(self->knowledge, (char[KNOWN_WHERE_BYTES]){0}));
 		return 0;
 	}
-	table_init(&table, has_containers(self) ? KNOWN_HEADS HEADS : "NAMESPACE,WORKLOAD,ROLE,+CONTAINER" HEADS);
+	table_init(&table, knowledge_has_containers(self->knowledge) ? HEADS("CONTAINER") : HEADS("+CONTAINER"));
 	table.is_wide = self->is_wide;
 	for (size_t i = 0; i < self->rows.n; i++) {
 		add_row(&table, &self->rows.items[i]);
@@ -88,8 +106,9 @@ int report_print_table(const struct report *self, FILE *out)
 	if (self->rows.n > 1)
 		add_total(&table, self);
 	r = table_print(&table, out, 0);
-	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended%s.\n" REPORT_WASTE,
+	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended%s.\n",
 		has_kept ? ", without an arrow where it will not be lowered (`explain` says why)" : "");
+	report_print_notes(self, out);
 	return r;
 }
 
@@ -152,14 +171,15 @@ static void csv_row(struct strbuf *buf, const struct report_row *row)
 	report_csv_text(buf, f->not_lowered ? f->not_lowered : "", ',');
 	report_csv_text(buf, risk_names[f->risk], ',');
 	strbuf_addf(buf, "%s,%.3f,", f->is_leak ? "true" : "false", f->waste_gibh);
-	report_csv_text(buf, confidence_names[f->confidence], '\n');
+	report_csv_text(buf, confidence_names[f->confidence], ',');
+	strbuf_addf(buf, "%.3f,%.3f\n", f->gpu_hours, f->oom_gpu_hours);
 }
 
 int report_write_csv(const struct report *self, struct strbuf *buf)
 {
 	strbuf_adds(buf, "namespace,workload,role,container,runs,wholeRuns,oomKilledRuns,lastRun,medianBytes,peakBytes,"
 			 "requestBytes,limitBytes,recommendedRequestBytes,recommendedLimitBytes,notLowered,risk,"
-			 "leakSuspected,wasteGibHours,confidence\n");
+			 "leakSuspected,wasteGibHours,confidence,gpuHours,oomKilledGpuHours\n");
 	for (size_t i = 0; i < self->rows.n; i++)
 		csv_row(buf, &self->rows.items[i]);
 	return buf->status;
@@ -192,6 +212,8 @@ static void write_workload(const struct report_row *row, struct strbuf *buf)
 	json_write_bool(buf, "leakSuspected", f->is_leak);
 	json_write_double(buf, "wasteGibHours", f->waste_gibh);
 	json_write_text(buf, "confidence", confidence_names[f->confidence]);
+	json_write_double(buf, "gpuHours", f->gpu_hours);
+	json_write_double(buf, "oomKilledGpuHours", f->oom_gpu_hours);
 	strbuf_addc(buf, '}');
 }
 

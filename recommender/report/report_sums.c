@@ -3,7 +3,8 @@
  *
  * JSON (apiVersion report.memtamer.io/v1alpha1): {"apiVersion", "kind": "Report", "generated": RFC 3339, "workloads"
  * (see report_render.c) or "namespaces": [{"namespace", and the members of "summary"}], "summary": {"workloads" (rows,
- * one for each role and container), "runs", "oomKilledRuns", "wasteGibHours", "atRisk"}}. CSV has the same columns as
+ * one for each role and container), "runs", "oomKilledRuns", "wasteGibHours", "atRisk", "gpuHours",
+ * "oomKilledGpuHours"}}. CSV has the same columns as
  * "namespaces". */
 #include "report/report_internal.h"
 
@@ -17,6 +18,7 @@ static void add_row(struct table *table, const char *name, const struct report_s
 	table_addf(table, "%d", sum->rows);
 	report_add_runs(table, sum->runs, sum->oom_runs);
 	table_addf(table, "%.2f", sum->waste_gibh);
+	report_add_gpu_hours(table, sum->gpu_hours, sum->oom_gpu_hours);
 	table_addf(table, "%d", sum->at_risk);
 }
 
@@ -27,13 +29,14 @@ int report_print_sums(const struct report *self, FILE *out)
 
 	if (!self->rows.n)
 		return report_print_table(self, out);
-	table_init(&table, "NAMESPACE,>WORKLOADS,>RUNS,>WASTE,>AT RISK");
+	table_init(&table, "NAMESPACE,>WORKLOADS,>RUNS,>WASTE,>GPU HOURS,>AT RISK");
 	for (size_t i = 0; i < self->namespaces.n; i++)
 		add_row(&table, self->namespaces.items[i].namespace_name, &self->namespaces.items[i]);
 	if (self->namespaces.n > 1)
 		add_row(&table, "TOTAL", &self->sum);
 	r = table_print(&table, out, 0);
-	fprintf(out, "\nWORKLOADS: each role and container by itself.\n" REPORT_WASTE);
+	fprintf(out, "\nWORKLOADS and RUNS: each role and container by itself.\n");
+	report_print_notes(self, out);
 	return r;
 }
 
@@ -46,13 +49,13 @@ int report_write_sums_names(const struct report *self, struct strbuf *buf)
 
 int report_write_sums_csv(const struct report *self, struct strbuf *buf)
 {
-	strbuf_adds(buf, "namespace,workloads,runs,oomKilledRuns,wasteGibHours,atRisk\n");
+	strbuf_adds(buf, "namespace,workloads,runs,oomKilledRuns,wasteGibHours,atRisk,gpuHours,oomKilledGpuHours\n");
 	for (size_t i = 0; i < self->namespaces.n; i++) {
 		const struct report_sum *sum = &self->namespaces.items[i];
 
 		report_csv_text(buf, sum->namespace_name, ',');
-		strbuf_addf(buf, "%d,%d,%d,%.3f,%d\n", sum->rows, sum->runs, sum->oom_runs, sum->waste_gibh,
-			    sum->at_risk);
+		strbuf_addf(buf, "%d,%d,%d,%.3f,%d,%.3f,%.3f\n", sum->rows, sum->runs, sum->oom_runs, sum->waste_gibh,
+			    sum->at_risk, sum->gpu_hours, sum->oom_gpu_hours);
 	}
 	return buf->status;
 }
@@ -64,6 +67,8 @@ static void write_sum(const struct report_sum *self, struct strbuf *buf)
 	json_write_int(buf, "oomKilledRuns", self->oom_runs);
 	json_write_double(buf, "wasteGibHours", self->waste_gibh);
 	json_write_int(buf, "atRisk", self->at_risk);
+	json_write_double(buf, "gpuHours", self->gpu_hours);
+	json_write_double(buf, "oomKilledGpuHours", self->oom_gpu_hours);
 	strbuf_addc(buf, '}');
 }
 

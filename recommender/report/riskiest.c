@@ -36,7 +36,7 @@ static void say_why(struct risky *self)
 {
 	const struct figures *f = &self->figures;
 	const char *limit = HUMAN(f->limit_bytes), *peak = HUMAN(f->peak_bytes);
-	const char *leak = "; memory grows until its runs end: possible leak, a larger limit only delays the OOM kill";
+	const char *leak = "; possible leak: see `explain`";
 	char kills[64] = "", more[120] = "";
 
 	if (self->oom_runs)
@@ -45,27 +45,25 @@ static void say_why(struct risky *self)
 	if (f->is_leak)
 		snprintf(more, sizeof(more), "%s", leak);
 	else if (f->new_limit_bytes && f->confidence >= CONFIDENCE_MEDIUM)
-		snprintf(more, sizeof(more), "; recommended limit %s", HUMAN(f->new_limit_bytes));
+		snprintf(more, sizeof(more), ", recommended %s", HUMAN(f->new_limit_bytes));
 	switch (f->risk) {
 	case RISK_OOM:
-		snprintf(self->why, sizeof(self->why), "%sits last run had a limit of %s, at which a run was killed%s",
-			 kills, limit, more);
+		snprintf(self->why, sizeof(self->why), "%slimit still %s%s", *kills ? kills : "a run was OOM-killed; ",
+			 limit, more);
 		break;
 	case RISK_LIMIT_BELOW_PEAK:
 		snprintf(self->why, sizeof(self->why), "%slimit %s is not above the peak of %s%s", kills, limit, peak,
 			 more);
 		break;
 	case RISK_OVER_REQUEST:
-		snprintf(self->why, sizeof(self->why),
-			 "%speak %s is above the request of %s: first to be evicted when its node runs short%s", kills,
+		snprintf(self->why, sizeof(self->why), "%speak %s is above the request of %s: may be evicted%s", kills,
 			 peak, HUMAN(f->request_bytes), f->is_leak ? leak : "");
 		break;
 	case RISK_NONE:
 		snprintf(self->why, sizeof(self->why), "%s%s", kills, leak + strlen("; "));
 		break;
 	default:
-		snprintf(self->why, sizeof(self->why),
-			 "%sno memory limit: nothing but the node's memory stops it (peak %s)%s", kills,
+		snprintf(self->why, sizeof(self->why), "%sno memory limit, peak %s%s", kills,
 			 f->peak_bytes ? peak : "not seen", more);
 		break;
 	}

@@ -154,6 +154,7 @@ static int compute(struct asking *self, struct err *err)
 					 offsetof(struct run, request_bytes));
 	if (coverage_compute(&self->knowledge, status->from_ms, status->now_ms, &status->coverage))
 		return err_set(err, -ENOMEM, "out of memory");
+	status->has_containers = knowledge_has_containers(&self->knowledge);
 	status->n_riskiest = riskiest_find(&self->knowledge, status->from_ms, status->now_ms, status->knows_limits,
 					   status->riskiest);
 	return replay_all(self, err);

@@ -47,6 +47,7 @@ struct status {
 	int min_runs; /* completed runs that a workload needs before its pods are sized */
 	struct risky riskiest[RISKIEST];
 	size_t n_riskiest;
+	bool has_containers; /* workloads differ only in their container (knowledge_has_containers) */
 	struct ignored ignored[STATUS_IGNORED];
 	size_t n_ignored; /* all, also those not listed */
 };

@@ -45,11 +45,11 @@ static void print_cycle(const struct status *self, FILE *out)
 	plain_print(cycle->why, out);
 	fputc('\n', out);
 	fprintf(out,
-		"            %lld runs found in %lld of %lld days, %lld profiles known, %lld profile changes written; ",
+		"            %lld runs found in %lld of %lld days, %lld profiles known, %lld profile changes written\n",
 		(long long)cycle->runs, (long long)cycle->days_done, (long long)cycle->days_total,
 		(long long)cycle->workloads, (long long)cycle->profiles_changed);
-	fprintf(out, "took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took), PLAIN(cycle->version),
-		PLAIN(cycle->mode));
+	fprintf(out, "            took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took),
+		PLAIN(cycle->version), PLAIN(cycle->mode));
 	if (cycle->retry_after_ms)
 		fprintf(out,
 			"            Prometheus failed in several cycles: the next one begins %s after the last one\n",
@@ -132,8 +132,8 @@ static int print_metrics(const struct status *self, FILE *out)
 								 : "nothing can be learned");
 	}
 	if (self->n_findings)
-		fprintf(out, "Metrics     %zu of %zu are there, %s\n", self->n_findings - table_rows(&table),
-			self->n_findings, self->is_asked ? "by Prometheus now" : "by the last cycle");
+		fprintf(out, "Metrics     %zu of %zu found in Prometheus %s\n", self->n_findings - table_rows(&table),
+			self->n_findings, self->is_asked ? "now" : "by the last cycle");
 	if (!self->is_asked) {
 		fprintf(out, "%-12s", self->n_findings ? "" : "Metrics");
 		plain_print(self->metrics_unknown, out);
@@ -169,11 +169,11 @@ static int print_coverage(const struct coverage *coverage, FILE *out)
 		return 0;
 	}
 	fprintf(out,
-		"\nCoverage    %d.%d %% of %.1f training pod-hours of 14 days: %s\n"
+		"\nCoverage    %d.%d %% of %.1f training pod-hours of 14 days are covered: %s\n"
 		"            (%lld of %lld runs, each role of a run by itself)\n",
 		permille / 10, permille % 10, coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
 		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs);
-	table_init(&table, "NOT MATCHED,>POD-HOURS,>RUNS");
+	table_init(&table, "NOT COVERED,>POD-HOURS,>RUNS");
 	for (int i = COVERAGE_MATCHED + 1; i < COVERAGE_REASON_COUNT_; i++) {
 		if (!coverage->runs[i])
 			continue;
@@ -194,11 +194,11 @@ static void print_kills(const struct replay *replay, FILE *out)
 		fprintf(out, "  no OOM kills were seen\n");
 		return;
 	}
-	fprintf(out, "  would have avoided %lld of %lld OOM kills: the limit above the one that was killed",
+	fprintf(out, "  would have avoided %lld of %lld OOM kills by a limit above that of the killed run\n",
 		(long long)replay->avoided, (long long)replay->kills);
 	if (replay->avoided)
-		fprintf(out, ", %lld of them known to be above the need too", (long long)replay->avoided_proven);
-	fputc('\n', out);
+		fprintf(out, "    (for %lld of them the limit is known to be enough)\n",
+			(long long)replay->avoided_proven);
 	if (replay->kills_without_limit)
 		fprintf(out, "  %lld kills had no limit: the node ran out of memory\n",
 			(long long)replay->kills_without_limit);
@@ -227,11 +227,12 @@ static void print_replay(const struct status *self, FILE *out)
 	const struct replay *replay = &self->replay;
 
 	fprintf(out,
-		"\nReplay      of %lld runs of 14 days (each role and container by itself), as mode enforce would have "
-		"sized "
-		"their memory\n",
+		"\nReplay      what mode enforce would have done for %lld runs of 14 days (each role and container by "
+		"itself)\n",
 		(long long)replay->runs);
-	fprintf(out, "  would fill %lld, raise %lld, lower %lld; %lld as they are (a run may be in several)\n",
+	fprintf(out,
+		"  would have set missing values in %lld, raised %lld, lowered %lld, and left %lld unchanged "
+		"(a run may be in several)\n",
 		(long long)replay->fill, (long long)replay->raise, (long long)replay->lower,
 		(long long)replay->unchanged);
 	print_kills(replay, out);
@@ -240,16 +241,21 @@ static void print_replay(const struct status *self, FILE *out)
 	print_not_judged(self, out);
 	if (!self->knows_requests)
 		fprintf(out, "  Requests of runs were never seen: only limits are judged.\n");
-	fprintf(out, "  Not known: quotas, LimitRanges and labels of the time, other containers, disk. Lowering is the "
-		     "first step.\n");
+	fprintf(out,
+		"  Not considered: quotas, LimitRanges and labels of that time, other containers, disk. Values are "
+		"lowered by one step.\n");
 }
+
+#define RISKIEST_HEADS(container) "NAMESPACE,WORKLOAD,ROLE," container ",>POD-HOURS,WHY"
 
 static int print_riskiest(const struct status *self, FILE *out)
 {
 	struct table table;
 
-	fprintf(out, "\nRiskiest%s\n", self->n_riskiest ? "" : "    none of the workloads that ran in 14 days");
-	table_init(&table, KNOWN_HEADS ",>POD-HOURS,WHY");
+	fprintf(out, "\nRiskiest    %s\n",
+		self->n_riskiest ? "workloads that ran in 14 days, the worst first"
+				 : "none of the workloads that ran in 14 days");
+	table_init(&table, self->has_containers ? RISKIEST_HEADS("CONTAINER") : RISKIEST_HEADS("+CONTAINER"));
 	for (size_t i = 0; i < self->n_riskiest; i++) {
 		known_add_names(self->riskiest[i].known, &table);
 		table_addf(&table, "%.1f", self->riskiest[i].pod_hours);

@@ -190,6 +190,11 @@ void cycles_whole(struct session *self)
 					    : CYCLE_FAILED);
 }
 
+static bool may_go_on(const struct session *self)
+{
+	return !session_is_stopping() && !atomic_load(&self->is_interrupted) && service_leads(self->service);
+}
+
 /* ---- quick cycles ---- */
 
 void cycles_quick(struct session *self)
@@ -226,8 +231,25 @@ void cycles_quick(struct session *self)
 
 bool cycles_is_quick_due(struct session *self)
 {
-	return !session_is_stopping() && !atomic_load(&self->is_interrupted) && service_leads(self->service) &&
-	       quick_due_ms(&self->quick) <= time_monotonic_ms();
+	return may_go_on(self) && quick_due_ms(&self->quick) <= time_monotonic_ms();
+}
+
+bool cycles_diagnose(struct session *self)
+{
+	struct engine_result result;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!may_go_on(self))
+		return false;
+	service_promise(self->service, SESSION_GRACE_MS);
+	self->diagnoser.written_seq = self->quick.told_seq;
+	r = engine_diagnose(&self->engine, time_now_ms(), &result, &err);
+	if (r < 0 && may_go_on(self))
+		log_err(LOG_WARN, "why a run failed could not be stored, will retry", &err);
+	count_harm(self->metrics, &result);
+	metrics_add(self->metrics, METRIC_PROFILES_WRITTEN, 0, 0, 0, result.n_profiles_changed);
+	return r == 0;
 }
 
 void cycles_between(void *context)
@@ -236,7 +258,7 @@ void cycles_between(void *context)
 
 	if (cycles_is_quick_due(self))
 		cycles_quick(self);
-	if (self->resizes && !session_is_stopping() && !atomic_load(&self->is_interrupted) &&
-	    service_leads(self->service))
+	if (self->resizes && may_go_on(self))
 		resize_watch_ramps(self->resizes);
+	(void)cycles_diagnose(self);
 }

@@ -17,8 +17,8 @@ struct dead_rank {
 	int64_t killed_ms;
 	int64_t since_ms; /* a pod of this slot that was created at this time or later does its work */
 	bool is_back;
-	/* Of the siblings; only in the first entry of each gang. */
-	int64_t n_pods, accelerators_milli;
+	/* Of the siblings; only in the first entry of each gang. started_ms: when the last of them began to run. */
+	int64_t n_pods, accelerators_milli, started_ms;
 };
 
 struct search {
@@ -75,14 +75,14 @@ static int64_t accelerators_of(const struct sighting *pod)
 	return sum;
 }
 
-/* Whether the container that has the accelerators runs; in a pod without any, whether one of its containers does. */
-static bool is_at_work(const struct sighting *pod, int64_t accelerators_milli)
+/* The container that runs and has the accelerators; in a pod without any, one that runs. NULL: none. */
+static const struct sighting_container *find_working(const struct sighting *pod, int64_t accelerators_milli)
 {
 	for (size_t i = 0; i < pod->containers.n; i++)
 		if (pod->containers.items[i].is_running &&
 		    (!accelerators_milli || pod->containers.items[i].accelerators_milli))
-			return true;
-	return false;
+			return &pod->containers.items[i];
+	return NULL;
 }
 
 /* When an OOM kill ended the work of the pod; 0: it has not. */
@@ -90,7 +90,7 @@ static int64_t killed_at(const struct sighting *pod)
 {
 	int64_t killed_ms = 0;
 
-	if (pod->ends & (END_SUCCEEDED | END_EVICTED | END_PREEMPTED) || is_at_work(pod, accelerators_of(pod)))
+	if (pod->ends & (END_SUCCEEDED | END_EVICTED | END_PREEMPTED) || find_working(pod, accelerators_of(pod)))
 		return 0;
 	for (size_t i = 0; i < pod->containers.n; i++)
 		if (pod->containers.items[i].ends & END_OOM_KILLED)
@@ -174,6 +174,7 @@ static bool weigh_sibling(void *context, const struct sighting *pod)
 	const struct sighting_owner *owner = gang_owner(pod);
 	struct dead_rank key = {.gang = owner ? hash_gang(owner) : 0}, *first, *dead;
 	int64_t accelerators_milli = accelerators_of(pod);
+	const struct sighting_container *working = find_working(pod, accelerators_milli);
 	bool is_queue;
 
 	if (!owner || !(first = find_from(self, &key)))
@@ -183,7 +184,8 @@ static bool weigh_sibling(void *context, const struct sighting *pod)
 	dead = find_from(self, &key);
 	if (dead && dead->slot == key.slot)
 		dead->is_back |= is_queue || pod->created_ms >= dead->since_ms;
-	if (accelerators_milli && !sighting_is_over(pod) && !pod->deleted_ms && is_at_work(pod, accelerators_milli)) {
+	if (accelerators_milli && working && !sighting_is_over(pod) && !pod->deleted_ms) {
+		first->started_ms = MAX(first->started_ms, MAX(working->started_ms, pod->created_ms));
 		first->n_pods++;
 		first->accelerators_milli += accelerators_milli;
 	}
@@ -192,12 +194,13 @@ static bool weigh_sibling(void *context, const struct sighting *pod)
 
 /* ---- the list ---- */
 
+/* A sibling that began to run after the death was started without the dead rank, and does not wait for it. */
 static struct found judge_gang(const struct dead_rank *first, const struct dead_rank *end)
 {
 	struct found found = {.first = first};
 
 	for (const struct dead_rank *dead = first; dead < end && dead->gang == first->gang; dead++) {
-		if (dead->is_back)
+		if (dead->is_back || first->started_ms > dead->killed_ms)
 			continue;
 		found.n_dead++;
 		if (!found.named || dead->killed_ms < found.named->killed_ms)

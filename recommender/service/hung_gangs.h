@@ -3,11 +3,17 @@
 /* hung_gangs: finds gangs that hang (engine/hung.h) among the watched pods. A rank is dead if a container of it was
  * OOM-killed at least HUNG_AFTER_MS ago and has not run since, and no pod was created that does its work. Its siblings
  * are the pods of the same training object or Job that still run, are not being deleted, and hold accelerators. A gang
- * is no longer found when these end, or when the rank comes back.
+ * is no longer found when these end, when the rank comes back, or when one of them is started anew: then the gang goes
+ * on without the rank, as elastic training does.
  *
- * Not looked at: bare pods, pods of owners that are no gang (a workflow, an experiment, an unknown kind), and Jobs with
- * a backoffLimitPerIndex, whose pods do not need each other. Threads: the client's. Cost: one pass over all pods for
- * each turn, and n log n in the dead ranks; two more passes only if there are any. */
+ * Elastic training that goes on inside the containers that run is found, too. Their GPUs do not tell: ranks that wait
+ * in a collective keep them busy.
+ *
+ * Not looked at: bare pods, pods of owners that are no gang (a workflow, an experiment, an unknown kind), Jobs with a
+ * backoffLimitPerIndex, whose pods do not need each other, init containers that run to completion, and pods without
+ * accelerators of which a sidecar still runs. Of several Jobs that a workflow's object made, each one is a gang of its
+ * own. Threads: the client's. Cost: one pass over all pods for each turn, and n log n in the dead ranks; two more
+ * passes only if there are any. */
 #include "engine/hung.h"
 #include "engine/notice.h"
 #include "pods/pods.h"

@@ -8,145 +8,196 @@
 #include "postmortem/diagnose_pod.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#define RECENT_MS    (1 * TIME_HOUR_MS)
-#define PODS_READ_MS (10 * TIME_SECOND_MS)
+#define RECENT_MS (1 * TIME_HOUR_MS)
 
-#define END_KILLED (END_OOM_KILLED | END_OOM_RESTARTED)
-#define END_BAD	   (END_KILLED | END_ERROR | END_ERROR_RESTARTED)
+#define END_BAD (END_OOM_KILLED | END_OOM_RESTARTED | END_ERROR | END_ERROR_RESTARTED)
 
-/* ---- which pods ---- */
+/* ---- what is known of runs ---- */
 
-static int64_t death_of_container(const struct sighting *pod, const struct sighting_container *container)
+static struct dead_run *find_run(struct pod_diagnoser *self, uint64_t run)
 {
-	if (container->ends & END_KILLED && container->last_oom_ms)
-		return container->last_oom_ms;
-	if (!(container->ends & END_BAD))
-		return INT64_MAX;
-	return pod->end_ms ? pod->end_ms : pod->seen_ms;
+	for (size_t i = 0; i < self->n_runs && i < LIMIT_DIAGNOSE_RUNS; i++)
+		if (self->runs[i].run == run)
+			return &self->runs[i];
+	return NULL;
 }
 
-/* When the first container of the pod failed. INT64_MAX: none has. */
-static int64_t death_of(const struct sighting *pod)
+static struct dead_run *know_run(struct pod_diagnoser *self, uint64_t run)
 {
-	int64_t death_ms = pod->ends & (END_FAILED | END_EVICTED) && pod->end_ms ? pod->end_ms : INT64_MAX;
+	struct dead_run *known = find_run(self, run);
 
-	if (pod->ends & (END_SUCCEEDED | END_PREEMPTED | END_DELETED))
-		return INT64_MAX;
+	if (known)
+		return known;
+	known = &self->runs[self->n_runs++ % LIMIT_DIAGNOSE_RUNS];
+	*known = (struct dead_run){.run = run};
+	return known;
+}
+
+/* The result is final, whatever it is. */
+static void finish(struct dead_run *run)
+{
+	run->read_ms = run->end_ms;
+}
+
+static void count_try(struct dead_run *run, int64_t end_ms, int64_t now_ms)
+{
+	if (run->end_ms != end_ms) {
+		run->end_ms = end_ms;
+		run->n_tries = 0;
+		run->has_part = false;
+	}
+	run->next_ms = now_ms + (DIAGNOSE_REST_MS << run->n_tries++);
+	if (run->n_tries == LIMIT_DIAGNOSE_TRIES)
+		finish(run);
+}
+
+/* ---- deaths ---- */
+
+struct search {
+	struct pod_diagnoser *self;
+	int64_t now_ms;
+	bool is_found;
+	int64_t changed_seq; /* of the pod that was found */
+	struct dead_pod *ret;
+};
+
+static void take(struct search *self, const struct sighting *pod, int64_t end_ms)
+{
+	self->is_found = true;
+	self->changed_seq = pod->changed_seq;
+	self->ret->run = pod->run_hash;
+	self->ret->end_ms = end_ms;
+	str_copy(self->ret->namespace, sizeof(self->ret->namespace), pod->namespace_name);
+	str_copy(self->ret->name, sizeof(self->ret->name), pod->name);
+	str_copy(self->ret->uid, sizeof(self->ret->uid), pod->uid);
+}
+
+/* Whether a death of something that started at `from_ms` may be read now. */
+static bool is_open(const struct search *self, const struct sighting *pod, int64_t from_ms, int64_t end_ms)
+{
+	const struct dead_run *run;
+
+	if (end_ms < self->now_ms - RECENT_MS || (pod->deleted_ms && pod->deleted_ms <= end_ms))
+		return false;
+	run = find_run(self->self, pod->run_hash);
+	return !run || (from_ms > run->read_ms && self->now_ms >= run->next_ms);
+}
+
+static bool has_accelerators(const struct sighting *pod)
+{
 	for (size_t i = 0; i < pod->containers.n; i++)
-		death_ms = MIN(death_ms, death_of_container(pod, &pod->containers.items[i]));
-	return pod->deleted_ms && pod->deleted_ms <= death_ms ? INT64_MAX : death_ms;
-}
-
-/* Whether the pod belongs to an attempt of which another pod was read. */
-static bool is_read(const struct pod_diagnoser *self, const struct sighting *pod)
-{
-	for (size_t i = 0; i < self->n_read && i < RUNS_READ_KEPT; i++)
-		if (self->read[i].run == pod->run_hash && pod->created_ms <= self->read[i].end_ms)
+		if (pod->containers.items[i].accelerators_milli)
 			return true;
 	return false;
 }
 
-static struct dead_pod *find_dead(struct pod_diagnoser *self, uint64_t run)
+/* Helpers may restart again and again beside a training that goes on. */
+static bool is_death(const struct sighting *pod, const struct sighting_container *container)
 {
-	for (size_t i = 0; i < self->n_dead; i++)
-		if (self->dead[i].run == run)
-			return &self->dead[i];
-	return NULL;
+	return container->ends & END_BAD && (container->accelerators_milli || !has_accelerators(pod));
 }
 
-static void take(struct dead_pod *ret, const struct sighting *pod, int64_t end_ms)
+typedef void consider_fn(struct search *self, const struct sighting *pod, int64_t end_ms);
+
+static void visit_deaths(struct search *self, const struct sighting *pod, consider_fn *consider)
 {
-	*ret = (struct dead_pod){.run = pod->run_hash, .end_ms = end_ms, .result = DEAD_NEW};
-	snprintf(ret->namespace, sizeof(ret->namespace), "%s", pod->namespace_name);
-	snprintf(ret->name, sizeof(ret->name), "%s", pod->name);
-	snprintf(ret->uid, sizeof(ret->uid), "%s", pod->uid);
+	if (pod->is_gone || !pod->is_root_known || pod->ends & (END_SUCCEEDED | END_PREEMPTED | END_DELETED))
+		return;
+	if (pod->ends & (END_FAILED | END_EVICTED) && pod->end_ms && is_open(self, pod, pod->created_ms, pod->end_ms))
+		consider(self, pod, pod->end_ms);
+	for (size_t i = 0; i < pod->containers.n; i++) {
+		const struct sighting_container *container = &pod->containers.items[i];
+		int64_t from_ms = MAX(container->failed_from_ms, pod->created_ms);
+
+		if (is_death(pod, container) && is_open(self, pod, from_ms, container->failed_ms))
+			consider(self, pod, container->failed_ms);
+	}
 }
 
-static bool gather(void *context, const struct sighting *pod)
+static void take_newest(struct search *self, const struct sighting *pod, int64_t end_ms)
 {
-	struct pod_diagnoser *self = context;
-	int64_t end_ms = pod->is_gone || !pod->is_root_known ? INT64_MAX : death_of(pod);
-	struct dead_pod *known;
+	if (pod->changed_seq <= self->self->written_seq && (!self->is_found || end_ms > self->ret->end_ms))
+		take(self, pod, end_ms);
+}
 
-	if (end_ms == INT64_MAX || end_ms < self->now_ms - RECENT_MS || is_read(self, pod))
-		return true;
-	known = find_dead(self, pod->run_hash);
-	if (known && end_ms < known->end_ms)
-		take(known, pod, end_ms);
-	else if (!known && self->n_dead < PODS_DEAD_MAX)
-		take(&self->dead[self->n_dead++], pod, end_ms);
+static bool search_run(void *context, const struct sighting *pod)
+{
+	visit_deaths(context, pod, take_newest);
 	return true;
 }
 
-static bool begin(void *context, int64_t now_ms)
+static void take_first(struct search *self, const struct sighting *pod, int64_t end_ms)
+{
+	if (end_ms < self->ret->end_ms)
+		take(self, pod, end_ms);
+}
+
+static bool search_first(void *context, const struct sighting *pod)
+{
+	struct search *self = context;
+
+	if (pod->run_hash == self->ret->run)
+		visit_deaths(self, pod, take_first);
+	return true;
+}
+
+static int next_run(void *context, int64_t now_ms, struct evidence_batch *batch)
 {
 	struct pod_diagnoser *self = context;
+	struct search search = {.self = self, .now_ms = now_ms, .ret = &self->dead};
 
-	self->n_dead = self->n_tried = self->n_results = 0;
-	self->now_ms = now_ms;
-	pods_visit(self->pods, gather, self);
-	self->deadline_ms = time_monotonic_ms() + PODS_READ_MS;
-	return self->n_dead > 0;
+	if (!pods_is_synced(self->pods))
+		return 1;
+	pods_visit(self->pods, search_run, &search);
+	if (search.is_found)
+		pods_visit(self->pods, search_first, &search);
+	/* The first death may be newer to us than the others: then the next cycle writes it. */
+	if (!search.is_found || search.changed_seq > self->written_seq)
+		return 1;
+	count_try(know_run(self, self->dead.run), self->dead.end_ms, now_ms);
+	return pods_batch_run(self->pods, now_ms, self->dead.run, batch);
 }
 
 /* ---- reading ---- */
 
-static void remember(struct pod_diagnoser *self, const struct dead_pod *dead)
-{
-	size_t i = self->n_read++ % RUNS_READ_KEPT;
-
-	self->read[i].run = dead->run;
-	self->read[i].end_ms = dead->end_ms;
-}
-
-/* Whether the answer will be the same next time. */
-static bool is_final(int code)
-{
-	return code == 0 || code == KUBE_NOT_FOUND || code == KUBE_FORBIDDEN;
-}
-
-static int read_pod(struct pod_diagnoser *self, struct dead_pod *dead)
-{
-	const struct diagnose_request request = {.namespace = dead->namespace,
-						 .pod = dead->name,
-						 .uid = dead->uid,
-						 .reads_logs = self->reads_logs,
-						 .deadline_ms = self->deadline_ms};
-	struct diagnosed *result = &self->results[self->n_results];
-	struct err err = ERR_INIT;
-	int r = diagnose_pod(self->client, &request, &result->diagnosis, &result->has_setting, &err);
-
-	self->n_tried++;
-	if (is_final(r))
-		remember(self, dead);
-	if (r == -ENOMEM)
-		return r;
-	if (r) {
-		log_err(LOG_INFO, "why a run failed is not known", &err);
-		dead->result = DEAD_UNKNOWN;
-		return 0;
-	}
-	result->diagnosis.time_ms = dead->end_ms;
-	dead->result = (int)self->n_results++;
-	return 0;
-}
-
-static int read_run(void *context, const struct found_run *found, struct diagnosed *ret)
+static int read_pod(void *context, struct diagnosed *ret)
 {
 	struct pod_diagnoser *self = context;
-	struct dead_pod *dead = find_dead(self, sighting_run_hash(found->namespace_name, found->identity.run_key));
-	int r = 0;
+	struct dead_run *run = know_run(self, self->dead.run);
+	const struct diagnose_request request = {.namespace = self->dead.namespace,
+						 .pod = self->dead.name,
+						 .uid = self->dead.uid,
+						 .reads_logs = self->reads_logs,
+						 .deadline_ms = time_monotonic_ms() + DIAGNOSE_MS};
+	struct diagnose_result result = {.has_setting = false};
+	struct err err = ERR_INIT;
+	int r = diagnose_pod(self->client, &request, &result, &err);
 
-	if (!dead)
+	if (r == -ENOMEM)
+		return r;
+	if (r == KUBE_NOT_FOUND || r == KUBE_FORBIDDEN)
+		finish(run);
+	if (r)
+		log_err(LOG_INFO, "why a run failed is not known", &err);
+	if (r || (result.is_partial && run->has_part))
 		return 1;
-	if (dead->result == DEAD_NEW && self->n_tried < LIMIT_DIAGNOSE_PODS)
-		r = read_pod(self, dead);
-	if (r || dead->result < 0)
-		return r ? r : 1;
-	*ret = self->results[dead->result];
+	self->is_partial = result.is_partial;
+	*ret = (struct diagnosed){
+		.diagnosis = result.diagnosis, .has_setting = result.has_setting, .is_again = run->has_part};
+	ret->diagnosis.time_ms = self->dead.end_ms;
 	return 0;
+}
+
+static void mark_stored(void *context)
+{
+	struct pod_diagnoser *self = context;
+	struct dead_run *run = know_run(self, self->dead.run);
+
+	if (self->is_partial)
+		run->has_part = true;
+	else
+		finish(run);
 }
 
 void pod_diagnoser_connect(struct pod_diagnoser *self, struct pods *pods, struct kube_client *client, bool reads_logs)
@@ -158,5 +209,5 @@ void pod_diagnoser_connect(struct pod_diagnoser *self, struct pods *pods, struct
 
 struct diagnoser pod_diagnoser_interface(struct pod_diagnoser *self)
 {
-	return (struct diagnoser){.begin = begin, .read = read_run, .context = self};
+	return (struct diagnoser){.next = next_run, .read = read_pod, .stored = mark_stored, .context = self};
 }

@@ -108,6 +108,8 @@ static void wait_until(struct session *self, int64_t end_ms)
 			cycles_quick(self);
 		if (led && self->resizes)
 			resize_watch_ramps(self->resizes);
+		if (led && cycles_diagnose(self))
+			continue;
 		service_promise(self->service, LOOK_MS + SESSION_GRACE_MS);
 		service_wait(
 			self->service,

@@ -47,19 +47,18 @@ void run_output_findings(const struct evidence_reader *reader, FILE *out)
 	struct table table;
 	size_t missing;
 
-	table_init(&table, "METRIC,STATE,WITHOUT IT");
+	table_init(&table, "MISSING,WITHOUT IT");
 	for (size_t i = 0; i < reader->n_findings; i++) {
 		const struct evidence_finding *finding = &reader->findings[i];
 
 		if (finding->is_present)
 			continue;
 		table_add(&table, finding->metric);
-		table_add(&table, "missing");
 		table_add(&table, finding->without ? finding->without : "nothing can be learned");
 	}
 	missing = table_rows(&table);
 	if (missing)
-		fprintf(out, "%zu of %zu metrics are there; missing:\n", reader->n_findings - missing,
+		fprintf(out, "%zu of %zu metrics found in Prometheus\n", reader->n_findings - missing,
 			reader->n_findings);
 	if (!table_print(&table, out, 2) && missing)
 		fputc('\n', out);

@@ -8,6 +8,7 @@ int facts_init(struct facts *self)
 {
 	*self = (struct facts){.open_oom = SIZE_MAX,
 			       .kernel = {.open = SIZE_MAX, .pid = -1},
+			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
 			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
 	scanner_init(&self->scanner);
 	figures_init(&self->kernel.figures);
@@ -40,7 +41,7 @@ static bool is_position(const struct facts *self, size_t i, size_t source, int r
 
 size_t facts_find_position(struct facts *self, size_t source, int rank)
 {
-	struct position position = {.source = source, .rank = rank, .step = STEP_NONE};
+	struct position position;
 
 	if (is_position(self, self->position, source, rank))
 		return self->position;
@@ -49,8 +50,7 @@ size_t facts_find_position(struct facts *self, size_t source, int rank)
 			return self->position = i;
 	if (self->positions.n >= LIMIT_TRIAGE_RANKS)
 		return self->positions.n - 1;
-	figures_init(&position.sample);
-	figures_init(&position.device);
+	position_init(&position, source, rank);
 	if (vec_push(&self->positions, position)) {
 		self->status = -ENOMEM;
 		return 0;
@@ -86,7 +86,8 @@ static size_t find_fact(const struct facts *self, const struct fact *fact, bool 
 
 		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
 		    other->reading.scope != fact->reading.scope ||
-		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact))
+		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact) ||
+		    (fact->signal == SIGNAL_SETTING && other->reading.value != fact->reading.value))
 			continue;
 		if (!is_last)
 			return i;
@@ -232,4 +233,31 @@ const struct fact *facts_last(const struct facts *self, enum signal_id signal)
 		if (self->items.items[i].signal == signal && (!last || self->items.items[i].order > last->order))
 			last = &self->items.items[i];
 	return last;
+}
+
+const struct fact *facts_setting(const struct facts *self, enum setting setting)
+{
+	for (size_t i = 0; i < self->items.n; i++)
+		if (self->items.items[i].signal == SIGNAL_SETTING &&
+		    self->items.items[i].reading.value == (int64_t)setting)
+			return &self->items.items[i];
+	return NULL;
+}
+
+static bool is_further(const struct furthest *one, const struct furthest *other)
+{
+	return one->epoch != other->epoch ? one->epoch > other->epoch : one->step > other->step;
+}
+
+const struct position *facts_furthest(const struct facts *self)
+{
+	const struct position *found = NULL;
+
+	for (size_t i = 0; i < self->positions.n; i++) {
+		const struct position *position = &self->positions.items[i];
+
+		if (position->furthest.number && (!found || is_further(&position->furthest, &found->furthest)))
+			found = position;
+	}
+	return found;
 }

@@ -44,6 +44,14 @@ struct source {
 	bool is_damaged;
 };
 
+/* What nvidia-smi shows of the card with the most memory in use, and of processes. */
+struct card {
+	int64_t used, total; /* FIGURE_NONE */
+	int most_processes;  /* on one card; -1: no list was seen */
+	size_t source;	     /* of the last line of these */
+	uint64_t number;
+};
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
@@ -55,6 +63,7 @@ struct facts {
 	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
+	struct card card; /* of all sources */
 	struct node node; /* settings of the node; of all sources */
 	size_t open_oom;  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
@@ -84,6 +93,10 @@ bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);
 /** The last one. */
 const struct fact *facts_last(const struct facts *self, enum signal_id signal);
+/** The first fact with a setting; NULL: none. */
+const struct fact *facts_setting(const struct facts *self, enum setting setting);
+/** The position that came furthest; NULL: no step or epoch was seen. */
+const struct position *facts_furthest(const struct facts *self);
 static inline const struct position *fact_position(const struct facts *self, const struct fact *fact)
 {
 	return &self->positions.items[fact->position];

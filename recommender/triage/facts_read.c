@@ -111,13 +111,15 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		break;
 	case SIGNAL_STEP:
 	case SIGNAL_EPOCH:
+	case SIGNAL_RATE:
 	case SIGNAL_RSS:
+	case SIGNAL_CGROUP_PEAK:
 	case SIGNAL_GPU_SAMPLE:
 	case SIGNAL_GPU_DEVICE:
 		position = facts_find_position(self, self->sources.n - 1, line->rank);
 		if (self->status)
 			return;
-		position_see(&self->positions.items[position], signal, reading);
+		position_see(&self->positions.items[position], signal, reading, line->number);
 		break;
 	default:
 		facts_add_line(self, line, signal, reading);
@@ -147,6 +149,24 @@ static void see_signals(struct facts *self, struct line *line, const struct scan
 	}
 }
 
+static void see_card(struct facts *self, uint64_t number)
+{
+	const struct smi_state *smi = &self->smi;
+	struct card *card = &self->card;
+	bool is_fuller = smi->total > 0 && smi->used > card->used,
+	     has_more = smi->most_processes > card->most_processes;
+
+	if (!is_fuller && !has_more)
+		return;
+	if (is_fuller) {
+		card->used = smi->used;
+		card->total = smi->total;
+	}
+	card->most_processes = MAX(card->most_processes, smi->most_processes);
+	card->source = self->sources.n - 1;
+	card->number = number;
+}
+
 /* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
 static void take_smi(struct facts *self, const struct raw_line *raw)
 {
@@ -157,6 +177,7 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 	line_make(raw->text, raw->number, self->buffer, &line);
 	reading_init(&reading);
 	signal = smi_read(&self->smi, line.lower, &reading);
+	see_card(self, raw->number);
 	line.rank = RANK_NONE;
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
@@ -183,9 +204,11 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 
 /* Signals that only say how far the run came. */
 static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64,
+	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64 |
+				  (uint64_t)1 << SIGNAL_RATE % 64,
 };
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64, "one word of the set holds both");
+static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64 && SIGNAL_STEP / 64 == SIGNAL_RATE / 64,
+	      "one word of the set holds all");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {

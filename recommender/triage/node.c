@@ -31,6 +31,8 @@ static const struct key {
 	[NODE_MAPPED_2M] = {"directmap2m", KIB},
 	[NODE_MAPPED_4M] = {"directmap4m", KIB},
 	[NODE_MAPPED_1G] = {"directmap1g", KIB},
+	[NODE_KILLS] = {"oom_kill", 1},
+	[NODE_PRESSURE] = {"avg300", 1}, /* behind "some" */
 };
 
 void node_init(struct node *self)
@@ -102,6 +104,9 @@ void node_read(struct node *self, const char *lower)
 {
 	const char *at = lower + strspn(lower, " \t");
 
+	/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=0" */
+	if (strstarts(at, "some ") && strstr(at, "avg300="))
+		at = strstr(at, "avg300=");
 	for (size_t i = 0; i < NODE_COUNT_; i++)
 		if (read_value(at, &keys[i], &self->values[i]))
 			return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* node: the settings of a node that decide about memory, read line by line from what sysctl, /proc/meminfo, stat and ls
- * print (docs/TRIAGE.md has the command). Of a setting that comes twice the last value counts. Pure; cost of a line:
- * linear in it. */
+ * print (docs/TRIAGE.md has the command), and /proc/vmstat and /proc/pressure/memory have. Of a setting that comes
+ * twice the last value counts. Pure; cost of a line: linear in it. */
 #include "base/str.h"
 #include "triage/figures.h"
 
@@ -27,6 +27,10 @@ enum node_value {
 	NODE_MAPPED_2M,
 	NODE_MAPPED_4M,
 	NODE_MAPPED_1G,
+	/* of /proc/vmstat: tasks that the kernel has killed for memory since the node started */
+	NODE_KILLS,
+	/* of /proc/pressure/memory: the share of five minutes in which a task waited for memory, in percent */
+	NODE_PRESSURE,
 	NODE_COUNT_
 };
 

@@ -31,6 +31,21 @@ static bool read_first_line(const char *root, const char *name, char *line, size
 	return line[0] != '\0';
 }
 
+/* The first line of a small file that begins so. */
+static void add_line_of(const char *root, const char *name, const char *start, struct strbuf *buf)
+{
+	CLEANUP(strbuf_release) struct strbuf file = STRBUF_INIT(FILE_BYTES);
+	struct err err = ERR_INIT;
+	char path[PATH_MAX];
+	const char *at;
+
+	if (io_read_file(join(root, name, path), &file, &err))
+		return;
+	for (at = strbuf_text(&file); *at && !strstarts(at, start); at += *at == '\n')
+		at += strcspn(at, "\n");
+	strbuf_addf(buf, "%.*s\n", (int)strcspn(at, "\n"), at);
+}
+
 static bool exists(const char *root, const char *name)
 {
 	char path[PATH_MAX];
@@ -105,6 +120,8 @@ int node_collect(const char *root, struct strbuf *buf, struct err *err)
 		return r;
 	add_sysctls(root, buf);
 	strbuf_add(buf, strbuf_text(&meminfo), meminfo.len);
+	add_line_of(root, "proc/vmstat", "oom_kill ", buf);
+	add_line_of(root, "proc/pressure/memory", "some ", buf);
 	add_cgroups(root, buf);
 	add_processes(root, buf);
 	return buf->status ? err_set(err, buf->status, "no memory left") : 0;

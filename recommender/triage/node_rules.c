@@ -136,6 +136,23 @@ static bool find_heuristic(const struct node *node, struct node_finding *ret)
 		   most == FIGURE_NONE ? "" : ")");
 }
 
+/* What is committed says something of a setting that was not seen. */
+static bool find_committed(const struct node *node, struct node_finding *ret)
+{
+	int64_t limit = node->values[NODE_COMMIT_LIMIT], committed = node->values[NODE_COMMITTED];
+
+	if (node_has(node, NODE_OVERCOMMIT) || limit == FIGURE_NONE || committed == FIGURE_NONE)
+		return false;
+	if (committed > limit)
+		return say(ret, committed - limit,
+			   "%s are committed, more than the %s of a strict kernel, so vm.overcommit_memory is not 2.",
+			   FIGURE_TEXT(committed), FIGURE_TEXT(limit));
+	return say(ret, limit - committed,
+		   "If vm.overcommit_memory is 2, only %s of %s may still be committed; else nothing is refused for "
+		   "that.",
+		   FIGURE_TEXT(limit - committed), FIGURE_TEXT(limit));
+}
+
 /* ---- memory ---- */
 
 static bool find_hugepages(const struct node *node, struct node_finding *ret)
@@ -188,6 +205,28 @@ static bool find_memory(const struct node *node, struct node_finding *ret)
 
 	return is_share(node, available, 10) &&
 	       say(ret, available, "%s of %s are available.", FIGURE_TEXT(available), FIGURE_TEXT(total));
+}
+
+static bool find_pressure(const struct node *node, struct node_finding *ret)
+{
+	int64_t percent = node->values[NODE_PRESSURE];
+
+	return percent >= 10 &&
+	       say(ret, FIGURE_NONE,
+		   "In %lld %% of the last five minutes a task waited for memory to be reclaimed or read again (PSI): "
+		   "jobs are slow, and a kill is near.",
+		   (long long)MIN(percent, 100));
+}
+
+static bool find_kills(const struct node *node, struct node_finding *ret)
+{
+	int64_t kills = node->values[NODE_KILLS];
+
+	return kills > 0 &&
+	       say(ret, FIGURE_NONE,
+		   "The kernel has killed %lld %s for memory since the node started, at limits of cgroups or of the "
+		   "node.",
+		   (long long)kills, kills == 1 ? "task" : "tasks");
 }
 
 /* ---- cgroups and swap ---- */
@@ -251,13 +290,20 @@ const struct node_rule node_rules[] = {
 	 "ps -eo rss,pid,args --sort=-rss | head, and df -h -t tmpfs: who holds it"},
 	{"reserve-large", HARM_MEDIUM, find_reserve, "vm.min_free_kbytes is at least 5 % of the memory",
 	 "sysctl -w vm.min_free_kbytes=N, with an N below 1 % of the memory"},
+	{"memory-pressure", HARM_MEDIUM, find_pressure,
+	 "a task waited for memory in at least 10 % of the last five minutes (avg300 of some in /proc/pressure/memory)",
+	 "ps -eo rss,pid,args --sort=-rss | head, and df -h -t tmpfs: who holds it"},
 	{"cgroup-v1", HARM_MEDIUM, find_cgroup1, "the file system of /sys/fs/cgroup is tmpfs",
 	 "Boot with systemd.unified_cgroup_hierarchy=1."},
 	{"overcommit-changed", HARM_LOW, find_changed, "vm.overcommit_memory is 0 on a node of Kubernetes",
 	 "sysctl -w vm.overcommit_memory=1"},
 	{"overcommit-always", HARM_LOW, find_always, "vm.overcommit_memory is 1 elsewhere",
 	 "Keep it for programs that need it (Redis); else sysctl -w vm.overcommit_memory=0"},
+	{"oom-kills", HARM_LOW, find_kills, "oom_kill of /proc/vmstat is not 0",
+	 "dmesg -T | grep -i 'killed process': which, and when"},
 	{"swap", HARM_LOW, find_swap, "SwapTotal is not 0", "cat /sys/fs/cgroup/JOB/memory.swap.max"},
+	{"committed", HARM_NONE, find_committed,
+	 "vm.overcommit_memory is not known, and CommitLimit and Committed_AS are", NULL},
 	{"no-swap", HARM_NONE, find_no_swap, "SwapTotal is 0", NULL},
 	{"overcommit-expected", HARM_NONE, find_expected, "vm.overcommit_memory is 1 on a node of Kubernetes", NULL},
 	{"overcommit-heuristic", HARM_NONE, find_heuristic, "vm.overcommit_memory is 0 elsewhere", NULL},

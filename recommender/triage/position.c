@@ -1,23 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/position.h"
 
-static void see_step(struct position *self, int64_t step)
+void position_init(struct position *self, size_t source, int rank)
 {
-	if (step < 0) {
+	const struct sighted none = {.value = FIGURE_NONE};
+
+	*self = (struct position){.source = source,
+				  .rank = rank,
+				  .step = STEP_NONE,
+				  .n_steps = STEP_NONE,
+				  .furthest = {.epoch = EPOCH_NONE, .step = STEP_NONE, .n_steps = STEP_NONE},
+				  .peak_reserved = none,
+				  .peak_allocated = none,
+				  .peak_cgroup = none,
+				  .peak_rss = none,
+				  .rate = none};
+	figures_init(&self->sample);
+	figures_init(&self->device);
+}
+
+/* ---- steps and epochs ---- */
+
+/* A step of an earlier epoch, after a restart from a checkpoint, is no progress. */
+static void see_furthest_step(struct position *self, const struct reading *reading, uint64_t number)
+{
+	struct furthest *furthest = &self->furthest;
+
+	furthest->n_falls += self->step != STEP_NONE && reading->value < self->step;
+	if ((furthest->epoch != EPOCH_NONE && self->epoch < furthest->epoch) || reading->value <= furthest->step)
+		return;
+	furthest->step = reading->value;
+	furthest->n_steps = reading->total;
+	furthest->number = number;
+}
+
+static void see_step(struct position *self, const struct reading *reading, uint64_t number)
+{
+	if (reading->value < 0) {
 		self->n_progress++;
 		return;
 	}
-	self->n_progress += step > self->step;
-	self->step = step;
+	see_furthest_step(self, reading, number);
+	self->n_progress += reading->value > self->step;
+	self->step = reading->value;
+	self->n_steps = reading->total;
+	self->step_number = number;
 }
 
-static void see_sample(struct position *self, const struct figures *figures)
+/* The step of the same line was read before its epoch. The first epoch that a log names is that of the steps before
+ * it; with later ones steps may be counted anew. */
+static void see_epoch(struct position *self, const struct reading *reading, uint64_t number)
 {
+	struct furthest *furthest = &self->furthest;
+	bool is_first = furthest->epoch == EPOCH_NONE;
+
+	self->epoch = reading->value;
+	if (reading->value <= furthest->epoch)
+		return;
+	furthest->epoch = reading->value;
+	furthest->number = number;
+	if (self->step_number == number) {
+		furthest->step = self->step;
+		furthest->n_steps = self->n_steps;
+	} else if (!is_first) {
+		furthest->step = furthest->n_steps = STEP_NONE;
+	}
+}
+
+/* ---- memory and throughput ---- */
+
+static void see_peak(struct sighted *self, int64_t value, uint64_t number)
+{
+	if (value == FIGURE_NONE || value == FIGURE_ABSURD || value <= self->value)
+		return;
+	*self = (struct sighted){value, number};
+}
+
+static void see_gap(struct position *self, const struct reading *reading, uint64_t number)
+{
+	const int64_t *bytes = reading->figures.bytes;
+	int64_t gap = bytes[FIGURE_UNALLOCATED];
+
+	if (gap == FIGURE_NONE && !reading->is_peak && bytes[FIGURE_RESERVED] >= 0 && bytes[FIGURE_ALLOCATED] >= 0)
+		gap = bytes[FIGURE_RESERVED] - bytes[FIGURE_ALLOCATED];
+	if (gap < 0 || gap > FIGURE_MAX)
+		return;
+	trend_add(&self->gap, gap);
+	self->gap_number = number;
+}
+
+static void see_sample(struct position *self, const struct reading *reading, uint64_t number)
+{
+	const struct figures *figures = &reading->figures;
 	int64_t bytes = figures->bytes[FIGURE_ALLOCATED];
 
 	for (int i = 0; i < FIGURE_COUNT_; i++)
 		if (figures->bytes[i] != FIGURE_NONE)
 			self->sample.bytes[i] = figures->bytes[i];
+	see_peak(&self->peak_reserved, figures->bytes[FIGURE_RESERVED], number);
+	see_peak(&self->peak_allocated, bytes, number);
+	see_gap(self, reading, number);
 	if (bytes == FIGURE_NONE || bytes == FIGURE_ABSURD)
 		return;
 	if (!self->n_samples++)
@@ -27,31 +109,47 @@ static void see_sample(struct position *self, const struct figures *figures)
 	self->last_bytes = bytes;
 }
 
-static void see_rss(struct position *self, int64_t value)
+static void see_rss(struct position *self, const struct reading *reading, uint64_t number)
 {
+	see_peak(&self->peak_rss, reading->figures.bytes[FIGURE_USAGE], number);
 	if (!self->n_rss++)
-		self->first_rss = value;
+		self->first_rss = reading->value;
 	else
-		self->n_rss_rises += value > self->last_rss;
-	self->last_rss = value;
+		self->n_rss_rises += reading->value > self->last_rss;
+	self->last_rss = reading->value;
 }
 
-void position_see(struct position *self, enum signal_id signal, const struct reading *reading)
+/* Of several units that of the first row counts: it does not depend on the size of a batch. */
+static void see_rate(struct position *self, const struct reading *reading, uint64_t number)
+{
+	if (self->rate.value != FIGURE_NONE && reading->total > (int64_t)self->rate_unit)
+		return;
+	self->rate = (struct sighted){reading->value, number};
+	self->rate_unit = (enum rate_unit)reading->total;
+}
+
+void position_see(struct position *self, enum signal_id signal, const struct reading *reading, uint64_t number)
 {
 	switch (signal) {
 	case SIGNAL_STEP:
-		see_step(self, reading->value);
+		see_step(self, reading, number);
 		break;
 	case SIGNAL_EPOCH:
-		self->epoch = reading->value;
+		see_epoch(self, reading, number);
+		break;
+	case SIGNAL_RATE:
+		see_rate(self, reading, number);
 		break;
 	case SIGNAL_RSS:
-		see_rss(self, reading->value);
+		see_rss(self, reading, number);
+		break;
+	case SIGNAL_CGROUP_PEAK:
+		see_peak(&self->peak_cgroup, reading->figures.bytes[FIGURE_USAGE], number);
 		break;
 	case SIGNAL_GPU_DEVICE:
 		figures_fill(&self->device, &reading->figures);
 		break;
 	default:
-		see_sample(self, &reading->figures);
+		see_sample(self, reading, number);
 	}
 }

@@ -6,7 +6,7 @@
 
 void reading_init(struct reading *self)
 {
-	*self = (struct reading){.value = -1};
+	*self = (struct reading){.value = -1, .total = -1};
 	figures_init(&self->figures);
 }
 

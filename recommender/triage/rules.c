@@ -127,6 +127,14 @@ const struct rule triage_rules[] = {
 	 "an event says that the kubelet killed the container for a failed liveness or startup probe",
 	 "The kubelet killed the container because its probe failed; a program that is short of memory may answer too "
 	 "late, too."},
+	{"oom-counted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_COUNTED, rule_oom_counted,
+	 "container_oom_events_total of a container with a memory limit rose in the ten minutes before its end, or it "
+	 "still runs",
+	 NULL},
+	{"oom-counted-pod", KIND_POD_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_COUNTED, rule_oom_counted_pod,
+	 "the same in a pod with a limit (spec.resources), without a limit of the container", NULL},
+	{"oom-counted-node", KIND_NODE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_OOM_COUNTED, rule_oom_counted_node,
+	 "the same without any limit, or while the use stayed below half of it", NULL},
 	{"node-kill", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_LOW, SIGNAL_NODE_KILL, NULL,
 	 "an event of the node says that the kernel killed a task in a cgroup within a minute of the container's end",
 	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "

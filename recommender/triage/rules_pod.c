@@ -66,17 +66,30 @@ bool rule_oomkilled_node(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+/* Whether Prometheus saw the container far below its limit. */
+static bool is_far_below(const struct facts *facts, const char *container)
+{
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_PEAK && facts->items.items[i].reading.scope == SCOPE_NODE &&
+		    streq(facts->items.items[i].reading.name, container))
+			return true;
+	return false;
+}
+
 static bool is_oomkilled_with_limit(const struct facts *facts, struct verdict *ret)
 {
-	bool is_node_short = facts_first(facts, SIGNAL_SYSTEM_OOM) != NULL;
+	const char *node = "";
 
 	if (!take_oomkilled(facts, ret, SCOPE_CONTAINER))
 		return false;
-	if (is_node_short)
+	if (facts_first(facts, SIGNAL_SYSTEM_OOM))
+		node = ", or because the node had no memory left at that time";
+	else if (is_far_below(facts, ret->fact->reading.name))
+		node = ", or because the node had no memory left, as the container used less than half of that";
+	if (*node)
 		ret->confidence = CONFIDENCE_MEDIUM;
 	snprintf(ret->why, sizeof(ret->why), "Container %s was OOM-killed at its memory limit of %s%s.",
-		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]),
-		 is_node_short ? ", or because the node had no memory left at that time" : "");
+		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]), node);
 	return true;
 }
 
@@ -125,6 +138,65 @@ bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
 		"A child got SIGKILL, most likely from the OOM killer at the container's memory limit of %s; process 1 "
 		"was not killed, so Kubernetes does not say OOMKilled. container_oom_events_total proves it.",
 		FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	return true;
+}
+
+/* ---- kills that only a counter shows ---- */
+
+static bool take_counted(const struct facts *facts, struct verdict *ret, enum scope scope)
+{
+	const struct fact *child = find_killed_child(facts);
+
+	for (size_t i = 0; i < facts->items.n && !ret->fact; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_OOM_COUNTED && fact->reading.scope == scope && !fact->reading.is_caught)
+			ret->fact = fact;
+	}
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	ret->cause = rules_run_cause(facts, ret->fact);
+	if (!ret->cause && ret->fact->reading.value != 137)
+		ret->cause = "child-killed";
+	/* The log of the same run names the child that was killed. */
+	if (child)
+		ret->confidence++;
+	else if (rules_has_error_before(facts, ret->fact))
+		ret->confidence = CONFIDENCE_LOW;
+	return true;
+}
+
+bool rule_oom_counted(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_counted(facts, ret, SCOPE_CONTAINER))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The kernel killed a task of container %s, most likely at its memory limit of %s, and Kubernetes does "
+		 "not say OOMKilled.",
+		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	return true;
+}
+
+bool rule_oom_counted_pod(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_counted(facts, ret, SCOPE_POD))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The kernel killed a task of container %s, which has no limit of its own, most likely at the pod's "
+		 "memory limit of %s.",
+		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	return true;
+}
+
+bool rule_oom_counted_node(const struct facts *facts, struct verdict *ret)
+{
+	if (!take_counted(facts, ret, SCOPE_NODE))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The kernel killed a task of container %s, which was not at a memory limit, so most likely the node "
+		 "had no memory left.",
+		 ret->fact->reading.name);
 	return true;
 }
 

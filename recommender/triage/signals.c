@@ -38,6 +38,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "container init was oom-killed",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
+	[SIGNAL_OOM_COUNTED] = {"oom-counted", NULL, NULL,
+				"the kernel killed a task in the container's cgroup, by cAdvisor's counter"},
 	[SIGNAL_NODE_KILL] = {"node-kill", NULL, NULL,
 			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
@@ -161,14 +163,21 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			 NULL, "the run says that it is done"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
+	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,
 				      "the node refuses memory beyond a fixed sum (vm.overcommit_memory is 2)"},
 	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
+	[SIGNAL_RATE] = {"rate",
+			 "it/s|s/it|tokens/s|tok/s|tokens_per_s|tokens per second|samples/s|samples_per_s|"
+			 "samples per second|images/s|img/s",
+			 read_rate, "the run's throughput"},
 	[SIGNAL_RSS] = {"rss", " rss|rss=|rss_|rss:", read_rss,
 			"resident memory on the host, as the program reports it"},
+	[SIGNAL_CGROUP_PEAK] = {"cgroup-peak", "memory.peak|max_usage_in_bytes", read_cgroup_peak,
+				"the greatest use of the cgroup"},
 	[SIGNAL_STARTING] = {"starting",
 			     "loading checkpoint shards|load_tensors|loading model|loading weights|"
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
@@ -180,6 +189,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},
 	[SIGNAL_SNAPSHOT] = {"snapshot", "snapshot|memory profile", read_snapshot, "a memory snapshot was written"},
 	[SIGNAL_TORCH_VERSION] = {"torch-version", "torch", read_torch_version, "the version of PyTorch"},
+	[SIGNAL_SETTING] = {"setting",
+			    "alloc_conf|expandable_segments|max_split_size_mb|garbage_collection_threshold|"
+			    "cuda_malloc_async|xla_python_client_allocator|gradient_checkpointing|"
+			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
+			    "full_shard|mounted at /dev/shm",
+			    read_setting, "a setting of the tables of levers is in force"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

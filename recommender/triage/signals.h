@@ -27,6 +27,7 @@ enum signal_id {
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
 	SIGNAL_SYSTEM_OOM,
+	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_RAY,
@@ -69,21 +70,49 @@ enum signal_id {
 	SIGNAL_DONE,
 	SIGNAL_SERVING,
 	/* around the end */
+	SIGNAL_PEAK,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
 	/* how far the run came */
 	SIGNAL_STEP,
 	SIGNAL_EPOCH,
+	SIGNAL_RATE,
 	SIGNAL_RSS,
+	SIGNAL_CGROUP_PEAK,
 	SIGNAL_STARTING,
 	SIGNAL_LOADING,
 	SIGNAL_OFFLOAD,
 	SIGNAL_CHECKPOINT,
 	SIGNAL_SNAPSHOT,
 	SIGNAL_TORCH_VERSION,
+	SIGNAL_SETTING,
 	SIGNAL_COUNT_
 };
+
+/* Units of throughput, those first that do not depend on the size of a batch. */
+enum rate_unit { RATE_TOKENS, RATE_SAMPLES, RATE_STEPS, RATE_COUNT_ };
+extern const char *const rate_names[RATE_COUNT_];
+
+/* Settings of the tables of levers that can be recognised in a log or in the spec of a pod. */
+enum setting {
+	SETTING_EXPANDABLE,
+	SETTING_COLLECTION, /* its lever sets max_split_size_mb as well, so it comes first */
+	SETTING_MAX_SPLIT,
+	SETTING_CUDA_MALLOC_ASYNC,
+	SETTING_CUDA_ASYNC,
+	SETTING_CHECKPOINTING,
+	SETTING_FULL_SHARD,
+	SETTING_SHM,
+	SETTING_ALLOCATOR, /* the allocator's variable, whatever its value */
+	SETTING_COUNT_
+};
+struct setting_row {
+	const char *name;
+	const char *words; /* in lower case, separated by '|': one of them is in such a line */
+	const char *lever; /* in lower case: in the setting of the lever that it is; NULL: of none */
+};
+extern const struct setting_row settings[SETTING_COUNT_];
 
 enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_TENSORFLOW, FRAMEWORK_JAX, FRAMEWORK_OTHER };
 
@@ -116,14 +145,17 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop */
+	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
+			* a throughput in thousandths */
+	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
-	bool is_caught;	  /* the program caught the error */
+	bool is_caught;	  /* the program caught the error, or went on for long after a kill */
 	bool is_hip;	  /* AMD's wording */
 	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
 	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
 			   * of kills; a search for a batch that has found one */
+	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;	  /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
@@ -149,7 +181,8 @@ bool is_mention(const struct line *line, const char *at);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c and signals_run.c. */
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_run.c and
+ * signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
@@ -178,7 +211,10 @@ bool read_disk_full(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
+bool read_rate(const struct line *line, struct reading *ret);
 bool read_rss(const struct line *line, struct reading *ret);
+bool read_cgroup_peak(const struct line *line, struct reading *ret);
+bool read_setting(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);

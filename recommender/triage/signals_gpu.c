@@ -178,6 +178,7 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 		 FIGURE_RESERVED, ret);
 	read_words(line->lower, ret);
 	read_key(line->lower, "gap=|unallocated=", FIGURE_UNALLOCATED, ret);
+	ret->is_peak = text_has(line->lower, "peak|max_memory");
 	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
 }
 

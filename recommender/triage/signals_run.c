@@ -53,9 +53,9 @@ bool read_tests_passed(const struct line *line, struct reading *ret)
 
 /* "step 12", "step=12", "Step: 12/500", "global_step': 12", "iteration 12/500", "[12/500]". The plural and settings
  * such as max_steps=1000 are no position. */
-static bool read_position(const char *lower, const char *word, int64_t *ret)
+static bool read_position(const char *lower, const char *word, int64_t *ret, int64_t *ret_total)
 {
-	size_t n = strlen(word);
+	size_t n = strlen(word), digits;
 
 	for (const char *at = strstr(lower, word); at; at = strstr(at + n, word)) {
 		const char *end = at + n;
@@ -67,7 +67,10 @@ static bool read_position(const char *lower, const char *word, int64_t *ret)
 		end += strspn(end, " =:'\"[/(#");
 		if (end == at + n)
 			continue;
-		if (text_number(end, ret))
+		digits = text_number(end, ret);
+		if (digits && ret_total && end[digits] == '/')
+			text_number(end + digits + 1, ret_total);
+		if (digits)
 			return true;
 	}
 	return false;
@@ -76,25 +79,7 @@ static bool read_position(const char *lower, const char *word, int64_t *ret)
 /* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
 bool read_epoch(const struct line *line, struct reading *ret)
 {
-	return line->n <= 4096 && read_position(line->lower, "epoch", &ret->value);
-}
-
-/* "rss 75.9 GB", "rss_gib=12.1": only compared with other lines of the same form. */
-bool read_rss(const struct line *line, struct reading *ret)
-{
-	const char *at = text_find(line->lower, "rss_gib|rss_gb|rss_mb|rss_mib|rss_bytes|rss");
-	int64_t whole, part = 0;
-	size_t n;
-
-	at += strspn(at, "abcdefghijklmnopqrstuvwxyz_");
-	at += strspn(at, " =:\"'");
-	n = text_number(at, &whole);
-	if (!n || whole > FIGURE_MAX)
-		return false;
-	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
-		part = (at[n + 1] - '0') * 100;
-	ret->value = whole * 1000 + part;
-	return true;
+	return line->n <= 4096 && read_position(line->lower, "epoch", &ret->value, NULL);
 }
 
 bool read_loading(const struct line *line, struct reading *ret)
@@ -106,9 +91,9 @@ bool read_loading(const struct line *line, struct reading *ret)
 }
 
 /* The position of a progress bar: "120/1000 [00:10<01:13, 12.0it/s]". */
-static bool read_bar(const char *lower, int64_t *ret)
+static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 {
-	const char *slash = NULL;
+	const char *slash = NULL, *start;
 
 	for (const char *at = strchr(lower, '/'); at; at = strchr(at + 1, '/'))
 		if (at > lower && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1])) {
@@ -117,9 +102,11 @@ static bool read_bar(const char *lower, int64_t *ret)
 		}
 	if (!slash || !strchr(slash, '['))
 		return false;
-	while (slash > lower && isdigit((unsigned char)slash[-1]))
-		slash--;
-	return text_number(slash, ret) > 0;
+	start = slash;
+	while (start > lower && isdigit((unsigned char)start[-1]))
+		start--;
+	text_number(slash + 1, ret_total);
+	return text_number(start, ret) > 0;
 }
 
 bool read_step(const struct line *line, struct reading *ret)
@@ -129,15 +116,15 @@ bool read_step(const struct line *line, struct reading *ret)
 	if (line->n > 4096)
 		return false;
 	/* Most lines of many logs come here: the shortest word tells first whether the others are worth a search. */
-	if (strstr(lower, "step") &&
-	    (read_position(lower, "global_step", &ret->value) || read_position(lower, "global step", &ret->value) ||
-	     read_position(lower, "step", &ret->value)))
+	if (strstr(lower, "step") && (read_position(lower, "global_step", &ret->value, &ret->total) ||
+				      read_position(lower, "global step", &ret->value, &ret->total) ||
+				      read_position(lower, "step", &ret->value, &ret->total)))
 		return true;
-	if (strstr(lower, "iter") &&
-	    (read_position(lower, "iteration", &ret->value) || read_position(lower, "iter", &ret->value)))
+	if (strstr(lower, "iter") && (read_position(lower, "iteration", &ret->value, &ret->total) ||
+				      read_position(lower, "iter", &ret->value, &ret->total)))
 		return true;
 	if (text_has(line->lower, "it/s|s/it") && !text_has(line->lower, "loading|fetching|download|captur") &&
-	    read_bar(line->lower, &ret->value))
+	    read_bar(line->lower, &ret->value, &ret->total))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
 	ret->value = -1;
@@ -174,7 +161,7 @@ bool read_checkpoint(const struct line *line, struct reading *ret)
 
 	if (!at || text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not"))
 		return false;
-	read_position(line->lower, "step", &ret->value);
+	read_position(line->lower, "step", &ret->value, NULL);
 	return read_path(line, at, "checkpoint-|ckpt-|.pt|.ckpt|checkpoint_|step_|step-|.safetensors|.distcp", ret);
 }
 

@@ -3,7 +3,7 @@
 
 void smi_reset(struct smi_state *self)
 {
-	*self = (struct smi_state){.used = FIGURE_NONE, .total = FIGURE_NONE};
+	*self = (struct smi_state){.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1};
 }
 
 static bool is_set(const char *value)
@@ -29,6 +29,14 @@ static enum signal_id see_no_process(const struct smi_state *self, struct readin
 	figures_set(&ret->figures, FIGURE_CAPACITY, self->total);
 	figures_set(&ret->figures, FIGURE_OTHERS, self->used);
 	return SIGNAL_GPU_ZOMBIE;
+}
+
+static void count_process(struct smi_state *self, size_t card)
+{
+	if (card >= SMI_CARDS_MAX)
+		return;
+	self->n_processes[card]++;
+	self->most_processes = MAX(self->most_processes, self->n_processes[card]);
 }
 
 /* ---- CSV ---- */
@@ -74,6 +82,17 @@ static void read_table(struct smi_state *self, const char *lower)
 	}
 }
 
+/* "|    0   N/A  N/A      4321      C   python3             71234MiB |": also without the two columns of MIG. */
+static void read_process(struct smi_state *self, const char *lower)
+{
+	const char *end = strstr(lower, "mib |");
+	int64_t card;
+
+	if (end && !end[5 + strspn(end + 5, " ")] && text_has(lower, " c | c+g ") &&
+	    text_number(lower + 1 + strspn(lower + 1, " "), &card))
+		count_process(self, (size_t)MIN(card, (int64_t)SMI_CARDS_MAX));
+}
+
 /* ---- XML ---- */
 
 static bool read_tag(const char *lower, const char *tag, int64_t *ret)
@@ -96,8 +115,12 @@ static enum signal_id read_xml_memory(struct smi_state *self, const char *lower,
 		self->is_memory = false;
 	if (strstr(lower, "<processes>"))
 		self->has_process = false;
+	if (strstr(lower, "<processes>"))
+		self->n_processes[0] = 0;
 	if (strstr(lower, "<process_info>"))
 		self->has_process = true;
+	if (strstr(lower, "<type>c</type>") || strstr(lower, "<type>c+g</type>"))
+		count_process(self, 0);
 	return strstr(lower, "</processes>") && !self->has_process ? see_no_process(self, ret) : SIGNAL_COUNT_;
 }
 
@@ -143,6 +166,8 @@ static enum signal_id read_key(struct smi_state *self, const char *key, const ch
 		if (strncmp(key, "used", 4) == 0)
 			self->used = bytes;
 	}
+	if (strncmp(key, "type ", 5) == 0 && (streq(value, "c") || streq(value, "c+g")))
+		count_process(self, 0);
 	if (strncmp(key, "processes", 9) == 0 && strncmp(value, "none", 4) == 0)
 		return see_no_process(self, ret);
 	return SIGNAL_COUNT_;
@@ -151,6 +176,8 @@ static enum signal_id read_key(struct smi_state *self, const char *key, const ch
 static void see_section(struct smi_state *self, const char *name)
 {
 	reading_copy(self->section, sizeof(self->section), name, "");
+	if (strncmp(name, "processes", 9) == 0)
+		self->n_processes[0] = 0;
 	/* "Volatile" has sections of its own on older cards; "Aggregate" ends it. */
 	if (strncmp(name, "volatile", 8) == 0)
 		self->is_volatile = true;
@@ -174,6 +201,7 @@ enum signal_id smi_read(struct smi_state *self, const char *lower, struct readin
 		return read_values(self, key);
 	if (*key == '|') {
 		read_table(self, key);
+		read_process(self, key);
 		return strstr(key, "no running processes found") ? see_no_process(self, ret) : SIGNAL_COUNT_;
 	}
 	if (colon)

@@ -5,6 +5,7 @@
 #include "triage/signals.h"
 
 #define SMI_COLUMNS_MAX 64
+#define SMI_CARDS_MAX	64
 
 struct smi_state {
 	char section[32];		/* of -q, in lower case */
@@ -14,6 +15,9 @@ struct smi_state {
 	bool has_process;		/* of -q -x: <processes> is not empty */
 	bool is_csv;			/* the heading was read */
 	bool is_fault[SMI_COLUMNS_MAX]; /* by column: a value above 0 is a fault */
+	int n_processes[SMI_CARDS_MAX]; /* that compute, of each card of the table; of -q and -q -x of the current one
+					 */
+	int most_processes;		/* on one card; -1: no list was seen */
 };
 
 void smi_reset(struct smi_state *self);

@@ -14,12 +14,16 @@ struct triage_subject {
 	char pod[LIMIT_NAME_BYTES + 1], namespace[LIMIT_NAMESPACE_BYTES + 1], node[LIMIT_NAME_BYTES + 1];
 };
 
+struct crash;
+
 struct triage {
 	struct facts facts;
 	struct verdict verdict;
 	struct triage_subject subject;
-	struct strbuf unseen; /* what could not be seen, and what to collect next time: lines of text */
-	struct strbuf next;   /* what to do first, before the table's rows: lines of text */
+	struct strbuf unseen;	   /* what could not be seen, and what to collect next time: lines of text */
+	struct strbuf next;	   /* what to do first, before the table's rows: lines of text */
+	const struct crash *crash; /* that the run is compared with (verify.h), borrowed; NULL: none */
+	bool is_crash;		   /* what was read is known to be the crash itself */
 	const struct fact *evidence[LIMIT_TRIAGE_EVIDENCE]; /* the deciding one first, then in the order of reading */
 	size_t n_evidence;
 };

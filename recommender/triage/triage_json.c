@@ -143,6 +143,37 @@ static void add_inputs(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
+/* How far the rank that decides came, and how fast: what a later run is compared with. */
+static void add_progress(const struct triage *self, struct strbuf *buf)
+{
+	const struct position *position = self->verdict.fact ? fact_position(&self->facts, self->verdict.fact) : NULL;
+	const struct furthest *furthest;
+
+	position = position && position->furthest.number ? position : facts_furthest(&self->facts);
+	if (!position) {
+		json_write_text(buf, "progress", NULL);
+		return;
+	}
+	furthest = &position->furthest;
+	json_write_open(buf, "progress", '{');
+	add_int_or_null(buf, "epoch", furthest->epoch != EPOCH_NONE, furthest->epoch);
+	add_int_or_null(buf, "step", furthest->step != STEP_NONE, furthest->step);
+	add_int_or_null(buf, "steps", furthest->n_steps != STEP_NONE, furthest->n_steps);
+	json_write_int(buf, "falls", (int64_t)furthest->n_falls);
+	add_int_or_null(buf, "rate_milli", position->rate.value != FIGURE_NONE, position->rate.value);
+	json_write_text(buf, "rate_unit", position->rate.value != FIGURE_NONE ? rate_names[position->rate_unit] : NULL);
+	strbuf_addc(buf, '}');
+}
+
+static void add_settings(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "settings", '[');
+	for (int i = 0; i < SETTING_COUNT_; i++)
+		if (facts_setting(&self->facts, (enum setting)i))
+			json_write_text(buf, NULL, settings[i].name);
+	strbuf_addc(buf, ']');
+}
+
 static const char *words_or_null(const struct fact *fact)
 {
 	return fact && fact->reading.words[0] ? fact->reading.words : NULL;
@@ -165,6 +196,9 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_text(buf, "snapshot", words_or_null(verdict->snapshot));
 	json_write_line(buf, 2);
 	add_figures(verdict, buf);
+	json_write_line(buf, 2);
+	add_progress(self, buf);
+	add_settings(self, buf);
 	json_write_line(buf, 2);
 	add_evidence(self, buf);
 	json_write_line(buf, 2);

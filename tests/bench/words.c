@@ -8,7 +8,7 @@
 int main(void)
 {
 	for (size_t i = 0; i < SIGNAL_COUNT_; i++)
-		for (const char *words = signals[i].words; *words; words += words[0] == '|') {
+		for (const char *words = signals[i].words; words && *words; words += words[0] == '|') {
 			size_t n = strcspn(words, "|");
 
 			printf("%.*s\n", (int)n, words);

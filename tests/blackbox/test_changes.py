@@ -73,9 +73,11 @@ class Changes(Case):
             self.assertEqual((first["pods"], first["rule"], first["mode"], first["revision"], first["cap"]),
                              (8, "oom", "raise", 7, "LimitRange team allows at most 12Gi"))
             self.assertIsNone(first["ephemeralLimitTo"])
-        table = self.call("history", "-n", "ml", "Job/a").stdout
-        for words in ("none -> 8Gi", "10Gi -> 12Gi", "Job/a-2", "LimitRange team allows at most 12Gi"):
+        table, wide = (self.call("history", "-n", "ml", "Job/a", "-o", form).stdout for form in ("table", "wide"))
+        for words in ("none -> 8Gi", "10Gi -> 12Gi", "Job/a-2"):
             self.assertIn(words, table)
+            self.assertIn(words, wide)
+        self.assertIn("LimitRange team allows at most 12Gi", wide)
         self.assertNotIn("other", table)
 
     def test_history_lists_what_runs_used(self):
@@ -96,10 +98,45 @@ class Changes(Case):
                              [(64 << 30, 40 << 30, 288)] * 2)
             self.assertIsNone(runs[0]["next"])
             self.assertGreater(runs[1]["next"], 0)
-        table = self.call("history", "-n", "ml", "Job/r").stdout
-        for words in ("No changes recorded", "UNUSED GIB-HOURS", "288.0", "r-2", "oom-killed"):
+        table, wide = (self.call("history", "-n", "ml", "Job/r", "-o", form).stdout for form in ("table", "wide"))
+        for words in ("No changes recorded", "r-2", "oom-killed"):
             self.assertIn(words, table)
+            self.assertIn(words, wide)
+        for words in ("UNUSED GIB-HOURS", "288.0"):
+            self.assertIn(words, wide)
+        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate\)\n.* ~30Gi ")
         self.assertNotIn("r-3", table)
+
+    def test_history_fits_a_terminal(self):
+        run_of = {"uid": "r", "name": "bert-large-finetune-20261102", "outcome": "failed", "start": "2026-11-02T08:00:00Z",
+                  "duration": "10h59m59s", "attempts": 1, "ranks": 8, "request": "1280Mi", "limit": "1600Mi", "peak": "1270Mi",
+                  "samples": 60, "source": "query"}
+        one = profile("b-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker", limit="1536Mi")
+        one["status"]["diagnosis"] = {"kind": "fragmentation", "confidence": "high", "time": "2026-11-02T14:00:00Z",
+                                      "run": run_of["name"], "evidence": "CUDA out of memory."}
+        change = decision("2026-11-02T08:00:00Z", "PyTorchJob/bert-large-finetune", rule="peak+buffer", requestFrom="1280Mi",
+                          requestTo="1600Mi", limitFrom="1280Mi", limitTo="1600Mi", ephemeralRequestTo="100Gi",
+                          ephemeralLimitTo="120Gi", cap="LimitRange team-of-research allows at most 1600Mi")
+        told = history("b-0123456789", "PyTorchJob/bert-large-finetune", change, namespace="research", role="worker")
+        told["spec"]["runs"] = [run_of]
+        self.write("profiles.json", json.dumps(store(one, told)))
+        narrow, wide = self.call("history").stdout, self.call("history", "-o", "wide").stdout
+        self.assertLessEqual(max(map(len, narrow.splitlines())), 120, narrow)
+        for words in ("PyTorchJob/bert-large-finetune", "1280Mi -> 1600Mi", "peak+buffer", run_of["name"], "1270Mi",
+                      "failed (fragmentation)", "1536Mi"):
+            self.assertIn(words, narrow)
+        for words in (change["cap"], "100Gi", "120Gi", "10h59m59s"):
+            self.assertIn(words, wide)
+        self.assertTrue(set(narrow.split()) - {"All", "columns:", "-o", "wide."} <= set(wide.split()), narrow + wide)
+        (line,) = [line for line in self.call("explain", "PyTorchJob/bert-large-finetune").stdout.splitlines()
+                   if "peak+buffer" in line]
+        self.assertLessEqual(len(line), 120)
+        # containers are shown where they tell rows apart
+        self.assertNotIn("pytorch", narrow)
+        other = profile("c-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker",
+                        container="loader")
+        self.write("profiles.json", json.dumps(store(one, told, other)))
+        self.assertEqual(self.call("history").stdout.count(" pytorch "), 2)
 
     def test_why_the_last_failed_run_failed(self):
         failed = profile("r-0123456789", "Job/r")
@@ -164,7 +201,7 @@ class Changes(Case):
     def test_report_fits_a_terminal(self):
         run_of = {"uid": "r", "name": "r", "outcome": "oom-killed", "start": "2026-11-02T08:00:00Z", "duration": "10h",
                   "attempts": 1, "ranks": 8, "request": "1280Mi", "limit": "1280Mi", "by": "user", "peak": "1270Mi",
-                  "killedAt": ["1280Mi"], "whole": False, "source": "query"}
+                  "killedAt": ["1280Mi"], "whole": False, "source": "query", "acceleratorsMilli": 2000}
         names = ("PyTorchJob/bert-finetune", "b-0123456789", {"role": "master"}), ("Job/resnet-train", "r-0123456789", {})
         objects = []
         for workload, name, extra in names:
@@ -175,9 +212,13 @@ class Changes(Case):
         narrow, wide = self.call("report").stdout, self.call("report", "-o", "wide").stdout
         self.assertLessEqual(max(map(len, narrow.splitlines())), 120, narrow)
         self.assertEqual(wide.splitlines()[0].split(), "NAMESPACE WORKLOAD ROLE CONTAINER RUNS MEDIAN PEAK REQUEST LIMIT "
-                         "WASTE CONFIDENCE RISK".split())
+                         "WASTE GPU HOURS CONFIDENCE RISK".split())
         self.assertEqual(set(wide.split("\n")[0].split()) - set(narrow.split("\n")[0].split()),
-                         {"CONTAINER", "MEDIAN", "PEAK", "CONFIDENCE"})
+                         {"CONTAINER", "MEDIAN", "PEAK", "GPU", "HOURS", "CONFIDENCE"})
+        # 10 hours x 2 GPUs x 8 ranks x 3 runs of both workloads, in all forms of the table
+        for table in (narrow, wide):
+            self.assertIn("GPU HOURS: 960.00 in all, of these 960.00 in runs that ended OOM-killed", table)
+        self.assertRegex(wide, r"(?m)^TOTAL .* 960\.00 \(960\.00 OOM\) .* 2 at risk$")
         # containers are shown where they tell rows apart
         objects += [profile("r-1123456789", "Job/resnet-train", container="loader")]
         self.write("profiles.json", json.dumps(store(*objects)))
@@ -193,20 +234,25 @@ class Changes(Case):
                      for name, namespace in (("a", "one"), ("b", "one"), ("c", "two"), ("d", "zero"))]
         for one, (n, limit) in zip(histories, ((1, "3Gi"), (2, "2Gi"), (1, "33Gi"), (3, "1Gi"))):
             one["spec"]["runs"] = runs(n, limit)
+        # half a GPU in 4 ranks; one of two runs ended OOM-killed, the other completed after a kill
+        for run_of, outcome in zip(histories[1]["spec"]["runs"], ("completed", "oom-killed")):
+            run_of.update(acceleratorsMilli=500, ranks=4, outcome=outcome, killedAt=["1Gi"], attempts=2)
         self.write("profiles.json", json.dumps(store(*histories)))
         listed = json.loads(self.call("report", "--by", "namespace", "-o", "json").stdout)
         self.assertEqual([tuple(one.values()) for one in listed["namespaces"]],
-                         [("one", 2, 3, 0, 4, 0), ("two", 1, 1, 0, 32, 0), ("zero", 1, 3, 0, 0, 1)])
+                         [("one", 2, 3, 2, 10, 0, 4, 2), ("two", 1, 1, 0, 32, 0, 0, 0), ("zero", 1, 3, 0, 0, 1, 0, 0)])
         self.assertNotIn("workloads", listed)
         self.assertEqual(listed["summary"], json.loads(self.call("report", "-o", "json").stdout)["summary"])
-        self.assertEqual(listed["summary"], {"workloads": 4, "runs": 7, "oomKilledRuns": 0, "wasteGibHours": 36, "atRisk": 1})
+        self.assertEqual(listed["summary"], {"workloads": 4, "runs": 7, "oomKilledRuns": 2, "wasteGibHours": 42, "atRisk": 1,
+                                             "gpuHours": 4, "oomKilledGpuHours": 2})
         rows = list(csv.DictReader(io.StringIO(self.call("report", "--by", "namespace", "-o", "csv").stdout)))
         self.assertEqual(rows, [{key: f"{value:.3f}" if isinstance(value, float) else str(value)
                                  for key, value in one.items()} for one in listed["namespaces"]])
         table = [line.split() for line in self.call("report", "--by", "namespace").stdout.splitlines()]
-        self.assertEqual(table[0], ["NAMESPACE", "WORKLOADS", "RUNS", "WASTE", "AT", "RISK"])
-        self.assertEqual(table[1:5], [["one", "2", "3", "4.00", "0"], ["two", "1", "1", "32.00", "0"],
-                                      ["zero", "1", "3", "0.00", "1"], ["TOTAL", "4", "7", "36.00", "1"]])
+        self.assertEqual(table[0], ["NAMESPACE", "WORKLOADS", "RUNS", "WASTE", "GPU", "HOURS", "AT", "RISK"])
+        self.assertEqual(table[1:5], [["one", "2", "3", "(2", "OOM)", "10.00", "4.00", "(2.00", "OOM)", "0"],
+                                      ["two", "1", "1", "32.00", "-", "0"], ["zero", "1", "3", "0.00", "-", "1"],
+                                      ["TOTAL", "4", "7", "(2", "OOM)", "42.00", "4.00", "(2.00", "OOM)", "1"]])
         self.assertNotIn("TOTAL", self.call("report", "--by", "namespace", "-n", "one").stdout)
         for order, wanted in (("name", "one two zero"), ("waste", "two one zero"), ("runs", "one zero two"),
                               ("risk", "zero one two")):
@@ -283,14 +329,14 @@ class Changes(Case):
     def test_explain_gives_each_reason_once(self):
         one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
         one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
-                                    "limit 12Gi = peak 10Gi of 14 whole runs + 20%",
+                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20%",
                                     "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
         self.write("profiles.json", json.dumps(store(one)))
         lines = self.call("explain", "Job/r").stdout.splitlines()
         for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
                       "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
                       "  because     harm: killed (run r-1); not lowered for 10 runs",
-                      "              limit 12Gi = peak 10Gi of 14 whole runs + 20%"):
+                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20%"):
             self.assertEqual(lines.count(words), 1, lines)
         self.assertEqual(sum("median use" in line for line in lines), 1)
 
@@ -309,7 +355,7 @@ class Changes(Case):
             "apiVersion": "status.memtamer.io/v1alpha1", "time": "2026-11-02T08:15:00Z", "result": "failed",
             "why": "said \x1b[2J"}))
         workload = "workload:e\x1b[31m"
-        texts = [self.call("explain", workload).stdout, self.call("history").stdout, self.call("report").stdout,
+        texts = [self.call("explain", workload).stdout, self.call("history", "-o", "wide").stdout, self.call("report").stdout,
                  self.call("undo", workload).stdout, self.call("status", code=1).stdout]
         for text in texts:
             self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
@@ -333,7 +379,7 @@ class Changes(Case):
         self.assertEqual(self.specs()["a-0123456789"], {"modeCap": "observe"})
         self.assertEqual(self.capped(), ["a-0123456789"])
         self.assertIn("capped at observe", self.call("explain", "-n", "ml", "Job/a").stdout)
-        self.assertIn("next run: keeps its own values: capped at observe (modeCap of the workload's profile)\n",
+        self.assertIn("\n  next run    keeps its own values: capped at observe (modeCap of the workload's profile)\n",
                       self.call("explain", "-n", "ml", "Job/a").stdout)
         self.assertIn("was undone before", self.call("undo", "-n", "ml", "Job/a").stdout)
         self.assertIn("removed", self.call("undo", "--release", "-n", "ml", "Job/a").stdout)

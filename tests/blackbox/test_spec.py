@@ -60,10 +60,10 @@ class Spec(Case):
         self.put(self.learned(pinLimit="2Gi"))
         wait_until(lambda: self.admitted(webhook) == ("512Mi", "2Gi", {"request": "median", "limit": "pin"}),
                    "the pin to be applied by the webhook")
-        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 whole runs is 612Mi",
+        self.assertIn("limit       2Gi       pinned by spec.pinLimit; learned 712Mi: peak of 14 complete runs is 612Mi",
                       self.explain())
         explained = self.explain().splitlines()
-        self.assertRegex(explained[0], "next run: request none -> 512Mi in mode fill, limit none -> 2Gi in mode fill$")
+        self.assertRegex(explained[1], "  next run    request none -> 512Mi in mode fill, limit none -> 2Gi in mode fill$")
         self.assertEqual(yaml.safe_load(explained[-1].replace("to paste", "")),
                          {"resources": {"requests": {"memory": "512Mi"}, "limits": {"memory": "2Gi"}}})
         report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
@@ -95,7 +95,7 @@ class Spec(Case):
                 ({"pinLimit": "512Mi"}, (), "keeps its own values, which fit", "enforce", 512)):
             with self.subTest(words):
                 self.put(self.learned(**spec), history, *others)
-                self.assertEqual(self.explain().splitlines()[0], "ml  Job/train  container pytorch: next run: " + words)
+                self.assertEqual(self.explain().splitlines()[:2], ["ml  Job/train  container pytorch", "  next run    " + words])
                 (told,) = json.loads(self.explain("-o", "json"))["workloads"]
                 self.assertEqual(told["nextRun"], {"text": words, "mode": mode, "requestFrom": 512 << 20,
                                                    "requestTo": 512 << 20, "limitFrom": 512 << 20, "limitTo": limit << 20})

@@ -11,7 +11,7 @@ from harness import PATIENCE, TOP, WRAP, Case, program, run
 
 RECOMMENDER = "memtamer-recommender"
 KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures",
-        "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
+        "progress", "settings", "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
 OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
        "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
        "memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n")
@@ -95,10 +95,12 @@ class Node(Case):
     def test_folder(self):
         folder = self.make_node(**{"proc/sys/vm/overcommit_memory": "1\n", "sys/fs/cgroup/cgroup.controllers": "",
                                 "proc/7/comm": "kubelet\n", "proc/7/oom_score_adj": "-999\n", "proc/8/comm": "python3\n",
-                                "proc/8/oom_score_adj": "-1000\n", "proc/9/comm": "gone\n"})
+                                "proc/8/oom_score_adj": "-1000\n", "proc/9/comm": "gone\n",
+                                "proc/vmstat": "nr_free_pages 5\noom_kill 2\nhtlb_buddy_alloc_success 0\n",
+                                "proc/pressure/memory": "some avg10=1.00 avg60=9.00 avg300=30.20 total=7\nfull avg10=0.00\n"})
         answer = self.ask("--node", folder)
         self.assertEqual([finding["name"] for finding in answer["node"]],
-                         ["oom-score-exempt", "no-swap", "overcommit-expected", "cgroup-v2"])
+                         ["oom-score-exempt", "memory-pressure", "oom-kills", "no-swap", "overcommit-expected", "cgroup-v2"])
         self.assertEqual((answer["kind"], answer["unseen"]), ("unknown", []))
         self.assertEqual(answer["inputs"][0]["source"], folder)
 

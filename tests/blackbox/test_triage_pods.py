@@ -39,6 +39,8 @@ class Server(http.server.ThreadingHTTPServer):
         if parts[-1] == "pods":
             key, _, value = query["labelSelector"].partition("=")
             return self.listed("pods", lambda one: one["metadata"]["labels"].get(key) == value)
+        if parts[-1] == "memoryprofiles":
+            return self.listed("memoryprofiles", lambda one: True)
         if parts[-1] == "events":
             wanted = dict(part.split("=") for part in query["fieldSelector"].split(","))
             return self.listed("events", lambda one: one["metadata"]["namespace"] == parts[-2] and all(

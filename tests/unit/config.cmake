@@ -4,6 +4,8 @@ memtamer_unit(config USES generate)
 set(rendered "${CMAKE_CURRENT_BINARY_DIR}/rendered-docs")
 file(MAKE_DIRECTORY "${rendered}/docs" "${rendered}/manifests" "${rendered}/charts/memtamer/templates/crds")
 add_test(NAME docs-render COMMAND memtamer-docs "${rendered}")
+add_test(NAME docs-help COMMAND memtamer-docs --help)
+set_tests_properties(docs-help PROPERTIES PASS_REGULAR_EXPRESSION "^Usage: memtamer-docs FOLDER")
 set_tests_properties(docs-render PROPERTIES FIXTURES_SETUP rendered_docs)
 set(crds charts/memtamer/templates/crds)
 foreach(page docs/CONFIGURATION.md docs/CHECKS.md docs/LABELS.md docs/OBJECTS.md manifests/crds.yaml

@@ -105,12 +105,42 @@ static void strbuf_caps_and_sticks(void **state)
 
 static void strbuf_escapes_json(void **state)
 {
-	CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(100);
+	static const struct {
+		const char *text, *json;
+	} rows[] = {
+		{"a\"b\\c\n\x01", "\"a\\\"b\\\\c\\n\\u0001\""},
+		{NULL, "null"},
+		/* Control characters, which are no printable characters of YAML. */
+		{"a~\x7f"
+		 "b",
+		 "\"a~\\u007fb\""},
+		{"\xc2\x80-\xc2\x85-\xc2\x9b", "\"\\u0080-\\u0085-\\u009b\""},
+		{"\xc2\x9f\xc2\x9f", "\"\\u009f\\u009f\""},
+		/* What begins or continues with the same bytes. */
+		{"\xc2\xa0\xc2\xbf\xc3\x80\xe2\x80\x9c", "\"\xc2\xa0\xc2\xbf\xc3\x80\xe2\x80\x9c\""},
+		{"cut \xc2", "\"cut \xc2\""},
+	};
 
 	(void)state;
-	strbuf_add_json_string(&b, "a\"b\\c\n\x01");
-	strbuf_add_json_string(&b, NULL);
-	assert_string_equal(strbuf_text(&b), "\"a\\\"b\\\\c\\n\\u0001\"null");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf b = STRBUF_INIT(100);
+
+		assert_int_equal(strbuf_add_json_string(&b, rows[i].text), 0);
+		assert_string_equal(strbuf_text(&b), rows[i].json);
+	}
+}
+
+static void str_copy_cuts(void **state)
+{
+	char buf[4];
+
+	(void)state;
+	str_copy(buf, sizeof(buf), "abcdef");
+	assert_string_equal(buf, "abc");
+	str_copy(buf, sizeof(buf), "ab");
+	assert_string_equal(buf, "ab");
+	str_copy(buf, sizeof(buf), NULL);
+	assert_string_equal(buf, "");
 }
 
 static void json_is_written_with_the_commas_that_it_needs(void **state)
@@ -280,6 +310,7 @@ int main(void)
 		cmocka_unit_test(time_rows),
 		cmocka_unit_test(strbuf_caps_and_sticks),
 		cmocka_unit_test(strbuf_escapes_json),
+		cmocka_unit_test(str_copy_cuts),
 		cmocka_unit_test(json_is_written_with_the_commas_that_it_needs),
 		cmocka_unit_test(strmap_holds_many),
 		cmocka_unit_test(arena_caps),

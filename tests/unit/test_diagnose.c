@@ -2,33 +2,45 @@
 /* From what triage finds about a pod that died to the profile of its workload. */
 #include "quick_fixture.h"
 
+#include <sys/stat.h>
+
 /* Stands for the service, which reads pods and logs. */
 struct teller {
+	struct place *place;
 	bool is_silent;
 	const char *kind, *variable;
 	int64_t time_ms;
-	bool has_setting;
-	int n_asked;
+	bool has_setting, is_again;
+	int n_sought, n_asked, n_stored;
 };
 
-static bool begin(void *context, int64_t now_ms)
+/* The run of the pod that was seen last. */
+static int next(void *context, int64_t now_ms, struct evidence_batch *batch)
 {
-	(void)now_ms;
-	return !((struct teller *)context)->is_silent;
+	struct teller *self = context;
+	size_t n = self->place->sightings.n;
+
+	self->n_sought++;
+	return self->is_silent ? 1 : sighting_tell(self->place->sightings.items[n - 1], now_ms, batch);
 }
 
-static int tell(void *context, const struct found_run *found, struct diagnosed *ret)
+static int tell(void *context, struct diagnosed *ret)
 {
 	struct teller *self = context;
 
-	assert_string_equal(found->identity.run_key + strlen("Job/"), found->run.name);
 	self->n_asked++;
 	*ret = (struct diagnosed){.diagnosis = {.cause = "growth", .confidence = "high", .evidence = "a line"},
-				  .has_setting = self->has_setting};
+				  .has_setting = self->has_setting,
+				  .is_again = self->is_again};
 	snprintf(ret->diagnosis.kind, sizeof(ret->diagnosis.kind), "%s", self->kind);
 	snprintf(ret->diagnosis.variable, sizeof(ret->diagnosis.variable), "%s", self->variable);
 	ret->diagnosis.time_ms = self->time_ms;
 	return 0;
+}
+
+static void count_stored(void *context)
+{
+	((struct teller *)context)->n_stored++;
 }
 
 static int take_diagnosis(void *context, struct profile *take_profile, struct err *err)
@@ -52,7 +64,28 @@ static struct diagnosis diagnosis_of(const struct place *place)
 
 static void connect(struct place *place, struct teller *teller)
 {
-	place->engine.diagnoser = (struct diagnoser){.begin = begin, .read = tell, .context = teller};
+	teller->place = place;
+	place->engine.diagnoser = (struct diagnoser){
+		.next = next, .read = tell, .stored = count_stored, .context = teller};
+}
+
+static int diagnose(struct place *place, size_t *ret_n_changed)
+{
+	struct engine_result result;
+	int r = engine_diagnose(&place->engine, place->now_ms, &result, NULL);
+
+	if (ret_n_changed)
+		*ret_n_changed = result.n_profiles_changed;
+	return r;
+}
+
+/* A quick cycle, and what comes after it. @return changed profiles. */
+static size_t quick_and_diagnose(struct place *place)
+{
+	size_t n = quick(place), n_diagnosed;
+
+	assert_true(diagnose(place, &n_diagnosed) >= 0);
+	return n + n_diagnosed;
 }
 
 /* A pod of a Job that ended at this minute, 10 minutes after its start. */
@@ -88,18 +121,18 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	setup(&place);
 	connect(&place, &teller);
 	end_pod(&place, "t-1", 10, "OOMKilled", NULL);
-	assert_int_equal(quick(&place), 2); /* the size first, then the diagnosis */
+	assert_int_equal(quick_and_diagnose(&place), 2); /* the size first, then the diagnosis */
 	diagnosis = diagnosis_of(&place);
 	assert_string_equal(diagnosis.kind, "container-limit");
 	assert_string_equal(diagnosis.run, "t-1");
 	assert_string_equal(diagnosis.evidence, "a line");
 	assert_int_equal(diagnosis.time_ms, minute(10));
-	assert_int_equal(quick(&place), 0); /* the same again changes nothing */
+	assert_int_equal(quick_and_diagnose(&place), 0); /* the same again changes nothing */
 
 	teller.kind = "not-oom";
 	teller.time_ms = minute(30);
 	end_pod(&place, "t-2", 30, "Error", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	diagnosis = diagnosis_of(&place);
 	assert_string_equal(diagnosis.kind, "not-oom");
 	assert_string_equal(diagnosis.run, "t-2");
@@ -107,12 +140,12 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	/* An older result that arrives late changes nothing. */
 	teller.kind = "node-oom";
 	teller.time_ms = minute(5);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_string_equal(diagnosis_of(&place).kind, "not-oom");
 
 	teller.is_silent = true;
 	end_pod(&place, "t-3", 60, "Completed", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_string_equal(diagnosis_of(&place).kind, "");
 	assert_int_equal(diagnosis_of(&place).time_ms, 0);
 
@@ -121,7 +154,7 @@ static void the_result_is_kept_until_a_run_completes(void **state)
 	teller.kind = "container-limit";
 	teller.time_ms = minute(45);
 	end_pod(&place, "t-0", 45, "Error", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_string_equal(diagnosis_of(&place).kind, "");
 	teardown(&place);
 }
@@ -140,14 +173,14 @@ static void the_setting_is_judged_by_runs_that_had_it(void **state)
 	setup(&place);
 	connect(&place, &teller);
 	end_pod(&place, "t-1", 10, "Error", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	diagnosis = diagnosis_of(&place);
 	assert_string_equal(diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
 	assert_string_equal(diagnosis.helped, "");
 
 	teller.is_silent = true;
 	end_pod(&place, "t-2", 40, "Completed", WITH_SETTING);
-	quick(&place);
+	quick_and_diagnose(&place);
 	diagnosis = diagnosis_of(&place);
 	assert_string_equal(diagnosis.helped, "yes");
 	assert_string_equal(diagnosis.run, "t-2");
@@ -157,14 +190,14 @@ static void the_setting_is_judged_by_runs_that_had_it(void **state)
 	teller.has_setting = true;
 	teller.time_ms = minute(70);
 	end_pod(&place, "t-3", 70, "Error", WITH_SETTING);
-	quick(&place);
+	quick_and_diagnose(&place);
 	diagnosis = diagnosis_of(&place);
 	assert_string_equal(diagnosis.helped, "no");
 	assert_string_equal(diagnosis.run, "t-3");
 
 	teller.is_silent = true;
 	end_pod(&place, "t-4", 100, "Completed", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_string_equal(diagnosis_of(&place).variable, "");
 	teardown(&place);
 }
@@ -178,11 +211,85 @@ static void runs_that_complete_are_not_asked_about(void **state)
 	setup(&place);
 	connect(&place, &teller);
 	end_pod(&place, "t-1", 10, "Completed", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_int_equal(teller.n_asked, 0);
 	end_pod(&place, "t-2", 30, "Error", NULL);
-	quick(&place);
+	quick_and_diagnose(&place);
 	assert_int_equal(teller.n_asked, 1);
+	teardown(&place);
+}
+
+/* Reading pods takes time, for which neither sizes nor resizes wait. */
+static void cycles_read_no_pods(void **state)
+{
+	struct teller teller = {.kind = "unknown", .variable = "", .time_ms = minute(10)};
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	connect(&place, &teller);
+	end_pod(&place, "t-1", 10, "Error", NULL);
+	quick(&place);
+	whole(&place, NULL, 0);
+	assert_int_equal(teller.n_sought, 0);
+	assert_int_equal(diagnose(&place, NULL), 0);
+	assert_int_equal(teller.n_sought, 1);
+	assert_int_equal(teller.n_stored, 1);
+	assert_string_equal(diagnosis_of(&place).kind, "unknown");
+	teller.is_silent = true;
+	assert_int_equal(diagnose(&place, NULL), 1);
+	teardown(&place);
+}
+
+static void what_is_not_in_the_store_is_not_marked_as_stored(void **state)
+{
+	struct teller teller = {.kind = "container-limit", .variable = "", .time_ms = minute(10)};
+	struct place place;
+	char path[128];
+
+	(void)state;
+	setup(&place);
+	connect(&place, &teller);
+	end_pod(&place, "t-1", 10, "OOMKilled", NULL);
+	assert_int_equal(diagnose(&place, NULL), 1); /* no cycle has written the workload */
+	assert_int_equal(teller.n_stored, 0);
+	quick(&place);
+	snprintf(path, sizeof(path), "%s.tmp", place.path); /* where the store writes a file first */
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_true(diagnose(&place, NULL) < 0);
+	assert_int_equal(teller.n_stored, 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(diagnose(&place, NULL), 0);
+	assert_int_equal(teller.n_stored, 1);
+	assert_string_equal(diagnosis_of(&place).kind, "container-limit");
+	teardown(&place);
+}
+
+/* After a restart the same death is read again, perhaps when its log is gone. */
+static void only_a_better_result_replaces_one_of_the_same_death(void **state)
+{
+	struct teller teller = {.kind = "not-oom", .variable = "", .time_ms = minute(10)};
+	struct diagnosis diagnosis;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	connect(&place, &teller);
+	end_pod(&place, "t-1", 10, "Error", NULL);
+	quick_and_diagnose(&place);
+	teller.kind = "fragmentation";
+	teller.variable = ALLOCATOR_VARIABLE_CUDA;
+	quick_and_diagnose(&place);
+	assert_string_equal(diagnosis_of(&place).kind, "not-oom");
+	teller.is_again = true;
+	quick_and_diagnose(&place);
+	diagnosis = diagnosis_of(&place);
+	assert_string_equal(diagnosis.kind, "fragmentation");
+	assert_string_equal(diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
+	teller.kind = "node-oom";
+	teller.time_ms = minute(9); /* of an earlier death */
+	quick_and_diagnose(&place);
+	assert_string_equal(diagnosis_of(&place).kind, "fragmentation");
 	teardown(&place);
 }
 
@@ -192,6 +299,9 @@ int main(void)
 		cmocka_unit_test(the_result_is_kept_until_a_run_completes),
 		cmocka_unit_test(the_setting_is_judged_by_runs_that_had_it),
 		cmocka_unit_test(runs_that_complete_are_not_asked_about),
+		cmocka_unit_test(cycles_read_no_pods),
+		cmocka_unit_test(what_is_not_in_the_store_is_not_marked_as_stored),
+		cmocka_unit_test(only_a_better_result_replaces_one_of_the_same_death),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

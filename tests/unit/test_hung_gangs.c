@@ -14,7 +14,9 @@
 #define ENDED(reason, code, at)                                                                                        \
 	STATE("\"terminated\":{\"reason\":\"" reason "\",\"exitCode\":" code ",\"finishedAt\":\"" TIME(at) "\"}")
 
-#define RUNS	   "\"phase\":\"Running\",\"containerStatuses\":[" STATE("\"running\":{}") "]"
+#define RUNS "\"phase\":\"Running\",\"containerStatuses\":[" STATE("\"running\":{}") "]"
+#define RUNS_SINCE(at)                                                                                                 \
+	"\"phase\":\"Running\",\"containerStatuses\":[" STATE("\"running\":{\"startedAt\":\"" TIME(at) "\"}") "]"
 #define KILLED(at) "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("OOMKilled", "137", at) "]"
 #define FAILED(at) "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("Error", "1", at) "]"
 #define DONE	   "\"phase\":\"Succeeded\",\"containerStatuses\":[" ENDED("Completed", "0", "07:41:00") "]"
@@ -85,8 +87,26 @@ static const struct row {
 	 POD("train-0-x7k2p", JOB, KILLED("07:20:00")) "," POD_OF(
 		 "train-0-b4c5d", "07:20:10", JOB, GPUS_8, KILLED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS),
 	 "train-0-b4c5d", 1, 1, NULL, NULL},
-	{"a retry of another rank",
-	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD_OF("train-1-b4c5d", "07:40:10", JOB, GPUS_8, RUNS),
+	{"another rank was created after the death",
+	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD_OF("train-1-b4c5d", "07:40:10", JOB, GPUS_8, RUNS), NULL,
+	 0, 0, NULL, NULL},
+	{"the others were restarted after the death",
+	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS_SINCE("07:40:10")), NULL, 0,
+	 0, NULL, NULL},
+	{"one of the others was restarted after the death",
+	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS_SINCE("07:40:10")) "," POD(
+		 "train-2-x7k2p", JOB, RUNS_SINCE("07:00:10")),
+	 NULL, 0, 0, NULL, NULL},
+	{"the others were restarted before the death",
+	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS_SINCE("07:39:50")),
+	 "train-0-x7k2p", 1, 1, NULL, NULL},
+	{"the gang went on without a rank, then another one died",
+	 POD("train-0-x7k2p", JOB, KILLED("07:20:00")) "," POD("train-1-x7k2p", JOB, KILLED("07:40:00")) "," POD(
+		 "train-2-x7k2p", JOB, RUNS_SINCE("07:20:30")),
+	 "train-1-x7k2p", 1, 1, NULL, NULL},
+	{"a rank without accelerators was restarted after the death",
+	 POD("train-0-x7k2p", JOB, KILLED("07:40:00")) "," POD_OF(
+		 "train-1-x7k2p", "07:00:00", JOB, "", RUNS_SINCE("07:40:10")) "," POD("train-2-x7k2p", JOB, RUNS),
 	 "train-0-x7k2p", 1, 1, NULL, NULL},
 	{"ranks are not known, and all are old",
 	 POD("train-x7k2p", JOB, KILLED("07:40:00")) "," POD("train-b4c5d", JOB, RUNS), "train-x7k2p", 1, 1, NULL,

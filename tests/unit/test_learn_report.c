@@ -24,7 +24,7 @@ struct row {
 
 static const struct row rows[] = {
 	{"learned", SPEC(), KNOWN(CONFIDENCE_MEDIUM, 4, 3), .want = "Ready=True/Learned()"},
-	{"too few", SPEC(), KNOWN(CONFIDENCE_LOW, 2, 1), .want = "Ready=False/NotEnoughRuns(1 of 3 whole runs)"},
+	{"too few", SPEC(), KNOWN(CONFIDENCE_LOW, 2, 1), .want = "Ready=False/NotEnoughRuns(1 of 3 complete runs)"},
 	{"none yet", SPEC(REF), .want = "Ready=False/NoRunsYet()"},
 	{"about nothing", SPEC(.pin_limit_bytes = 5 * MI),
 	 .want = "Ready=False/NoWorkload(spec.workloadRef would say which workload) Pinned=True/Person(limit 5Mi)"},
@@ -215,7 +215,7 @@ static void a_workload_may_be_named_by_two_of_its_keys(void **state)
 	cycle(&place, &run, 1);
 	cycle(&place, NULL, 0);
 	check(&place, "by-job: Ready=False/Conflict(decided by profile by-label)\n"
-		      "by-label: Ready=False/NotEnoughRuns(1 of 3 whole runs) Pinned=True/Person(limit 9Mi)\n");
+		      "by-label: Ready=False/NotEnoughRuns(1 of 3 complete runs) Pinned=True/Person(limit 9Mi)\n");
 	teardown(&place);
 }
 

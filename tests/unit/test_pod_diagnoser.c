@@ -13,22 +13,30 @@
 		"GET /apis/batch/v1/namespaces/ml/jobs/" name " ",                                                     \
 			.body = "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name "\"}}"     \
 	}
-/* A pod of a Job; `meta` ends with a comma, `ended` is what its container's state says. */
-#define POD_(name, uid, job, meta, env, ended)                                                                         \
-	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" uid                                     \
-	"\",\"resourceVersion\":\"1\"," meta "\"creationTimestamp\":\"2026-11-02T07:00:00Z\","                         \
+/* A pod of a Job; `meta` ends with a comma, `status` is its phase and what its container's status says. */
+#define POD_(name, uid, job, meta, env, status)                                                                        \
+	"{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" uid "\"," meta                          \
+	"\"creationTimestamp\":\"2026-11-02T07:00:00Z\","                                                              \
 	"\"labels\":{\"memtamer.io/training\":\"true\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"   \
 	"\"Job\",\"name\":\"" job "\",\"uid\":\"" job                                                                  \
 	"\",\"controller\":true}]},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"main\","          \
-	"\"image\":\"i\"" env ",\"resources\":{\"limits\":{\"memory\":\"64Gi\"}}}]},\"status\":{\"phase\":\"Failed\"," \
-	"\"startTime\":\"2026-11-02T07:00:00Z\",\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":"  \
-	"{" ended "}}}]}}"
-#define POD(name, job, ended) POD_(name, "u-" name, job, "", "", ended)
-#define KILLED(minute)	      "\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"2026-11-02T07:" minute ":00Z\""
-#define FAILED(minute)	      "\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"2026-11-02T07:" minute ":00Z\""
-#define ONE(name)	      "GET /api/v1/namespaces/ml/pods?limit=1&fieldSelector=metadata.name%3D" name " "
-#define EVENTS(name)	      "GET /api/v1/namespaces/ml/events?"
-#define LOG(name)	      "GET /api/v1/namespaces/ml/pods/" name "/log?tailLines=2000&"
+	"\"image\":\"i\"" env ",\"resources\":{\"limits\":{\"memory\":\"64Gi\"}}}]},\"status\":{\"startTime\":"        \
+	"\"2026-11-02T07:00:00Z\"," status "}}"
+#define VERSION(n)	       "\"resourceVersion\":\"" n "\","
+#define POD(name, job, status) POD_(name, "u-" name, job, VERSION("1"), "", status)
+#define ENDED(reason, code, from, to)                                                                                  \
+	"{\"terminated\":{\"reason\":\"" reason "\",\"exitCode\":" code ",\"startedAt\":\"2026-11-02T07:" from         \
+	":00Z\",\"finishedAt\":\"2026-11-02T07:" to ":00Z\"}}"
+#define OVER(state)    "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\",\"state\":" state "}]"
+#define KILLED(minute) OVER(ENDED("OOMKilled", "137", "00", minute))
+#define FAILED(minute) OVER(ENDED("Error", "1", "00", minute))
+/* Restarted in place after an end. */
+#define AGAIN(restarts, from, to)                                                                                      \
+	"\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"main\",\"restartCount\":" restarts                   \
+	",\"state\":{\"running\":{}},\"lastState\":" ENDED("Error", "1", from, to) "}]"
+#define ONE(name)    "GET /api/v1/namespaces/ml/pods?limit=1&fieldSelector=metadata.name%3D" name " "
+#define EVENTS(name) "GET /api/v1/namespaces/ml/events?"
+#define LOG(name)    "GET /api/v1/namespaces/ml/pods/" name "/log?tailLines=2000&"
 #define CUDA_LINE                                                                                                      \
 	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 " \
 	"GiB of which 1.05 GiB is free. Including non-PyTorch memory, this process has 78.09 GiB memory in use. Of "   \
@@ -75,6 +83,7 @@ static void start(struct scene *self, const struct fake_step *steps, bool reads_
 		evidence_batch_release(&batch);
 	}
 	pod_diagnoser_connect(&self->diagnoser, self->pods, self->world.client, reads_logs);
+	self->diagnoser.written_seq = INT64_MAX;
 	self->asked = pod_diagnoser_interface(&self->diagnoser);
 }
 
@@ -86,24 +95,41 @@ static void stop(struct scene *self)
 	world_stop(&self->world);
 }
 
-static int read_job(struct scene *self, const char *job, struct diagnosed *ret)
+/* Whether a pod of this Job was found at this time; "": no pod of any Job. */
+static void find(struct scene *self, int64_t now_ms, const char *job)
 {
-	struct found_run found = {.container = "main", .is_main = true};
+	struct evidence_window window = {.end_ms = now_ms, .is_open = true};
+	struct evidence_batch batch;
+	int r;
 
-	snprintf(found.namespace_name, sizeof(found.namespace_name), "ml");
-	snprintf(found.identity.run_key, sizeof(found.identity.run_key), "Job/%s", job);
-	return self->asked.read(self->asked.context, &found, ret);
+	evidence_batch_init(&batch, &window);
+	r = self->asked.next(self->asked.context, now_ms, &batch);
+	assert_int_equal(r, *job ? 0 : 1);
+	assert_true(*job ? batch.pods.n > 0 : batch.pods.n == 0);
+	for (size_t i = 0; i < batch.pods.n; i++)
+		assert_string_equal(batch.pods.items[i]->owner_name, job);
+	evidence_batch_release(&batch);
+}
+
+static int read_found(struct scene *self, struct diagnosed *ret)
+{
+	return self->asked.read(self->asked.context, ret);
+}
+
+static void store(struct scene *self)
+{
+	self->asked.stored(self->asked.context);
 }
 
 /* The status alone shows a kill. Of the pods of a run the one that died first is read, and only once. */
 static void the_first_pod_that_died_is_read_once(void **state)
 {
 	static const struct fake_step steps[] = {
-		{WATCHED,
-		 .body = LIST(POD("b", "train", KILLED("58")) "," POD("a", "train", KILLED("57")) "," POD(
-			 "old", "old", KILLED("00")) "," POD_("gone", "u-gone", "gone",
-							      "\"deletionTimestamp\":\"2026-11-02T07:50:00Z\",", "",
-							      FAILED("51")))},
+		{WATCHED, .body = LIST(POD("b", "train", KILLED("58")) "," POD("a", "train", KILLED("57")) "," POD(
+				  "old", "old",
+				  KILLED("00")) "," POD_("gone", "u-gone", "gone",
+							 VERSION("1") "\"deletionTimestamp\":\"2026-11-02T07:50:00Z\",",
+							 "", FAILED("51")))},
 		{WATCHED, .body = "", .end = FAKE_HOLD},
 		JOB("train"),
 		JOB("old"),
@@ -117,17 +143,16 @@ static void the_first_pod_that_died_is_read_once(void **state)
 
 	(void)state;
 	start(&scene, steps, false);
-	assert_true(scene.asked.begin(scene.asked.context, NOW_MS + 1));
-	assert_int_equal(read_job(&scene, "train", &diagnosed), 0);
+	find(&scene, NOW_MS + 1, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
 	assert_string_equal(diagnosed.diagnosis.kind, "container-limit");
 	assert_int_equal(diagnosed.diagnosis.time_ms, NOW_MS - 3 * TIME_MINUTE_MS);
 	assert_string_not_equal(diagnosed.diagnosis.evidence, "");
 	assert_string_equal(diagnosed.diagnosis.variable, "");
 	assert_false(diagnosed.has_setting);
-	assert_int_equal(read_job(&scene, "train", &diagnosed), 0); /* another role of the run: no request */
-	assert_int_equal(read_job(&scene, "gone", &diagnosed), 1);
-	assert_int_equal(read_job(&scene, "other", &diagnosed), 1);
-	assert_false(scene.asked.begin(scene.asked.context, NOW_MS + 1)); /* "old" died an hour ago */
+	assert_false(diagnosed.is_again);
+	store(&scene);
+	find(&scene, NOW_MS + DIAGNOSE_REST_MS + 1, ""); /* "old" died an hour ago, "gone" was deleted before */
 	assert_int_equal(fake_api_count(scene.world.api, "/log?"), 0);
 	stop(&scene);
 }
@@ -153,7 +178,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
 		  JOB("train"),
-		  {ONE("a"), .body = LIST(POD_("a", "u-a", "train", "", SETTING, FAILED("57")))},
+		  {ONE("a"), .body = LIST(POD_("a", "u-a", "train", VERSION("1"), SETTING, FAILED("57")))},
 		  {LOG("a"), .body = "step 100 loss 2.1\n" CUDA_LINE "\n"},
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
@@ -167,8 +192,8 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 
 		test_row(rows[i].name);
 		start(&scene, rows[i].steps, true);
-		assert_true(scene.asked.begin(scene.asked.context, NOW_MS));
-		assert_int_equal(read_job(&scene, "train", &diagnosed), 0);
+		find(&scene, NOW_MS, "train");
+		assert_int_equal(read_found(&scene, &diagnosed), 0);
 		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
 		assert_string_equal(diagnosed.diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
 		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
@@ -188,7 +213,7 @@ static void refusals_are_final(void **state)
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
 		  JOB("train"),
-		  {ONE("a"), .body = LIST(POD_("a", "u-new", "train", "", "", FAILED("57")))},
+		  {ONE("a"), .body = LIST(POD_("a", "u-new", "train", VERSION("1"), "", FAILED("57")))},
 		  {.fits = NULL}}},
 		{"it is deleted",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
@@ -211,44 +236,247 @@ static void refusals_are_final(void **state)
 
 		test_row(rows[i].name);
 		start(&scene, rows[i].steps, true);
-		assert_true(scene.asked.begin(scene.asked.context, NOW_MS));
-		assert_int_equal(read_job(&scene, "train", &diagnosed), 1);
-		assert_false(scene.asked.begin(scene.asked.context, NOW_MS));
+		find(&scene, NOW_MS, "train");
+		assert_int_equal(read_found(&scene, &diagnosed), 1);
+		find(&scene, NOW_MS + DIAGNOSE_REST_MS, "");
 		stop(&scene);
 	}
 }
 
-/* At most LIMIT_DIAGNOSE_PODS in a cycle; the next one goes on. */
-static void a_cycle_reads_few_pods(void **state)
+#define REFUSED_LOG                                                                                                    \
+	{                                                                                                              \
+		LOG("a"), .status = 503, .body = STATUS("503", "ServiceUnavailable"), .times = 64                      \
+	}
+
+/* What the status says is told at once, and the log is read as soon as it can be. */
+static void a_log_that_cannot_be_read_is_tried_again(void **state)
 {
 	static const struct fake_step steps[] = {
-		{WATCHED,
-		 .body = LIST(POD("a", "j1", KILLED("57")) "," POD("b", "j2", KILLED("57")) "," POD(
-			 "c", "j3", KILLED("57")) "," POD("d", "j4", KILLED("57")) "," POD("e", "j5", KILLED("57")))},
+		{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		{WATCHED, .body = "", .end = FAKE_HOLD},
-		JOB("j1"),
-		JOB("j2"),
-		JOB("j3"),
-		JOB("j4"),
-		JOB("j5"),
-		{"GET /api/v1/namespaces/ml/pods?limit=1&", .body = LIST(""), .times = 5},
+		JOB("train"),
+		{ONE("a"), .body = LIST(POD("a", "train", FAILED("57"))), .times = 4},
+		{EVENTS("a"), .body = LIST(""), .times = 4},
+		{LOG("a"), .status = 503, .body = STATUS("503", "ServiceUnavailable"), .times = 2},
+		{LOG("a"), .body = CUDA_LINE "\n"},
 		{.fits = NULL},
 	};
 	struct diagnosed diagnosed;
 	struct scene scene;
-	char job[8];
+
+	(void)state;
+	start(&scene, steps, true);
+	find(&scene, NOW_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	assert_string_not_equal(diagnosed.diagnosis.kind, "fragmentation");
+	store(&scene);
+	find(&scene, NOW_MS + DIAGNOSE_REST_MS - 1, "");
+	find(&scene, NOW_MS + DIAGNOSE_REST_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 1); /* no more than before */
+	find(&scene, NOW_MS + 3 * DIAGNOSE_REST_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
+	assert_true(diagnosed.is_again);
+	store(&scene);
+	find(&scene, NOW_MS + 10 * DIAGNOSE_REST_MS, "");
+	stop(&scene);
+}
+
+static void tries_end(void **state)
+{
+	static const struct {
+		const char *name;
+		struct fake_step steps[7];
+		bool has_log; /* which is refused */
+	} rows[] = {
+		{"no answer about the pod",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .status = 500, .body = STATUS("500", "InternalError"), .times = 64},
+		  {.fits = NULL}},
+		 false},
+		{"no log",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57"))), .times = 64},
+		  {EVENTS("a"), .body = LIST(""), .times = 64},
+		  REFUSED_LOG,
+		  {.fits = NULL}},
+		 true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t now_ms = NOW_MS;
+		struct diagnosed diagnosed;
+		struct scene scene;
+
+		test_row(rows[i].name);
+		start(&scene, rows[i].steps, true);
+		for (int n = 0; n < LIMIT_DIAGNOSE_TRIES; n++) {
+			find(&scene, now_ms, "train");
+			assert_int_equal(read_found(&scene, &diagnosed), rows[i].has_log && !n ? 0 : 1);
+			if (rows[i].has_log && !n)
+				store(&scene);
+			now_ms += DIAGNOSE_REST_MS << n;
+		}
+		find(&scene, now_ms, "");
+		assert_int_equal(fake_api_count(scene.world.api, "GET /api/v1/namespaces/ml/pods?limit=1&"),
+				 LIMIT_DIAGNOSE_TRIES);
+		stop(&scene);
+	}
+}
+
+/* The result is not in the store: it is read once more. */
+static void what_was_not_stored_is_read_again(void **state)
+{
+	static const struct fake_step steps[] = {
+		{WATCHED, .body = LIST(POD("a", "train", KILLED("57")))},
+		{WATCHED, .body = "", .end = FAKE_HOLD},
+		JOB("train"),
+		{ONE("a"), .body = LIST(POD("a", "train", KILLED("57"))), .times = 2},
+		{EVENTS("a"), .body = LIST(""), .times = 2},
+		{.fits = NULL},
+	};
+	struct diagnosed diagnosed;
+	struct scene scene;
 
 	(void)state;
 	start(&scene, steps, false);
-	for (size_t n = LIMIT_DIAGNOSE_PODS; n <= 5; n++) {
-		assert_true(scene.asked.begin(scene.asked.context, NOW_MS));
-		for (int i = 1; i <= 5; i++) {
-			snprintf(job, sizeof(job), "j%d", i);
-			assert_int_equal(read_job(&scene, job, &diagnosed), 1);
-		}
-		assert_int_equal(fake_api_count(scene.world.api, "/pods?limit=1&"), n);
+	scene.diagnoser.written_seq = 0;
+	find(&scene, NOW_MS, ""); /* no cycle has written this run */
+	scene.diagnoser.written_seq = INT64_MAX;
+	find(&scene, NOW_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	find(&scene, NOW_MS + DIAGNOSE_REST_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	assert_false(diagnosed.is_again);
+	store(&scene);
+	find(&scene, NOW_MS + 10 * DIAGNOSE_REST_MS, "");
+	stop(&scene);
+}
+
+#define EVENT(pod) "{\"type\":\"MODIFIED\",\"object\":" pod "}\n"
+
+static bool note_restarts(void *context, const struct sighting *pod)
+{
+	*(bool *)context |= pod->containers.items[0].restarts == 2;
+	return true;
+}
+
+/* Each death of a container that restarts in its pod is read, at the time of its end; siblings that had been running
+ * before die of it. */
+static void a_container_that_restarts_is_read_at_each_death(void **state)
+{
+	static const struct fake_step steps[] = {
+		{WATCHED, .body = LIST(POD("a", "train", AGAIN("1", "00", "40")))},
+		{WATCHED,
+		 .body = EVENT(POD_("b", "u-b", "train", VERSION("11"), "", AGAIN("1", "00", "41")))
+			 EVENT(POD_("a", "u-a", "train", VERSION("12"), "", AGAIN("2", "42", "50"))),
+		 .end = FAKE_HOLD, .after = "previous=true"},
+		JOB("train"),
+		{ONE("a"), .body = LIST(POD("a", "train", AGAIN("1", "00", "40")))},
+		{ONE("a"), .body = LIST(POD("a", "train", AGAIN("2", "42", "50")))},
+		{EVENTS("a"), .body = LIST(""), .times = 2},
+		{LOG("a"), .body = "step 1\n", .times = 2},
+		{.fits = NULL},
+	};
+	struct diagnosed diagnosed;
+	struct scene scene;
+	bool has_restarted = false;
+
+	(void)state;
+	start(&scene, steps, true);
+	find(&scene, NOW_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	assert_int_equal(diagnosed.diagnosis.time_ms, NOW_MS - 20 * TIME_MINUTE_MS);
+	store(&scene);
+	while (!has_restarted) {
+		poll_once(&scene.world);
+		pods_visit(scene.pods, note_restarts, &has_restarted);
 	}
-	assert_false(scene.asked.begin(scene.asked.context, NOW_MS));
+	find(&scene, NOW_MS + DIAGNOSE_REST_MS, "train");
+	assert_int_equal(read_found(&scene, &diagnosed), 0);
+	assert_int_equal(diagnosed.diagnosis.time_ms, NOW_MS - 10 * TIME_MINUTE_MS);
+	assert_false(diagnosed.is_again);
+	store(&scene);
+	find(&scene, NOW_MS + 10 * DIAGNOSE_REST_MS, "");
+	stop(&scene);
+}
+
+/* A helper restarts beside a training that goes on, and a pod ends by its helper. */
+static void helpers_count_when_they_end_the_pod(void **state)
+{
+#define HELPED ",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}},{\"name\":\"helper\",\"image\":\"h\""
+#define HELPER(phase, main, helper)                                                                                    \
+	"\"phase\":\"" phase "\",\"containerStatuses\":[{\"name\":\"main\",\"state\":" main                            \
+	"},{\"name\":\"helper\",\"restartCount\":1," helper "}]"
+	static const struct {
+		const char *name, *pods, *found;
+	} rows[] = {
+		{"it restarts",
+		 LIST(POD_("a", "u-a", "train", VERSION("1"), HELPED,
+			   HELPER("Running", "{\"running\":{}}",
+				  "\"state\":{\"running\":{}},\"lastState\":" ENDED("Error", "1", "00", "40")))),
+		 ""},
+		{"it ends the pod",
+		 LIST(POD_("a", "u-a", "train", VERSION("1"), HELPED,
+			   HELPER("Failed", ENDED("Completed", "0", "00", "50"),
+				  "\"state\":" ENDED("Error", "1", "00", "51")))),
+		 "train"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct fake_step steps[] = {{WATCHED, .body = rows[i].pods},
+						  {WATCHED, .body = "", .end = FAKE_HOLD},
+						  JOB("train"),
+						  {.fits = NULL}};
+		struct scene scene;
+
+		test_row(rows[i].name);
+		start(&scene, steps, false);
+		find(&scene, NOW_MS, rows[i].found);
+		stop(&scene);
+	}
+}
+
+#define MANY 70
+
+/* However many runs have died, the one that died last is read first. */
+static void the_run_that_died_last_is_read_first(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf list = STRBUF_INIT(MIB);
+	struct fake_step steps[] = {{.fits = WATCHED},
+				    {WATCHED, .body = "", .end = FAKE_HOLD},
+				    {"GET /apis/batch/v1/namespaces/ml/jobs/", .body = "{}", .times = MANY},
+				    {.fits = NULL}};
+	char job[16];
+	struct scene scene;
+
+	(void)state;
+	strbuf_adds(&list, "{\"metadata\":{\"resourceVersion\":\"10\"},\"items\":[");
+	for (int i = 0; i < MANY; i++)
+		strbuf_addf(
+			&list,
+			"%s{\"metadata\":{\"name\":\"p%d\",\"namespace\":\"ml\",\"uid\":\"u%d\",\"resourceVersion\":"
+			"\"1\",\"creationTimestamp\":\"2026-11-02T07:00:00Z\",\"labels\":{\"memtamer.io/training\":"
+			"\"true\"},\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j%d\","
+			"\"uid\":\"j%d\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"main\"}]},"
+			"\"status\":{\"phase\":\"Failed\",\"startTime\":\"2026-11-02T07:00:00Z\","
+			"\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"reason\":\"Error\","
+			"\"exitCode\":1,\"finishedAt\":\"2026-11-02T07:%02d:%02dZ\"}}}]}}",
+			i ? "," : "", i, i, i, i, 30 + i / 60, i % 60);
+	strbuf_adds(&list, "]}");
+	steps[0].body = strbuf_text(&list);
+	start(&scene, steps, false);
+	for (int i = MANY; i-- > 0;) {
+		snprintf(job, sizeof(job), "j%d", i);
+		find(&scene, NOW_MS, job);
+	}
+	find(&scene, NOW_MS, "");
 	stop(&scene);
 }
 
@@ -258,7 +486,12 @@ int main(void)
 		cmocka_unit_test(the_first_pod_that_died_is_read_once),
 		cmocka_unit_test(the_end_of_the_log_tells_fragmentation),
 		cmocka_unit_test(refusals_are_final),
-		cmocka_unit_test(a_cycle_reads_few_pods),
+		cmocka_unit_test(a_log_that_cannot_be_read_is_tried_again),
+		cmocka_unit_test(tries_end),
+		cmocka_unit_test(what_was_not_stored_is_read_again),
+		cmocka_unit_test(a_container_that_restarts_is_read_at_each_death),
+		cmocka_unit_test(helpers_count_when_they_end_the_pod),
+		cmocka_unit_test(the_run_that_died_last_is_read_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

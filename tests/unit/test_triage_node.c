@@ -65,6 +65,17 @@ static void each_setting_has_its_finding(void **state)
 		{GI4 "MemAvailable: 419500 kB\n", "memory"},
 		{GI4 "vm.min_free_kbytes = 209700\n", ""},
 		{GI4 "vm.min_free_kbytes = 209800\n", "reserve-large"},
+		{"oom_kill 0\n", ""},
+		{"oom_kill 1\noom_kill_disable 0\n", "oom-kills"},
+		{"some avg10=99.00 avg60=50.00 avg300=9.99 total=5\nfull avg10=99.00 avg60=50.00 avg300=80.00 "
+		 "total=5\n",
+		 ""},
+		{"some avg10=0.00 avg60=0.00 avg300=10.00 total=5\n", "memory-pressure"},
+		{"full avg10=0.00 avg60=0.00 avg300=90.00 total=5\n", ""},
+		{"some avg300=\nsome days avg300=x\n", ""},
+		{"CommitLimit: 5 kB\n", ""},
+		{"CommitLimit: 5 kB\nCommitted_AS: 6 kB\n", "committed"},
+		{"CommitLimit: 5 kB\nCommitted_AS: 6 kB\nvm.overcommit_memory = 1\n", "overcommit-always"},
 		{"tmpfs\n", "cgroup-v1"},
 		{"cgroup2fs\n", "cgroup-v2"},
 		{"tmpfs on /run type tmpfs\n", ""},
@@ -124,6 +135,12 @@ static void figures_are_told(void **state)
 	assert_non_null(strstr(finding.text, "vm.overcommit_ratio: 50 % of memory"));
 	assert_non_null(
 		strstr(finding.text, "1.00 GiB of 2.00 GiB may still be committed, while 3.00 GiB are available"));
+	end(triage);
+	triage = read_node("CommitLimit: 4194304 kB\nCommitted_AS: 6291456 kB\n");
+	for (size_t i = 0; i < n_node_rules && !streq(finding.rule->name, "committed"); i++)
+		node_find(&triage->facts.node, i, &finding);
+	assert_non_null(strstr(finding.text, "6.00 GiB are committed, more than the 4.00 GiB of a strict kernel"));
+	assert_int_equal(finding.bytes, (int64_t)2 << 30);
 	end(triage);
 	triage = read_node("CommitLimit: 5 kB\nCommitted_AS: 6 kB\n");
 	assert_int_equal(node_committable(&triage->facts.node), 0);

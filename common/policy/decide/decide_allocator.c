@@ -54,8 +54,9 @@ static const char *outcome(const struct deciding *self, const struct k8s_contain
 	const char *verb = self->input->subject == SUBJECT_POD ? "set" : "will be";
 
 	if (container->has_env_from)
-		return "; not set, as envFrom may have " ALLOCATOR_SETTING;
-	if (self->policy->actions[CHECK_ALLOCATOR] < ACTION_PATCH || self->mode->kind_why)
+		return "; " ALLOCATOR_SETTING " suggested, unless envFrom sets it";
+	if (self->policy->actions[CHECK_ALLOCATOR] < ACTION_PATCH || self->mode->kind_why ||
+	    self->mode->is_template_only)
 		return "; " ALLOCATOR_SETTING " suggested";
 	if (self->mode->mode < MODE_FILL)
 		return "; mode fill would set " ALLOCATOR_SETTING;
@@ -64,7 +65,7 @@ static const char *outcome(const struct deciding *self, const struct k8s_contain
 
 int check_allocator(const struct deciding *self, struct findings *list)
 {
-	bool is_patched = self->mode->mode >= MODE_FILL;
+	bool is_patched = self->mode->mode >= MODE_FILL && !self->mode->is_template_only;
 	const struct diagnosis *diagnosis = wanted(self);
 	int r = 0;
 

@@ -119,7 +119,9 @@ struct pod_mode {
 	enum mode asked_mode; /* before the kind of pod lowered it */
 	const char *kind_why; /* short text why the kind lowered it; NULL: it did not */
 	bool is_bare_granted; /* the pod's annotation allows raise or enforce */
-	bool is_queued;	      /* a queue has counted the pod, or an unknown queue will: requests are not changed */
+	/* The mode is that of a template which is patched; memtamer changes nothing in its pods themselves. */
+	bool is_template_only;
+	bool is_queued; /* a queue has counted the pod, or an unknown queue will: requests are not changed */
 	const struct queue_facts *queue; /* the queue that will count the pods with our sizes; NULL: none is known */
 	int64_t queue_pods;		 /* number of pods that it counts together; for a template as in `declared` */
 	bool is_settled;		 /* decided earlier: sizes are not changed */

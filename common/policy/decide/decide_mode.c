@@ -158,7 +158,8 @@ static void by_kind(const struct pod_facts *self, struct pod_mode *ret)
 		cap_by_kind(ret, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
 	if (is_sized_by_platform(self))
 		cap_by_kind(ret, "Autopilot or Fargate makes its node from the pod", "the platform sizes it");
-	if (is_ray(self) && !self->input->is_template_patched)
+	ret->is_template_only = is_ray(self) && self->input->is_template_patched;
+	if (is_ray(self) && !ret->is_template_only)
 		cap_by_kind(ret, "Ray took the memory limit into its command line", "Ray fixes it at start");
 	if (is_spark(self))
 		cap_by_kind(ret, "Spark makes the memory limit of its application's settings", "Spark sets it");

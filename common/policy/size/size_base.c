@@ -179,7 +179,7 @@ static int limit_by_peak(struct basing *self)
 	if (evidence->is_early_peak)
 		return because(self, "limit %s = %s used by a run that ended early + %d%%",
 			       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), percent);
-	return because(self, "limit %s = peak %s of %d whole run%s + %d%%%s", HUMAN(size_round_up(ret->limit_bytes)),
+	return because(self, "limit %s = peak %s of %d complete run%s + %d%%%s", HUMAN(size_round_up(ret->limit_bytes)),
 		       HUMAN(ret->peak_bytes), ret->whole_runs, plural(ret->whole_runs), percent,
 		       evidence->is_cache_bound ? ", page cache left out" : "");
 }

@@ -139,7 +139,7 @@ class Activity(unittest.TestCase):
         self.assertNotIn("activity", run)
         status = harness.run(RECOMMENDER, "status", "--config", place.config)
         self.assertIn("DCGM_FI_DEV_GPU_UTIL", status.stdout, status.stderr)
-        self.assertIn("slower by their durations alone", status.stdout)
+        self.assertIn("slower by duration alone", status.stdout)
 
 
 if __name__ == "__main__":

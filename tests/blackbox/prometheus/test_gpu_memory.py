@@ -102,7 +102,7 @@ class GpuMemory(unittest.TestCase):
         self.assertFalse(workload["profile"]["isGpuFull"])
         run = json.loads(self.said(place, "history", "-o", "json"))["runs"][0]
         self.assertEqual((run["gpuPeak"], run["gpuCapacity"]), (80190 << 20, 81000 << 20))
-        self.assertRegex(self.said(place, "history"), r"GPU MEMORY +OUTCOME")
+        self.assertRegex(self.said(place, "history", "-o", "wide"), r"GPU MEMORY +OUTCOME")
         self.assertNotIn("gpu-memory-near-capacity", self.reviewed(place))
 
     def test_a_run_that_fails(self):
@@ -147,7 +147,7 @@ class GpuMemory(unittest.TestCase):
         self.assertEqual(figures, (None, None))
         self.assertNotIn("gpu memory", self.said(place, "explain", "-n", NAMESPACE, "Job/train"))
         status = harness.run(RECOMMENDER, "status", "--config", place.config).stdout
-        self.assertIn("how full the memory of GPUs was", status)
+        self.assertIn("memory use of GPUs is not known", status)
 
 
 if __name__ == "__main__":

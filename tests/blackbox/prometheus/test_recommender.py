@@ -497,7 +497,7 @@ class Spoilt(OnPrometheus):
             return status, re.sub(rb',"[0-9.e+]+"\]', b',"NaN"]', body) if marker in body else body
         for marker in (b'"id":', b'"uid":', b""):  # memory alone, what kube-state-metrics says alone, everything
             with self.subTest(marker):
-                self.spoilt(self.on_queries(nan), 0, "metrics are there")
+                self.spoilt(self.on_queries(nan), 0, "metrics found in Prometheus")
 
     def test_unreachable(self):
         self.spoilt(lambda *_: None, 3, ".")

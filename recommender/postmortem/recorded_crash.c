@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "postmortem/recorded_crash.h"
+
+#include "k8s/keys.h"
+#include "kube/kube_client.h"
+#include "model/diagnosis.h"
+#include "model/identity.h"
+#include "postmortem/object.h"
+#include "postmortem/postmortem_internal.h"
+
+#include <stdio.h>
+
+#define PROFILES_MOST 5000
+
+/* ---- whose profile it is ---- */
+
+/* A key of the workload, among all by which it was seen. */
+static bool has_key(struct json_object *profile, const char *key)
+{
+	struct json_object *aliases = object_at(profile, "status.aliases");
+
+	if (streq(object_text(profile, "status.workload"), key))
+		return true;
+	for (size_t i = 0; i < object_count(aliases); i++) {
+		struct json_object *alias = json_object_array_get_idx(aliases, i);
+
+		if (json_object_is_type(alias, json_type_string) && streq(json_object_get_string(alias), key))
+			return true;
+	}
+	return false;
+}
+
+static bool has_object(struct json_object *profile, const char *kind, const char *name)
+{
+	char key[IDENTITY_KEY_BYTES];
+
+	identity_key_of_object(kind, name, key);
+	return has_key(profile, key);
+}
+
+/* By the label that the webhook sets, or by the one that people set. */
+static bool has_pod(struct json_object *profile, const struct ended_pod *pod)
+{
+	struct json_object *labels = object_at(pod->json, "metadata.labels");
+	const char *id = object_label(labels, KEY_WORKLOAD_ID), *workload = object_label(labels, KEY_WORKLOAD);
+	char key[IDENTITY_KEY_BYTES];
+
+	if (*id && streq(id, object_text(profile, "metadata.name")))
+		return true;
+	snprintf(key, sizeof(key), IDENTITY_KIND_OF_LABEL ":%.100s", workload);
+	return *workload && has_key(profile, key);
+}
+
+static bool is_of_run(const struct postmortem *self, struct json_object *profile)
+{
+	if (has_object(profile, self->owner.kind, self->owner.name) ||
+	    (self->siblings_of.kind && has_object(profile, self->siblings_of.kind, self->siblings_of.name)))
+		return true;
+	for (size_t i = 0; i < self->pods.n; i++)
+		if (has_pod(profile, &self->pods.items[i]))
+			return true;
+	return false;
+}
+
+/* ---- the diagnosis ---- */
+
+static struct json_object *find_latest(const struct postmortem *self, struct json_object *items)
+{
+	struct json_object *found = NULL;
+	int64_t found_ms = -1;
+
+	for (size_t i = 0; i < object_count(items) && i < PROFILES_MOST; i++) {
+		struct json_object *profile = json_object_array_get_idx(items, i);
+		int64_t ms = object_time_ms(profile, "status.diagnosis.time");
+
+		if (!*object_text(profile, "status.diagnosis.kind") || ms <= found_ms || !is_of_run(self, profile))
+			continue;
+		found = profile;
+		found_ms = ms;
+	}
+	return found;
+}
+
+/* After a run with the allocator's setting has completed, the time is that of its end, not of the crash. */
+static int take(struct json_object *profile, struct crash *ret, struct err *err)
+{
+	const char *kind = object_text(profile, "status.diagnosis.kind");
+	bool has_helped = streq(object_text(profile, "status.diagnosis.helped"), DIAGNOSIS_HELPED);
+
+	if (crash_make(kind, object_text(profile, "status.diagnosis.cause"),
+		       object_text(profile, "status.diagnosis.allocatorVariable"), ret))
+		return err_set(
+			err, POSTMORTEM_NOT_FOUND,
+			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty card "
+			"can be verified",
+			object_text(profile, "metadata.name"), kind);
+	snprintf(ret->source, sizeof(ret->source), "memoryprofile/%.250s status.diagnosis",
+		 object_text(profile, "metadata.name"));
+	ret->time_ms = has_helped ? 0 : object_time_ms(profile, "status.diagnosis.time");
+	return 0;
+}
+
+int recorded_crash_read(struct postmortem *self, struct crash *ret, struct err *err)
+{
+	CLEANUP(json_putp) struct json_object *list = NULL;
+	const char *path = postmortem_name(self, "/apis/memtamer.io/v1alpha1/namespaces/%s/memoryprofiles?limit=%d",
+					   self->namespace, PROFILES_MOST);
+	struct json_object *profile;
+	int r = postmortem_get(self, path, &list, err);
+
+	if (r && r != KUBE_NOT_FOUND) {
+		err_wrap(err, "memoryprofiles of namespace %s; give the crash with --against FILE", self->namespace);
+		return r;
+	}
+	profile = r ? NULL : find_latest(self, object_at(list, "items"));
+	if (profile)
+		return take(profile, ret, err);
+	return err_set(
+		err, POSTMORTEM_NOT_FOUND,
+		"no MemoryProfile of %s in namespace %s has a status.diagnosis: no failed run is recorded, or one "
+		"has completed since; give the crash with --against FILE, which `triage -o json` printed",
+		self->owner.name, self->namespace);
+}
+
+bool recorded_crash_is_over(const struct postmortem *self, const struct crash *crash)
+{
+	if (!crash->time_ms || !self->pods.n)
+		return true;
+	for (size_t i = 0; i < self->pods.n; i++) {
+		const struct ended_pod *pod = &self->pods.items[i];
+
+		if (pod->created_ms > crash->time_ms || (pod->ended_ms != INT64_MAX && pod->ended_ms > crash->time_ms))
+			return true;
+	}
+	return false;
+}
