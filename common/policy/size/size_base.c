@@ -131,6 +131,8 @@ static const char *harm_words(const struct basing *self, const struct run *run)
 				    HUMAN(run->own_limit_bytes));
 	if (run->harm & 1U << HARM_OOM)
 		return arena_printf(self->arena, "OOM-killed at %s, it had no limit of its own", HUMAN(MAX(killed, 0)));
+	if (run->harm & 1U << HARM_EVICTED && run->outcome == OUTCOME_EVICTED_EPHEMERAL)
+		return arena_printf(self->arena, "evicted at a disk limit that it did not have itself");
 	if (run->harm & 1U << HARM_EVICTED)
 		return arena_printf(self->arena, "evicted above the request %s, its own is %s",
 				    HUMAN(run->request_bytes), HUMAN(run->own_request_bytes));
