@@ -168,9 +168,9 @@ static const char verify_intro[] =
 	"```\n\n"
 	"Without `--against`, the crash is `status.diagnosis` of the workload's MemoryProfile (right: list "
 	"`memoryprofiles`), "
-	"which has\nno figures; pods that ended with it are not taken for the new run. Each check is answered yes, no "
-	"or "
-	"unknown:\n\n"
+	"which has\nthe limit and use of the container, and, where the recommender may read logs "
+	"(`recommender.readLogs`), the figures of the card and\nthe step of the crash as well; pods that ended with it "
+	"are not taken for the new run. Each check is answered yes, no or unknown:\n\n"
 	"| check | yes | no |\n|---|---|---|\n";
 
 static const char verify_outcomes[] = "\nThe verdict is `did-not-hold` if the new run ended for memory, of the same "

@@ -17,6 +17,15 @@ void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bo
 		str_copy(self->helped, sizeof(self->helped), before && *self->variable ? before->helped : NULL);
 }
 
+/* Only what is known of the setting is left. */
+static void forget_end(struct diagnosis *self)
+{
+	struct diagnosis left = DIAGNOSIS_INIT;
+
+	str_copy(left.variable, sizeof(left.variable), self->variable);
+	*self = left;
+}
+
 bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret)
 {
 	bool is_later = success->start_ms > self->time_ms;
@@ -30,7 +39,7 @@ bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_succes
 	if (!success->has_setting || !diagnosis_wants_setting(self))
 		return false;
 	if (!streq(self->kind, DIAGNOSIS_FRAGMENTATION))
-		ret->kind[0] = ret->cause[0] = ret->confidence[0] = ret->evidence[0] = '\0';
+		forget_end(ret);
 	ret->time_ms = success->end_ms;
 	str_copy(ret->run, sizeof(ret->run), success->run);
 	str_copy(ret->helped, sizeof(ret->helped), DIAGNOSIS_HELPED);

@@ -15,6 +15,12 @@
 #define DIAGNOSIS_FRAGMENTATION "fragmentation"
 #define DIAGNOSIS_HELPED	"yes"
 #define DIAGNOSIS_HELPED_NOT	"no"
+#define DIAGNOSIS_NUMBER_MAX	((int64_t)1 << 50) /* of each of its numbers, of bytes too */
+#define DIAGNOSIS_NONE		((int64_t)-1)
+#define DIAGNOSIS_INIT                                                                                                 \
+	{                                                                                                              \
+		.epoch = DIAGNOSIS_NONE, .step = DIAGNOSIS_NONE, .n_steps = DIAGNOSIS_NONE                             \
+	}
 
 struct diagnosis {
 	/* as `triage` names them; kind "": the last failure is over, and only the setting below is left */
@@ -27,6 +33,10 @@ struct diagnosis {
 	/* DIAGNOSIS_HELPED: a run with the setting completed; DIAGNOSIS_HELPED_NOT: one ended by fragmentation, or
 	 * failed before one completed; "": not known yet */
 	char helped[4];
+	/* How far the run's log came before the end, for `triage --verify`; DIAGNOSIS_NONE: not known. */
+	int64_t epoch, step, n_steps;
+	/* Figures of the end in bytes, as `triage` names them; 0: not known. */
+	int64_t tried_bytes, capacity_bytes, unallocated_bytes, others_bytes, peak_bytes, limit_bytes;
 };
 
 /** A run of the workload that completed. */
@@ -47,7 +57,7 @@ bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_succes
 bool diagnosis_wants_setting(const struct diagnosis *self);
 /** The kind, if the diagnosis (NULL: none) is of this run and a failure; NULL otherwise. */
 const char *diagnosis_kind_of(const struct diagnosis *self, const char *run);
-/** Whether both are equal in everything that is encoded (profile_codec.c). NULL: none. */
+/** Whether both are equal in everything that is encoded (diagnosis_codec.c). NULL: none. */
 bool diagnosis_same(const struct diagnosis *a, const struct diagnosis *b);
 /** Copies a line of a log as `evidence`: printable ASCII, at most LIMIT_DIAGNOSIS_EVIDENCE_BYTES. */
 void diagnosis_set_evidence(struct diagnosis *self, const char *line);

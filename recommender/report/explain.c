@@ -154,6 +154,21 @@ static const struct {
 	{REC_HARM, "harm was counted: nothing is lowered for ten runs"},
 };
 
+/* ", epoch 3, step 1240 of 5000" */
+static const char *render_place(const struct diagnosis *diagnosis, char buf[96])
+{
+	int n = 0;
+
+	buf[0] = '\0';
+	if (diagnosis->epoch != DIAGNOSIS_NONE)
+		n = snprintf(buf, 96, ", epoch %lld", (long long)diagnosis->epoch);
+	if (diagnosis->step != DIAGNOSIS_NONE)
+		n += snprintf(buf + n, 96 - (size_t)n, ", step %lld", (long long)diagnosis->step);
+	if (diagnosis->step != DIAGNOSIS_NONE && diagnosis->n_steps != DIAGNOSIS_NONE)
+		snprintf(buf + n, 96 - (size_t)n, " of %lld", (long long)diagnosis->n_steps);
+	return buf;
+}
+
 static void explain_diagnosis(const struct diagnosis *diagnosis)
 {
 	char when[TIME_TEXT_BYTES];
@@ -162,9 +177,9 @@ static void explain_diagnosis(const struct diagnosis *diagnosis)
 		return;
 	time_render(diagnosis->time_ms - diagnosis->time_ms % TIME_SECOND_MS, when);
 	if (*diagnosis->kind)
-		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s\n", PLAIN(diagnosis->kind),
+		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s%s\n", PLAIN(diagnosis->kind),
 		       *diagnosis->cause ? ": " : "", PLAIN(diagnosis->cause), PLAIN(diagnosis->confidence),
-		       PLAIN(diagnosis->run), when);
+		       PLAIN(diagnosis->run), when, render_place(diagnosis, (char[96]){0}));
 	if (*diagnosis->evidence)
 		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
 	if (*diagnosis->variable)

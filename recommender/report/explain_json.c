@@ -86,6 +86,14 @@ static void write_variants(const struct knowledge *knowledge, const struct known
 	strbuf_addc(buf, ']');
 }
 
+static void write_number(const char *key, int64_t value, struct strbuf *buf)
+{
+	if (value == DIAGNOSIS_NONE)
+		json_write_text(buf, key, NULL);
+	else
+		json_write_int(buf, key, value);
+}
+
 static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *buf)
 {
 	if (!diagnosis) {
@@ -101,6 +109,9 @@ static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *bu
 	json_write_text(buf, "evidence", diagnosis->evidence);
 	json_write_text(buf, "allocatorVariable", *diagnosis->variable ? diagnosis->variable : NULL);
 	json_write_text(buf, "helped", *diagnosis->helped ? diagnosis->helped : NULL);
+	write_number("epoch", diagnosis->epoch, buf);
+	write_number("step", diagnosis->step, buf);
+	write_number("steps", diagnosis->n_steps, buf);
 	strbuf_addc(buf, '}');
 }
 

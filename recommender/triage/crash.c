@@ -212,7 +212,8 @@ static void add_lever(const struct lever *lever, const struct verdict *verdict, 
 		reading_copy(row->setting, sizeof(row->setting), text, "");
 }
 
-int crash_make(const char *kind, const char *cause, const char *variable, struct crash *ret)
+int crash_make(const char *kind, const char *cause, const char *variable, const struct figures *figures,
+	       struct crash *ret)
 {
 	struct verdict verdict = {.torch_version = -1, .rank = RANK_NONE, .step = STEP_NONE};
 
@@ -220,7 +221,7 @@ int crash_make(const char *kind, const char *cause, const char *variable, struct
 	if (!find_kind(kind, &ret->kind))
 		return -EINVAL;
 	reading_copy(ret->cause, sizeof(ret->cause), cause, "");
-	figures_init(&verdict.figures);
+	ret->figures = verdict.figures = *figures;
 	verdict.kind = ret->kind;
 	verdict.cause = *ret->cause ? ret->cause : NULL;
 	for (size_t i = 0; i < n_levers; i++)

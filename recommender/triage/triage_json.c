@@ -143,13 +143,12 @@ static void add_inputs(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
-/* How far the rank that decides came, and how fast: what a later run is compared with. */
+/* What a later run is compared with. */
 static void add_progress(const struct triage *self, struct strbuf *buf)
 {
-	const struct position *position = self->verdict.fact ? fact_position(&self->facts, self->verdict.fact) : NULL;
+	const struct position *position = triage_progress(self);
 	const struct furthest *furthest;
 
-	position = position && position->furthest.number ? position : facts_furthest(&self->facts);
 	if (!position) {
 		json_write_text(buf, "progress", NULL);
 		return;

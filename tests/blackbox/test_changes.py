@@ -142,7 +142,8 @@ class Changes(Case):
         failed = profile("r-0123456789", "Job/r")
         failed["status"]["diagnosis"] = {
             "kind": "fragmentation", "cause": "growth", "confidence": "high", "time": "2026-11-02T14:00:00Z", "run": "r-2",
-            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no"}
+            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no",
+            "epoch": 3, "step": 1240, "steps": 5000}
         used = history("r-0123456789", "Job/r")
         used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
                                  "world": 1, "limit": "64Gi", "peak": "40Gi", "samples": 60, "source": "query",
@@ -151,7 +152,8 @@ class Changes(Case):
         self.write("profiles.json", json.dumps(store(failed, profile("s-0123456789", "Job/s"), used)))
         for name in PROGRAMS:
             text = self.call("explain", "-n", "ml", "Job/r", name=name).stdout
-            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z\n", text)
+            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z, epoch 3, step 1240 "
+                          "of 5000\n", text)
             self.assertIn("              CUDA out of memory.\n", text)
             self.assertIn("allocator   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True did not help\n", text)
             (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r", name=name).stdout)["workloads"]

@@ -15,8 +15,15 @@
 
 static struct diagnosis make(const char *kind, const char *variable, const char *helped)
 {
-	struct diagnosis ret = {
-		.time_ms = FAILED_MS, .run = "train-7", .cause = "growth", .confidence = "high", .evidence = "a line"};
+	struct diagnosis ret = {.time_ms = FAILED_MS,
+				.run = "train-7",
+				.cause = "growth",
+				.confidence = "high",
+				.evidence = "a line",
+				.epoch = DIAGNOSIS_NONE,
+				.step = 40,
+				.n_steps = DIAGNOSIS_NONE,
+				.limit_bytes = 1 << 30};
 
 	snprintf(ret.kind, sizeof(ret.kind), "%s", kind);
 	snprintf(ret.variable, sizeof(ret.variable), "%s", variable);
@@ -171,6 +178,8 @@ static void a_later_run_that_completes_ends_it(void **state)
 		assert_string_equal(left.helped, rows[i].want_helped);
 		assert_string_equal(left.run, rows[i].want_run);
 		assert_string_equal(left.variable, rows[i].variable);
+		assert_int_equal(left.step, *left.kind ? 40 : DIAGNOSIS_NONE);
+		assert_int_equal(left.limit_bytes, *left.kind ? 1 << 30 : 0);
 		/* The same run, found again, changes nothing. */
 		assert_true(diagnosis_after(&left, &rows[i].success, &before));
 		assert_memory_equal(&before, &left, sizeof(left));

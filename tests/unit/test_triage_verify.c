@@ -367,16 +367,22 @@ static void odd_members(void **state)
 
 static void made_of_a_diagnosis(void **state)
 {
+	struct figures figures;
 	struct crash crash;
 
 	(void)state;
-	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", &crash), 0);
+	figures_init(&figures);
+	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", &figures, &crash), 0);
 	assert_int_equal(crash.n_levers, 3);
 	assert_string_equal(crash.levers[0].setting, "PYTORCH_ALLOC_CONF=expandable_segments:True");
-	assert_int_equal(crash_make("true-oom", "leak", "", &crash), 0);
+	assert_int_equal(crash_make("true-oom", "leak", "", &figures, &crash), 0);
 	assert_string_equal(crash.levers[0].setting, "loss_sum += loss.item()");
-	assert_int_equal(crash_make("not-oom", "", "", &crash), -EINVAL);
-	assert_int_equal(crash_make("", "", "", &crash), -EINVAL);
+	figures_set(&figures, FIGURE_LIMIT, (int64_t)1 << 30);
+	assert_int_equal(crash_make("container-limit", "", "", &figures, &crash), 0);
+	assert_string_equal(crash.levers[0].setting, "resources: limits: memory: 2048Mi");
+	assert_int_equal(crash.figures.bytes[FIGURE_LIMIT], (int64_t)1 << 30);
+	assert_int_equal(crash_make("not-oom", "", "", &figures, &crash), -EINVAL);
+	assert_int_equal(crash_make("", "", "", &figures, &crash), -EINVAL);
 }
 
 /* ---- the trend ---- */
