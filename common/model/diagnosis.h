@@ -22,6 +22,8 @@
 		.epoch = DIAGNOSIS_NONE, .step = DIAGNOSIS_NONE, .n_steps = DIAGNOSIS_NONE                             \
 	}
 
+struct run;
+
 struct diagnosis {
 	/* as `triage` names them; kind "": the last failure is over, and only the setting below is left */
 	char kind[DIAGNOSIS_WORD_BYTES], cause[DIAGNOSIS_WORD_BYTES], confidence[8];
@@ -49,14 +51,29 @@ struct diagnosis_success {
 /** Completes the result for a newer failed run: what is known of the setting is carried over from `before` (NULL: none)
  * or follows from the new end. `has_setting`: the pod that died had the setting, whoever had set it. */
 void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting);
-/** What is left of a diagnosis after a run that completed later: nothing, or, with the setting, that it helped. A run
- * that was started before the failure says nothing about it, unless it is the failed run itself (a retry).
+/** What is left of a diagnosis after a run that completed later: of an end for memory all but the setting, which was
+ * not needed; with the setting, that it helped; of another end nothing. A run that was started before the failure says
+ * nothing about it, unless it is the failed run itself (a retry), which leaves nothing.
  * @return false: nothing is left, and `ret` is not set. */
 bool diagnosis_after(const struct diagnosis *self, const struct diagnosis_success *success, struct diagnosis *ret);
+
+/* What later runs say about an end for memory. */
+enum diagnosis_since {
+	SINCE_NOTHING,
+	SINCE_COMPLETED, /* a run completed, which proves little */
+	SINCE_HELD,	 /* of a limit of the container or the pod: a complete run needed at most 90 % of its limit */
+};
+/** "", "completed", "held". */
+extern const char *const diagnosis_since_names[];
+/** Looks at the runs that started after the end and after the last kill for memory. `self` NULL: SINCE_NOTHING.
+ * @param runs  in the order of their starts. @param ret  the first run that says it; NULL with SINCE_NOTHING. Cost:
+ * linear in the runs. */
+enum diagnosis_since diagnosis_since(const struct diagnosis *self, const struct run *runs, size_t n,
+				     const struct run **ret);
 /** Whether new pods should get the setting. NULL: false. */
 bool diagnosis_wants_setting(const struct diagnosis *self);
 /** The kind, if the diagnosis (NULL: none) is of this run and a failure; NULL otherwise. */
-const char *diagnosis_kind_of(const struct diagnosis *self, const char *run);
+const char *diagnosis_kind_of(const struct diagnosis *self, const struct run *run);
 /** Whether both are equal in everything that is encoded (diagnosis_codec.c). NULL: none. */
 bool diagnosis_same(const struct diagnosis *a, const struct diagnosis *b);
 /** Copies a line of a log as `evidence`: printable ASCII, at most LIMIT_DIAGNOSIS_EVIDENCE_BYTES. */

@@ -215,7 +215,7 @@ static const struct codec_field status_fields[] = {
 		     .table = &previous_table, .size = sizeof(struct recommendation), .max = LIMIT_PROFILE_VARIANTS + 1,
 		     .read_item = read_previous, .write = write_previous),
 	CODEC_MEMBER("diagnosis", CODEC_OBJECT,
-		     "What ended the last run that failed; a later run that completes removes it.",
+		     "What ended the last run that failed, until a later one completes; an end for memory stays.",
 		     .table = &diagnosis_table, .offset = offsetof(struct profile_draft, diagnosis),
 		     .read = read_diagnosis, .write = write_diagnosis),
 	{.key = "", .type = CODEC_ROWS, .table = &profile_report_table, .write = write_report},

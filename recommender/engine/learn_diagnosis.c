@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/learn.h"
 
-_Static_assert(DIAGNOSIS_RUN_BYTES == RUN_NAME_BYTES, "a diagnosis names a run");
-
 /* Whether a run that started after the failure has completed. */
 static bool is_overtaken(const struct history *history, int64_t failed_ms)
 {

@@ -155,11 +155,10 @@ int recorded_crash_read(struct postmortem *self, struct crash *ret, struct err *
 	profile = r ? NULL : find_latest(self, object_at(list, "items"));
 	if (profile)
 		return take(profile, ret, err);
-	return err_set(
-		err, POSTMORTEM_NOT_FOUND,
-		"no MemoryProfile of %s in namespace %s has a status.diagnosis: no failed run is recorded, or one "
-		"has completed since; give the crash with --against FILE, which `triage -o json` printed",
-		self->owner.name, self->namespace);
+	return err_set(err, POSTMORTEM_NOT_FOUND,
+		       "no MemoryProfile of %s in namespace %s has a status.diagnosis: no failed run is recorded; give "
+		       "the crash with --against FILE, which `triage -o json` printed",
+		       self->owner.name, self->namespace);
 }
 
 bool recorded_crash_is_over(const struct postmortem *self, const struct crash *crash)

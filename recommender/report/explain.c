@@ -169,8 +169,22 @@ static const char *render_place(const struct diagnosis *diagnosis, char buf[96])
 	return buf;
 }
 
-static void explain_diagnosis(const struct diagnosis *diagnosis)
+static void explain_since(const struct known *known)
 {
+	const struct run *later;
+	enum diagnosis_since since = known_since(known, &later);
+	char when[TIME_TEXT_BYTES];
+
+	if (!since)
+		return;
+	time_render(later->start_ms - later->start_ms % TIME_SECOND_MS, when);
+	printf("  %-11s %s run %s of %s\n", "",
+	       since == SINCE_HELD ? "held since" : "completed since:", PLAIN(later->name), when);
+}
+
+static void explain_diagnosis(const struct known *known)
+{
+	const struct diagnosis *diagnosis = known->profile->diagnosis;
 	char when[TIME_TEXT_BYTES];
 
 	if (!diagnosis)
@@ -182,6 +196,7 @@ static void explain_diagnosis(const struct diagnosis *diagnosis)
 		       PLAIN(diagnosis->run), when, render_place(diagnosis, (char[96]){0}));
 	if (*diagnosis->evidence)
 		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
+	explain_since(known);
 	if (*diagnosis->variable)
 		printf("  allocator   %s=" ALLOCATOR_SETTING "%s\n", diagnosis->variable,
 		       streq(diagnosis->helped, DIAGNOSIS_HELPED)	? " helped"
@@ -246,7 +261,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		printf("  note        will not be lowered: %s\n", kept);
 	explain_spec(profile, known_decided(knowledge, known));
 	explain_other_reasons(&explained);
-	explain_diagnosis(profile->diagnosis);
+	explain_diagnosis(known);
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);

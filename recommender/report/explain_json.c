@@ -94,8 +94,19 @@ static void write_number(const char *key, int64_t value, struct strbuf *buf)
 		json_write_int(buf, key, value);
 }
 
-static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *buf)
+static void write_since(const struct known *known, struct strbuf *buf)
 {
+	const struct run *later;
+	enum diagnosis_since since = known_since(known, &later);
+
+	json_write_text(buf, "since", since ? diagnosis_since_names[since] : NULL);
+	json_write_text(buf, "sinceRun", since ? later->name : NULL);
+}
+
+static void write_diagnosis(const struct known *known, struct strbuf *buf)
+{
+	const struct diagnosis *diagnosis = known->profile->diagnosis;
+
 	if (!diagnosis) {
 		json_write_text(buf, "diagnosis", NULL);
 		return;
@@ -112,6 +123,7 @@ static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *bu
 	write_number("epoch", diagnosis->epoch, buf);
 	write_number("step", diagnosis->step, buf);
 	write_number("steps", diagnosis->n_steps, buf);
+	write_since(known, buf);
 	strbuf_addc(buf, '}');
 }
 
@@ -143,7 +155,7 @@ static void write_profile(const struct knowledge *knowledge, const struct known 
 		json_write_text(buf, NULL, profile->reasons[i]);
 	strbuf_addc(buf, ']');
 	write_variants(knowledge, known, buf);
-	write_diagnosis(profile->diagnosis, buf);
+	write_diagnosis(known, buf);
 	strbuf_addc(buf, '}');
 }
 
