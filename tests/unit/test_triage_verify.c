@@ -56,6 +56,20 @@
 	"    Processes\n        Process ID : 4321\n            Type : C\n            Name : python3\n"
 #define SMI_Q_OTHERS SMI_Q "        Process ID : 9876\n            Type : C\n            Name : vllm\n"
 
+#define CSV_CARD                                                                                                       \
+	"timestamp, name, uuid, memory.total [MiB], memory.used [MiB]\n"                                               \
+	"2026/11/02 08:00:00.123, NVIDIA H100 80GB HBM3, GPU-1, 81920 MiB, 62000 MiB\n"
+#define CSV_FULL "name, memory.used [MiB], memory.total [MiB]\nNVIDIA H100 80GB HBM3, 80000, 81920\n"
+#define CSV_ONE	 "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-1, 4321, python3, 61990 MiB\n"
+#define CSV_AGAIN                                                                                                      \
+	CSV_ONE "GPU-1, 4321, python3, 61990 MiB\nGPU-2, 4322, python3, 61990 MiB\nGPU-1, 4321, python3, 61991 MiB\n"
+#define CSV_OTHERS CSV_ONE "GPU-1, 9876, /usr/bin/vllm, 40000 MiB\n"
+#define CSV_TIMES                                                                                                      \
+	"timestamp, gpu_bus_id, pid, used_gpu_memory [MiB]\n"                                                          \
+	"2026/11/02 08:00:00.123, 00000000:3B:00.0, 4321, 61990 MiB\n"                                                 \
+	"2026/11/02 08:00:05.123, 00000000:3B:00.0, 4399, 61990 MiB\n"
+#define CSV_NO_CARD "pid, process_name, used_gpu_memory [MiB]\n4321, python3, 61990 MiB\n9876, vllm, 4000 MiB\n"
+
 static struct triage *read_run(const char *log, const char *smi)
 {
 	struct triage *triage = malloc(sizeof(*triage));
@@ -187,6 +201,19 @@ static const struct gpu_row {
 	 NULL},
 	{"one process, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q, VERIFY_HELD, "?y?y?yy", NULL},
 	{"others, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny",
+	 NULL},
+	{"one process, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_ONE, VERIFY_HELD, "?y?y?yy", NULL},
+	{"others, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny", NULL},
+	{"others hold a quarter, of CSV", BAR_AT_1240 FULL, BARS_TO_1500 PEAK(38), CSV_CARD CSV_OTHERS,
+	 VERIFY_DID_NOT_HOLD, "?y?y?ny", NULL},
+	{"a list of CSV again and again", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_AGAIN, VERIFY_HELD, "?y?y?yy",
+	 NULL},
+	{"one process after the other, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_TIMES, VERIFY_HELD,
+	 "?y?y?yy", NULL},
+	{"CSV without the cards", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_NO_CARD, VERIFY_HELD, "?y?y??y", NULL},
+	{"the card in use, of CSV", BAR_AT_1240 FULL, BARS_TO_1500, CSV_CARD, VERIFY_TOO_EARLY, "?y????y",
+	 "peak_reserved="},
+	{"a full card, of CSV without units", BAR_AT_1240 FULL, BARS_TO_1500, CSV_FULL, VERIFY_DID_NOT_HOLD, "?y?n??y",
 	 NULL},
 	{"two cards, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q SMI_Q, VERIFY_HELD, "?y?y?yy", NULL},
 };
