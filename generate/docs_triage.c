@@ -134,6 +134,8 @@ static const char json_doc[] =
 	"`it/s`, "
 	"or null |\n"
 	"| `settings` | settings of the levers that were in force already, by name |\n"
+	"| `numbers` | numbers that a lever would lower, as a log, an argument or the environment shows them, by name: "
+	"`batch_size`, `num_workers` and so on |\n"
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
 	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"

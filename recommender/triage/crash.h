@@ -21,6 +21,7 @@ struct crash {
 	int64_t rate;		  /* thousandths of `rate_unit` a second; FIGURE_NONE */
 	enum rate_unit rate_unit;
 	bool has_setting[SETTING_COUNT_]; /* settings that were in force already */
+	int64_t numbers[NUMBER_COUNT];	  /* by row of numbers.h; NUMBER_NONE */
 	int64_t time_ms;		  /* of the end; 0: not known */
 	struct crash_lever levers[CRASH_LEVERS_MAX];
 	size_t n_levers;

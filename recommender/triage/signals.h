@@ -87,6 +87,7 @@ enum signal_id {
 	SIGNAL_SNAPSHOT,
 	SIGNAL_TORCH_VERSION,
 	SIGNAL_SETTING,
+	SIGNAL_NUMBER,
 	SIGNAL_COUNT_
 };
 
@@ -215,6 +216,7 @@ bool read_rate(const struct line *line, struct reading *ret);
 bool read_rss(const struct line *line, struct reading *ret);
 bool read_cgroup_peak(const struct line *line, struct reading *ret);
 bool read_setting(const struct line *line, struct reading *ret);
+bool read_number(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);

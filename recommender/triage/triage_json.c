@@ -173,6 +173,15 @@ static void add_settings(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
+static void add_numbers(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "numbers", '{');
+	for (int i = 0; i < NUMBER_COUNT; i++)
+		if (self->facts.numbers[i].value != NUMBER_NONE)
+			json_write_int(buf, number_rows[i].key, self->facts.numbers[i].value);
+	strbuf_addc(buf, '}');
+}
+
 static const char *words_or_null(const struct fact *fact)
 {
 	return fact && fact->reading.words[0] ? fact->reading.words : NULL;
@@ -198,6 +207,7 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_line(buf, 2);
 	add_progress(self, buf);
 	add_settings(self, buf);
+	add_numbers(self, buf);
 	json_write_line(buf, 2);
 	add_evidence(self, buf);
 	json_write_line(buf, 2);

@@ -202,6 +202,23 @@ class Cluster(World):
         self.assertEqual(self.check(answer, "lever-present")["answer"], "yes")
         self.assertIn("volume shm mounted at /dev/shm, sizeLimit 16Gi", self.check(answer, "lever-present")["figure"])
 
+    def test_numbers_of_the_spec(self):
+        """A smaller batch in the arguments or the environment, of which the crash's log shows the old one."""
+        full = OOM.replace("18.00 GiB is reserved", "0.10 GiB is reserved")
+        crash = self.write("crash.json", run(RECOMMENDER, "triage", "--log", self.write(
+            "crash.log", "Namespace(per_device_train_batch_size=32, num_workers=8)\nstep 1240\n" + full), "-o", "json").stdout)
+        with open(crash, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["numbers"], {"per_device_train_batch_size": 32, "num_workers": 8})
+        for change in ({"args": ["train.py", "--per_device_train_batch_size", "16"]},
+                       {"command": ["sh", "-c", "python train.py --per-device-train-batch-size=16 --lr 1"]},
+                       {"env": [{"name": "PER_DEVICE_TRAIN_BATCH_SIZE", "value": "16"}]}):
+            new = pod("llama-master-0", "2026-11-02T09:00:00Z")
+            new["spec"]["containers"][0].update(change)
+            answer = self.verify({"pods": [new]}, "llama-master-0", "--against", crash)
+            lever = self.check(answer, "lever-present")
+            self.assertEqual((lever["answer"], lever["figure"], lever["source"]),
+                             ("yes", "per_device_train_batch_size is 16, before 32", "pod/llama-master-0 status"), change)
+
     def test_refusals(self):
         pods = [pod("llama-master-0", "2026-11-02T09:00:00Z")]
         for case, status, words in (

@@ -215,6 +215,23 @@ static const struct gpu_row {
 	 "peak_reserved="},
 	{"a full card, of CSV without units", BAR_AT_1240 FULL, BARS_TO_1500, CSV_FULL, VERIFY_DID_NOT_HOLD, "?y?n??y",
 	 NULL},
+	{"a smaller batch", "--batch-size 32\n" BAR_AT_1240 FULL,
+	 "Namespace(batch_size=16, lr=0.1)\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "yy?y??y", NULL},
+	{"the same batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 32\n" BARS_TO_1500 PEAK(60), NULL,
+	 VERIFY_HELD, "?y?y??y", NULL},
+	{"a larger batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 64\n" BARS_TO_1500 PEAK(60), NULL,
+	 VERIFY_HELD, "?y?y??y", NULL},
+	{"another batch size", "--batch-size 256\n" BAR_AT_1240 FULL,
+	 "--per_device_train_batch_size=16 --eval_batch_size=8\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "?y?y??y",
+	 NULL},
+	{"fewer workers are no lever of a full card", "num_workers: 8\n" BAR_AT_1240 FULL,
+	 "num_workers: 2\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "?y?y??y", NULL},
+	{"a smaller batch was not enough", "per_device_train_batch_size=32\n" BAR_AT_1240 FULL,
+	 "per_device_train_batch_size=16\n" BAR_AT_1240 FULL, NULL, VERIFY_DID_NOT_HOLD, "ynn???y",
+	 "Next lever: Shorten or bucket the sequences"},
+	{"shorter sequences come further in the list", "batch_size=32, max_seq_length=4096\n" BAR_AT_1240 FULL,
+	 "batch_size=16, max_seq_length=2048\n" BAR_AT_1240 FULL, NULL, VERIFY_DID_NOT_HOLD, "ynn???y",
+	 "Next lever: Turn on activation checkpointing"},
 	{"two cards, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q SMI_Q, VERIFY_HELD, "?y?y?yy", NULL},
 };
 
@@ -377,7 +394,8 @@ static void odd_members(void **state)
 	static const char text[] =
 		"{\"apiVersion\":\"triage.memtamer.io/v1alpha1\",\"kind\":\"true-oom\",\"cause\":7,\"step\":\"9\","
 		"\"figures\":{\"capacity_bytes\":-1,\"free_bytes\":9223372036854775807,\"tried_bytes\":4096},"
-		"\"progress\":[1],\"settings\":[1,null,\"full-shard\"],\"levers\":[1,{\"setting\":5}],\"new\":{}}";
+		"\"progress\":[1],\"settings\":[1,null,\"full-shard\"],\"numbers\":{\"batch_size\":-3,\"num_workers\":"
+		"\"8\",\"seq_length\":9223372036854775807},\"levers\":[1,{\"setting\":5}],\"new\":{}}";
 	struct crash crash;
 
 	(void)state;
@@ -388,6 +406,8 @@ static void odd_members(void **state)
 	assert_int_equal(crash.figures.bytes[FIGURE_FREE], FIGURE_NONE);
 	assert_int_equal(crash.figures.bytes[FIGURE_TRIED], 4096);
 	assert_true(crash.has_setting[SETTING_FULL_SHARD] && !crash.has_setting[SETTING_SHM]);
+	for (int i = 0; i < NUMBER_COUNT; i++)
+		assert_int_equal(crash.numbers[i], NUMBER_NONE);
 	assert_int_equal(crash.n_levers, 2);
 	assert_string_equal(crash.levers[1].setting, "");
 }
@@ -410,6 +430,56 @@ static void made_of_a_diagnosis(void **state)
 	assert_int_equal(crash.figures.bytes[FIGURE_LIMIT], (int64_t)1 << 30);
 	assert_int_equal(crash_make("not-oom", "", "", &figures, &crash), -EINVAL);
 	assert_int_equal(crash_make("", "", "", &figures, &crash), -EINVAL);
+}
+
+/* ---- numbers ---- */
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *line, *key; /* NULL: no number */
+		int64_t value;
+	} rows[] = {
+		{"python train.py --batch-size 32 --lr 0.1", "batch_size", 32},
+		{"--batch-size=32", "batch_size", 32},
+		{"-batch_size 32", "batch_size", 32},
+		{"{'batch_size': 32, 'lr': 0.1}", "batch_size", 32},
+		{"\"per_device_train_batch_size\": 8,", "per_device_train_batch_size", 8},
+		{"per_device_train_batch_size=8,", "per_device_train_batch_size", 8},
+		{"\"train_micro_batch_size_per_gpu\": 4", "train_micro_batch_size_per_gpu", 4},
+		{"--micro-batch-size 4", "micro_batch_size", 4},
+		{"--dataloader_num_workers 6", "dataloader_num_workers", 6},
+		{"--num-workers 0", "num_workers", 0},
+		{"prefetch_factor=2)", "prefetch_factor", 2},
+		{"--seq-length 8192", "seq_length", 8192},
+		{"batch_size='16'", "batch_size", 16},
+		{"eval_batch_size=32", NULL, 0},
+		{"--eval-batch-size 32", NULL, 0},
+		{"val.batch_size=32", NULL, 0},
+		{"batch_size=0.5", NULL, 0},
+		{"batch_size=32k", NULL, 0},
+		{"batch_size=2*16", NULL, 0},
+		{"batch_size=auto", NULL, 0},
+		{"batch_size", NULL, 0},
+		{"batch_size=", NULL, 0},
+		{"batch_size=99999999999", NULL, 0},
+		{"batch_sizes=32", NULL, 0},
+		{"", NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t values[NUMBER_COUNT];
+
+		test_row(rows[i].line);
+		numbers_init(values);
+		assert_int_equal(numbers_read(rows[i].line, values), rows[i].key != NULL);
+		for (int k = 0; k < NUMBER_COUNT; k++) {
+			bool is_it = rows[i].key && streq(number_rows[k].key, rows[i].key);
+
+			assert_int_equal(values[k], is_it ? rows[i].value : NUMBER_NONE);
+		}
+	}
 }
 
 /* ---- the trend ---- */
@@ -462,6 +532,7 @@ int main(void)
 		cmocka_unit_test(bad_crashes),
 		cmocka_unit_test(odd_members),
 		cmocka_unit_test(made_of_a_diagnosis),
+		cmocka_unit_test(numbers),
 		cmocka_unit_test(trends),
 		cmocka_unit_test(warm_run),
 	};
