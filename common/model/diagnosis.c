@@ -2,10 +2,14 @@
 #include "model/diagnosis.h"
 
 #include "base/str.h"
+#include "k8s/quantity.h"
 #include "model/run.h"
+
+#include <stdio.h>
 
 _Static_assert(DIAGNOSIS_RUN_BYTES == RUN_NAME_BYTES, "a diagnosis names a run");
 
+#define COUNTER	    "container_oom_events_total"
 #define MARGIN_PART 10 /* of the limit must be free for a fix to count: a tenth */
 
 const char *const diagnosis_since_names[] = {"", "completed", "held"};
@@ -32,6 +36,31 @@ void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bo
 		str_copy(self->helped, sizeof(self->helped), DIAGNOSIS_HELPED_NOT);
 	else
 		str_copy(self->helped, sizeof(self->helped), before && *self->variable ? before->helped : NULL);
+}
+
+static void set_counted(struct diagnosis *self, const char *confidence, const struct run *run)
+{
+	char peak[QUANTITY_TEXT_BYTES], limit[QUANTITY_TEXT_BYTES];
+
+	str_copy(self->kind, sizeof(self->kind), "container-limit");
+	str_copy(self->cause, sizeof(self->cause), "child-killed");
+	str_copy(self->confidence, sizeof(self->confidence), confidence);
+	snprintf(self->evidence, sizeof(self->evidence), COUNTER " rose; used at most %s of the limit of %s",
+		 quantity_render_human(run->peak_bytes, peak), quantity_render_human(run->limit_bytes, limit));
+	self->peak_bytes = run->peak_bytes;
+	self->limit_bytes = run->limit_bytes;
+}
+
+void diagnosis_add_counted(struct diagnosis *self, const struct run *run)
+{
+	bool is_child = streq(self->kind, "container-limit") && streq(self->cause, "child-killed");
+
+	if (strstarts(self->evidence, COUNTER) || run->limit_bytes <= 0)
+		return;
+	if (is_child)
+		set_counted(self, streq(self->confidence, "low") ? "medium" : "high", run);
+	else if (streq(self->kind, "unknown"))
+		set_counted(self, "low", run);
 }
 
 /* Only what is known of the setting is left. */

@@ -51,6 +51,10 @@ struct diagnosis_success {
 /** Completes the result for a newer failed run: what is known of the setting is carried over from `before` (NULL: none)
  * or follows from the new end. `has_setting`: the pod that died had the setting, whoever had set it. */
 void diagnosis_follow(struct diagnosis *self, const struct diagnosis *before, bool has_setting);
+/** Adds that container_oom_events_total counted a kill in the run that it is about: an end of which nothing was known
+ * was at the container's limit, with low confidence, as the counter does not say when; a killed child that the log
+ * reports is surer by a step. Other ends stay as they are. Changes nothing the second time. */
+void diagnosis_add_counted(struct diagnosis *self, const struct run *run);
 /** What is left of a diagnosis after a run that completed later: of an end for memory all but the setting, which was
  * not needed; with the setting, that it helped; of another end nothing. A run that was started before the failure says
  * nothing about it, unless it is the failed run itself (a retry), which leaves nothing.

@@ -339,6 +339,48 @@ static void later_runs_say_whether_it_held(void **state)
 	assert_int_equal(diagnosis_since(NULL, NULL, 0, &(const struct run *){NULL}), SINCE_NOTHING);
 }
 
+static void a_counted_kill_tells_hidden_ones(void **state)
+{
+	static const struct {
+		const char *name, *kind, *cause, *confidence;
+		int64_t limit_mib;
+		const char *want_kind, *want_confidence; /* NULL: nothing changes */
+	} rows[] = {
+		{"nothing was known", "unknown", "", "low", 1000, "container-limit", "low"},
+		{"a log hints at it", "container-limit", "child-killed", "low", 1000, "container-limit", "medium"},
+		{"a log says it", "container-limit", "child-killed", "medium", 1000, "container-limit", "high"},
+		{"another limit is known", "container-limit", "growth", "high", 1000, NULL, NULL},
+		{"a full card", "true-oom", "", "high", 1000, NULL, NULL},
+		{"an error of the program", "not-oom", "error", "medium", 1000, NULL, NULL},
+		{"without a limit", "unknown", "", "low", 0, NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct run run = {
+			.name = "train-7", .peak_bytes = (int64_t)990 << 20, .limit_bytes = rows[i].limit_mib << 20};
+		struct diagnosis diagnosis = make(rows[i].kind, "", ""), before, once;
+
+		test_row(rows[i].name);
+		snprintf(diagnosis.cause, sizeof(diagnosis.cause), "%s", rows[i].cause);
+		snprintf(diagnosis.confidence, sizeof(diagnosis.confidence), "%s", rows[i].confidence);
+		before = diagnosis;
+		diagnosis_add_counted(&diagnosis, &run);
+		assert_int_equal(diagnosis_same(&diagnosis, &before), !rows[i].want_kind);
+		once = diagnosis;
+		diagnosis_add_counted(&diagnosis, &run);
+		assert_true(diagnosis_same(&diagnosis, &once) || !rows[i].want_kind);
+		if (!rows[i].want_kind)
+			continue;
+		assert_string_equal(diagnosis.kind, rows[i].want_kind);
+		assert_string_equal(diagnosis.cause, "child-killed");
+		assert_string_equal(diagnosis.confidence, rows[i].want_confidence);
+		assert_string_equal(diagnosis.evidence,
+				    "container_oom_events_total rose; used at most 990Mi of the limit of 1000Mi");
+		assert_int_equal(diagnosis.peak_bytes, run.peak_bytes);
+	}
+}
+
 static void evidence_is_short_and_plain(void **state)
 {
 	struct diagnosis diagnosis = {.kind = ""};
@@ -362,6 +404,7 @@ int main(void)
 		cmocka_unit_test(a_later_run_that_completes_ends_it),
 		cmocka_unit_test(only_the_failed_run_has_the_kind),
 		cmocka_unit_test(later_runs_say_whether_it_held),
+		cmocka_unit_test(a_counted_kill_tells_hidden_ones),
 		cmocka_unit_test(evidence_is_short_and_plain),
 	};
 
