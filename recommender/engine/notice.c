@@ -151,7 +151,7 @@ void notice_of_end(const char *namespace_name, const char *owner, const char *co
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
 	int64_t killed_bytes = run_killed_limit_max(run);
 	double unused = run_unused_gib_hours(run);
-	const char *kind = diagnosis_kind_of(diagnosis, run->name);
+	const char *kind = diagnosis_kind_of(diagnosis, run);
 	char duration[TIME_TEXT_BYTES];
 
 	begin(ret, NOTICE_END, namespace_name, owner, "MemoryUsed");

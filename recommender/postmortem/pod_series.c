@@ -114,8 +114,10 @@ static void take_life(struct facts *facts, const struct ended_pod *pod, const st
 		figures_set(&reading.figures, FIGURE_LIMIT, limit_bytes);
 	if (life->peak_bytes) {
 		figures_set(&reading.figures, FIGURE_USAGE, life->peak_bytes);
+		reading.is_exact = life->counted_ms && !life->kills;
 		render_peak(item, life, limit_bytes, text);
 		facts_add(facts, SIGNAL_PEAK, &reading, text);
+		reading.is_exact = false;
 	}
 	if (life->kills) {
 		reading.is_caught = item->has_ended && life->killed_to_ms < life->end_ms - NEAR_MS;

@@ -154,19 +154,49 @@ static const struct {
 	{REC_HARM, "harm was counted: nothing is lowered for ten runs"},
 };
 
-static void explain_diagnosis(const struct diagnosis *diagnosis)
+/* ", epoch 3, step 1240 of 5000" */
+static const char *render_place(const struct diagnosis *diagnosis, char buf[96])
 {
+	int n = 0;
+
+	buf[0] = '\0';
+	if (diagnosis->epoch != DIAGNOSIS_NONE)
+		n = snprintf(buf, 96, ", epoch %lld", (long long)diagnosis->epoch);
+	if (diagnosis->step != DIAGNOSIS_NONE)
+		n += snprintf(buf + n, 96 - (size_t)n, ", step %lld", (long long)diagnosis->step);
+	if (diagnosis->step != DIAGNOSIS_NONE && diagnosis->n_steps != DIAGNOSIS_NONE)
+		snprintf(buf + n, 96 - (size_t)n, " of %lld", (long long)diagnosis->n_steps);
+	return buf;
+}
+
+static void explain_since(const struct known *known)
+{
+	const struct run *later;
+	enum diagnosis_since since = known_since(known, &later);
+	char when[TIME_TEXT_BYTES];
+
+	if (!since)
+		return;
+	time_render(later->start_ms - later->start_ms % TIME_SECOND_MS, when);
+	printf("  %-11s %s run %s of %s\n", "",
+	       since == SINCE_HELD ? "held since" : "completed since:", PLAIN(later->name), when);
+}
+
+static void explain_diagnosis(const struct known *known)
+{
+	const struct diagnosis *diagnosis = known->profile->diagnosis;
 	char when[TIME_TEXT_BYTES];
 
 	if (!diagnosis)
 		return;
 	time_render(diagnosis->time_ms - diagnosis->time_ms % TIME_SECOND_MS, when);
 	if (*diagnosis->kind)
-		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s\n", PLAIN(diagnosis->kind),
+		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s%s\n", PLAIN(diagnosis->kind),
 		       *diagnosis->cause ? ": " : "", PLAIN(diagnosis->cause), PLAIN(diagnosis->confidence),
-		       PLAIN(diagnosis->run), when);
+		       PLAIN(diagnosis->run), when, render_place(diagnosis, (char[96]){0}));
 	if (*diagnosis->evidence)
 		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
+	explain_since(known);
 	if (*diagnosis->variable)
 		printf("  allocator   %s=" ALLOCATOR_SETTING "%s\n", diagnosis->variable,
 		       streq(diagnosis->helped, DIAGNOSIS_HELPED)	? " helped"
@@ -231,7 +261,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		printf("  note        will not be lowered: %s\n", kept);
 	explain_spec(profile, known_decided(knowledge, known));
 	explain_other_reasons(&explained);
-	explain_diagnosis(profile->diagnosis);
+	explain_diagnosis(known);
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);

@@ -13,6 +13,8 @@ int facts_init(struct facts *self)
 	scanner_init(&self->scanner);
 	figures_init(&self->kernel.figures);
 	node_init(&self->node);
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		self->numbers[i].value = NUMBER_NONE;
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
@@ -154,6 +156,28 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	self->progress.n = 0;
 	self->open_oom = SIZE_MAX;
 	return vec_push(&self->sources, source);
+}
+
+/* ---- numbers ---- */
+
+void facts_see_numbers(struct facts *self, const char *lower, uint64_t number)
+{
+	int64_t values[NUMBER_COUNT];
+
+	numbers_init(values);
+	if (!numbers_read(lower, values))
+		return;
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		if (values[i] != NUMBER_NONE && self->numbers[i].value == NUMBER_NONE)
+			self->numbers[i] = (struct seen_number){values[i], self->sources.n - 1, number};
+}
+
+void facts_add_numbers(struct facts *self, const char *text)
+{
+	struct line line;
+
+	line_make(str_c(text), 1, self->buffer, &line);
+	facts_see_numbers(self, line.lower, 0);
 }
 
 /* ---- statements ---- */

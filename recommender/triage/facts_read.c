@@ -121,6 +121,9 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 			return;
 		position_see(&self->positions.items[position], signal, reading, line->number);
 		break;
+	case SIGNAL_NUMBER:
+		facts_see_numbers(self, line->lower, line->number);
+		break;
 	default:
 		facts_add_line(self, line, signal, reading);
 	}

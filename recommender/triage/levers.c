@@ -38,7 +38,7 @@ const struct lever levers[] = {
 	 "blocks that were not used for long are freed before the card is full"},
 	/* GPU: co-tenant */
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the card, or wait for it",
-	 "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
 	 "the memory is held outside of this job; no change of the job frees it"},
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Put each rank on its own card",
 	 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
@@ -159,7 +159,8 @@ const struct advice levers_next[] = {
 	{KIND_FRAGMENTATION, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
 	{KIND_FRAGMENTATION,
 	 "print(torch.cuda.memory_summary())   # in the next run: reserved minus allocated must not grow"},
-	{KIND_CO_TENANT, "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv   # on the node"},
+	{KIND_CO_TENANT,
+	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv   # on the node"},
 	{KIND_GPU_FAULT, "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER   # on the node"},
 	{KIND_CONTAINER_LIMIT, TRIAGE_POD_COMMAND "   # the limit that was reached, and the log before"},
 	{KIND_CONTAINER_LIMIT, "dmesg -T | grep -A40 'invoked oom-killer'   # on the node: who held the memory"},

@@ -147,7 +147,7 @@ const struct rule triage_rules[] = {
 	{"worker-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, NULL,
 	 "a DataLoader worker got SIGKILL, and nothing else says why",
 	 "Nobody but the OOM killer usually kills a DataLoader worker; the kernel log or container_oom_events_total "
-	 "proves it."},
+	 "can prove it."},
 	{"child-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
 	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
 	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},

@@ -195,6 +195,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
 			    "full_shard|mounted at /dev/shm",
 			    read_setting, "a setting of the tables of levers is in force"},
+	[SIGNAL_NUMBER] =
+		{"number",
+		 "batch_size|batch-size|seq_length|seq-length|max_seq_len|max-seq-len|num_workers|num-workers|"
+		 "prefetch_factor|prefetch-factor",
+		 read_number, "a number that a lever would lower"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

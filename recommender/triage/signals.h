@@ -87,6 +87,7 @@ enum signal_id {
 	SIGNAL_SNAPSHOT,
 	SIGNAL_TORCH_VERSION,
 	SIGNAL_SETTING,
+	SIGNAL_NUMBER,
 	SIGNAL_COUNT_
 };
 
@@ -154,7 +155,7 @@ struct reading {
 	bool is_hip;	  /* AMD's wording */
 	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
 	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			   * of kills; a search for a batch that has found one */
+			   * of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
 	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;	  /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
@@ -215,6 +216,7 @@ bool read_rate(const struct line *line, struct reading *ret);
 bool read_rss(const struct line *line, struct reading *ret);
 bool read_cgroup_peak(const struct line *line, struct reading *ret);
 bool read_setting(const struct line *line, struct reading *ret);
+bool read_number(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);

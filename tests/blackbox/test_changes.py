@@ -142,7 +142,8 @@ class Changes(Case):
         failed = profile("r-0123456789", "Job/r")
         failed["status"]["diagnosis"] = {
             "kind": "fragmentation", "cause": "growth", "confidence": "high", "time": "2026-11-02T14:00:00Z", "run": "r-2",
-            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no"}
+            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no",
+            "epoch": 3, "step": 1240, "steps": 5000}
         used = history("r-0123456789", "Job/r")
         used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
                                  "world": 1, "limit": "64Gi", "peak": "40Gi", "samples": 60, "source": "query",
@@ -151,11 +152,12 @@ class Changes(Case):
         self.write("profiles.json", json.dumps(store(failed, profile("s-0123456789", "Job/s"), used)))
         for name in PROGRAMS:
             text = self.call("explain", "-n", "ml", "Job/r", name=name).stdout
-            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z\n", text)
+            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z, epoch 3, step 1240 "
+                          "of 5000\n", text)
             self.assertIn("              CUDA out of memory.\n", text)
             self.assertIn("allocator   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True did not help\n", text)
             (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r", name=name).stdout)["workloads"]
-            self.assertEqual(told["profile"]["diagnosis"], failed["status"]["diagnosis"])
+            self.assertEqual(told["profile"]["diagnosis"], {**failed["status"]["diagnosis"], "since": None, "sinceRun": None})
             runs = json.loads(self.call("history", "-o", "json", name=name).stdout)["runs"]
             self.assertEqual([run["diagnosis"] for run in runs], [None, "fragmentation"])
         table = self.call("history", "-n", "ml", "Job/r").stdout
@@ -163,6 +165,31 @@ class Changes(Case):
         self.assertNotIn("diagnosis", self.call("explain", "-n", "ml", "Job/s").stdout)
         (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/s").stdout)["workloads"]
         self.assertIsNone(told["profile"]["diagnosis"])
+
+    def test_whether_a_fix_held(self):
+        """Of the end at a limit: a later complete run with room says that it held."""
+        for kind, peak, text, since in (
+                ("container-limit", "40Gi", "held since run r-2 of 2026-11-02T08:00:00Z", "held"),
+                ("container-limit", "60Gi", "completed since: run r-2 of 2026-11-02T08:00:00Z", "completed"),
+                ("true-oom", "40Gi", "completed since: run r-2 of 2026-11-02T08:00:00Z", "completed")):
+            ended = profile("r-0123456789", "Job/r")
+            ended["status"]["diagnosis"] = {"kind": kind, "confidence": "high", "time": "2026-11-01T14:00:00Z", "run": "r-1"}
+            used = history("r-0123456789", "Job/r")
+            used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
+                                     "world": 1, "limit": "64Gi", "peak": used_most, "samples": 60, "source": "query",
+                                     "outcome": outcome, "whole": outcome == "completed"}
+                                    for name, start, used_most, outcome in (
+                                        ("r-1", "2026-11-01T08:00:00Z", "63Gi", "failed"),
+                                        ("r-2", "2026-11-02T08:00:00Z", peak, "completed"))]
+            self.write("profiles.json", json.dumps(store(ended, used)))
+            with self.subTest(text):
+                self.assertIn(f"              {text}\n", self.call("explain", "-n", "ml", "Job/r").stdout)
+                (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r").stdout)["workloads"]
+                self.assertEqual([told["profile"]["diagnosis"][name] for name in ("since", "sinceRun")], [since, "r-2"])
+                runs = json.loads(self.call("history", "-o", "json").stdout)["runs"]
+                self.assertEqual([run["since"] for run in runs], [since, None])
+                table = self.call("history", "-n", "ml", "Job/r").stdout
+                self.assertEqual(table.count(f"failed ({kind}, held)"), int(since == "held"))
 
     def test_history_of_nothing(self):
         self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)

@@ -148,6 +148,8 @@ static void the_first_pod_that_died_is_read_once(void **state)
 	assert_string_equal(diagnosed.diagnosis.kind, "container-limit");
 	assert_int_equal(diagnosed.diagnosis.time_ms, NOW_MS - 3 * TIME_MINUTE_MS);
 	assert_string_not_equal(diagnosed.diagnosis.evidence, "");
+	assert_int_equal(diagnosed.diagnosis.limit_bytes, (int64_t)64 << 30);
+	assert_int_equal(diagnosed.diagnosis.step, DIAGNOSIS_NONE);
 	assert_string_equal(diagnosed.diagnosis.variable, "");
 	assert_false(diagnosed.has_setting);
 	assert_false(diagnosed.is_again);
@@ -198,6 +200,68 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		assert_string_equal(diagnosed.diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
 		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
 		assert_int_equal(diagnosed.has_setting, rows[i].has_setting);
+		stop(&scene);
+	}
+}
+
+/* The step and the figures of a log, also of the part of it that is in the status, for `triage --verify`. */
+static void numbers_need_the_right_to_read_logs(void **state)
+{
+#define TOLD                                                                                                           \
+	OVER("{\"terminated\":{\"reason\":\"Error\",\"exitCode\":1,\"startedAt\":\"2026-11-02T07:00:00Z\","            \
+	     "\"finishedAt\":\"2026-11-02T07:57:00Z\",\"message\":\"" CUDA_LINE "\"}}")
+#define STEPS_OF(pod_, log)                                                                                            \
+	{                                                                                                              \
+		{WATCHED, .body = LIST(pod_)}, {WATCHED, .body = "", .end = FAKE_HOLD}, JOB("train"),                  \
+			{ONE("a"), .body = LIST(pod_)}, {LOG("a"), .body = (log)}, {EVENTS("a"), .body = LIST("")},    \
+		{                                                                                                      \
+			.fits = NULL                                                                                   \
+		}                                                                                                      \
+	}
+	static const struct {
+		const char *name;
+		bool reads_logs;
+		struct fake_step steps[8];
+		int64_t epoch, step, n_steps, tried_mib;
+	} rows[] = {
+		{"a step of all", true, STEPS_OF(POD("a", "train", FAILED("57")), "step 90/500\n" CUDA_LINE "\n"), -1,
+		 90, 500, 2048},
+		{"an epoch", true, STEPS_OF(POD("a", "train", FAILED("57")), "Epoch 3 step 90\n" CUDA_LINE "\n"), 3, 90,
+		 -1, 2048},
+		{"steps that begin anew", true,
+		 STEPS_OF(POD("a", "train", FAILED("57")), "step 90\nstep 10\nstep 50\n" CUDA_LINE "\n"), -1, -1, -1,
+		 2048},
+		{"no step", true, STEPS_OF(POD("a", "train", FAILED("57")), CUDA_LINE "\n"), -1, -1, -1, 2048},
+		{"no right",
+		 false,
+		 {{WATCHED, .body = LIST(POD("a", "train", TOLD))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", TOLD))},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 -1,
+		 -1,
+		 -1,
+		 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosed diagnosed;
+		struct scene scene;
+
+		test_row(rows[i].name);
+		start(&scene, rows[i].steps, rows[i].reads_logs);
+		find(&scene, NOW_MS, "train");
+		assert_int_equal(read_found(&scene, &diagnosed), 0);
+		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
+		assert_int_equal(diagnosed.diagnosis.epoch, rows[i].epoch);
+		assert_int_equal(diagnosed.diagnosis.step, rows[i].step);
+		assert_int_equal(diagnosed.diagnosis.n_steps, rows[i].n_steps);
+		assert_int_equal(diagnosed.diagnosis.tried_bytes, rows[i].tried_mib << 20);
+		assert_true((diagnosed.diagnosis.capacity_bytes > 0) == rows[i].reads_logs);
+		assert_true((diagnosed.diagnosis.unallocated_bytes > 0) == rows[i].reads_logs);
 		stop(&scene);
 	}
 }
@@ -485,6 +549,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_pod_that_died_is_read_once),
 		cmocka_unit_test(the_end_of_the_log_tells_fragmentation),
+		cmocka_unit_test(numbers_need_the_right_to_read_logs),
 		cmocka_unit_test(refusals_are_final),
 		cmocka_unit_test(a_log_that_cannot_be_read_is_tried_again),
 		cmocka_unit_test(tries_end),
