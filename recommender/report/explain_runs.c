@@ -50,16 +50,18 @@ static void add_run(struct table *table, const struct history *history, const st
 	add_outcome(table, history, run);
 }
 
-int explain_runs(const struct history *history)
+int explain_runs(const struct history *history, bool is_wide)
 {
 	bool has_about = false;
 	struct table table;
 
 	for (size_t i = 0; i < history->runs.n; i++)
 		has_about |= is_about(&history->runs.items[i]);
-	printf("  runs%s%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "",
-	       has_about ? " (~: approximate)" : "");
-	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
+	printf("  runs%s%s%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "",
+	       has_about ? " (~: approximate)" : "", is_wide || !history->runs.n ? "" : " (all columns: -o wide)");
+	table_init(&table,
+		   "START,~RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,+>RSS,>PEAK,+>GPU MEMORY,+>ACTIVE,~OUTCOME");
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < history->runs.n; i++)
 		add_run(&table, history, &history->runs.items[i]);
 	return table_print(&table, stdout, 4);

@@ -106,8 +106,8 @@ int report_print_table(const struct report *self, FILE *out)
 	if (self->rows.n > 1)
 		add_total(&table, self);
 	r = table_print(&table, out, 0);
-	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended%s.\n",
-		has_kept ? ", without an arrow where it will not be lowered (`explain` says why)" : "");
+	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended in the end (next run: `explain`)%s.\n",
+		has_kept ? "; no arrow: will not be lowered" : "");
 	report_print_notes(self, out);
 	return r;
 }
