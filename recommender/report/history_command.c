@@ -62,7 +62,7 @@ static int print_text(const struct cli_args *args, const struct knowledge *knowl
 		printf("\nRuns:\n");
 		r = ended_runs_print(runs, knowledge, output_is_wide(args), stdout);
 		printf("\nASKED: memory limit. USED: peak, without page cache where that filled the limit.\n"
-		       "NEXT TIME: limit recommended now.%s\n",
+		       "NEXT TIME: limit recommended in the end (next run: `explain`).%s\n",
 		       output_is_wide(args) ? "" : " All columns: -o wide.");
 	}
 	return r;

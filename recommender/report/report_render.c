@@ -23,7 +23,7 @@ static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes
 	if (!to_bytes || from_bytes == to_bytes || is_kept)
 		table_add_bytes(table, from_bytes);
 	else
-		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "-", HUMAN(to_bytes));
+		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes));
 }
 
 void report_add_runs(struct table *table, int runs, int oom_runs)

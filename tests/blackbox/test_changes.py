@@ -104,7 +104,7 @@ class Changes(Case):
             self.assertIn(words, wide)
         for words in ("UNUSED GIB-HOURS", "288.0"):
             self.assertIn(words, wide)
-        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate\) \(all columns: -o wide\)\n.* ~30Gi ")
+        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate; all columns: -o wide\)\n.* ~30Gi ")
         self.assertNotIn("r-3", table)
 
     def test_the_runs_of_explain_fit_a_terminal(self):
@@ -120,7 +120,7 @@ class Changes(Case):
         (row,) = [line for line in narrow.splitlines() if "x7k2p" in line]
         self.assertRegex(row, r" a-team.*\.\.\..*x7k2p +10h59m59s +128, 3 attempts +1280Mi +1600Mi +~?1011Mi +1270Mi +oom-.*\.\.\..*oom$")
         self.assertLessEqual(len(row), 120)
-        self.assertIn("  runs (~: approximate) (all columns: -o wide)\n", narrow)
+        self.assertIn("  runs (~: approximate; all columns: -o wide)\n", narrow)
         for words in (name, "1111Mi", "61.3 %"):
             self.assertNotIn(words, narrow)
             self.assertIn(words, wide)
