@@ -83,7 +83,7 @@ void notice_of_decision(const char *namespace_name, const char *container, const
 		strbuf_addf(&text, " (%s)", decision->cap);
 	if (decision->revision)
 		strbuf_addf(&text, ", revision %lld", (long long)decision->revision);
-	strbuf_addf(&text, ", %d pod%s", decision->pods, decision->pods == 1 ? "" : "s");
+	strbuf_addf(&text, ", %d pod%s", decision->pods, PLURAL(decision->pods));
 	str_copy(ret->text, sizeof(ret->text), strbuf_text(&text));
 }
 
@@ -132,7 +132,7 @@ void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
 	n = snprintf(ret->text, sizeof(ret->text),
 		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
 		     gang->pod, time_render(gang->killed_ms - gang->killed_ms % TIME_SECOND_MS, when),
-		     (long long)gang->n_pods, gang->n_pods == 1 ? "" : "s", gang->n_pods == 1 ? "s" : "",
+		     (long long)gang->n_pods, PLURAL(gang->n_pods), gang->n_pods == 1 ? "s" : "",
 		     gang->n_pods == 1 ? "s" : "", hung_count(gang->accelerators_milli, count));
 	/* A command that is cut would do something else. */
 	if (*gang->command && (size_t)n + 64 + strlen(gang->command) < sizeof(ret->text))

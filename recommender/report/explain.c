@@ -116,7 +116,7 @@ static void explain_limit(const struct explained *self)
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
-		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
+		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, PLURAL(rec->whole_runs),
 		       HUMAN(rec->peak_bytes), PERCENT(rec->buffer_permille));
 	if (is_doubled)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
@@ -253,7 +253,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	explain_ephemeral(rec);
 	explain_gpu(rec);
 	printf("  confidence  %s: %d run%s, %d of them complete, %d OOM-killed\n", confidence_names[rec->confidence],
-	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
+	       rec->runs, PLURAL(rec->runs), rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
 		if (rec->flags & flag_texts[i].flag)
 			printf("  note        %s\n", flag_texts[i].text);
@@ -266,19 +266,19 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);
 
-		printf("  variant     %s: request %s, limit %s (%d complete runs)\n", PLAIN(v.variant),
-		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs);
+		printf("  variant     %s: request %s, limit %s (%d complete run%s)\n", PLAIN(v.variant),
+		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs, PLURAL(v.whole_runs));
 	}
 }
 
-static int explain_changes(const struct known *known)
+static int explain_changes(const struct known *known, bool is_wide)
 {
 	struct changes changes = {.items = VEC_INIT};
 	int r = changes_find(known, 1, &changes);
 
 	if (!r && changes.items.n) {
-		printf("  changed pods (all columns: `history -o wide`)\n");
-		r = changes_print_of_one(&changes, stdout, 4);
+		printf("  changed pods%s\n", is_wide ? "" : " (all columns: -o wide)");
+		r = changes_print_of_one(&changes, is_wide, stdout, 4);
 	}
 	vec_release(&changes.items);
 	return r;
@@ -286,6 +286,7 @@ static int explain_changes(const struct known *known)
 
 static int explain_known(const struct knowledge *knowledge, const struct known *known)
 {
+	bool is_wide = output_is_wide(knowledge->args);
 	struct verdict verdict = VERDICT_INIT;
 	int r = explain_verdict(knowledge, known, &verdict);
 
@@ -300,11 +301,11 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 		printf("  profile     %s, revision %lld\n", known->profile->name, (long long)known->profile->revision);
 		explain_recommendation(knowledge, known);
 	}
-	if (known->history && explain_runs(known->history))
+	if (known->history && explain_runs(known->history, is_wide))
 		return -ENOMEM;
 	if (known->history)
 		explain_print_growth(known->history);
-	r = explain_changes(known);
+	r = explain_changes(known, is_wide);
 	if (known->profile)
 		explain_manifest(knowledge, known);
 	return r;
@@ -346,7 +347,7 @@ static int explain_run(const struct cli_args *args)
 
 static const struct cli_option explain_options[] = {
 	KNOWLEDGE_OPTIONS,
-	OUTPUT_OPTION("text|json|yaml", "text"),
+	OUTPUT_OPTION("text|wide|json|yaml", "text"),
 	{.name = NULL},
 };
 

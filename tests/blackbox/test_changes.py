@@ -104,8 +104,27 @@ class Changes(Case):
             self.assertIn(words, wide)
         for words in ("UNUSED GIB-HOURS", "288.0"):
             self.assertIn(words, wide)
-        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate\)\n.* ~30Gi ")
+        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate; all columns: -o wide\)\n.* ~30Gi ")
         self.assertNotIn("r-3", table)
+
+    def test_the_runs_of_explain_fit_a_terminal(self):
+        """The longest name and outcome are shortened; -o wide has both, and the columns that are left out."""
+        name = "a-team-that-likes-long-names-" + 4 * "and-longer-" + "x7k2p"
+        run_of = {"uid": "r", "name": name, "outcome": "oom-killed", "start": "2026-11-02T08:00:00Z", "harm": ["oom"],
+                  "duration": "10h59m59s", "attempts": 3, "ranks": 128, "request": "1280Mi", "limit": "1600Mi", "peak": "1270Mi",
+                  "rss": "1111Mi", "median": "1011Mi", "samples": 60, "activity": 613, "source": "query"}
+        told = history("b-0123456789", "PyTorchJob/b", namespace="research")
+        told["spec"]["runs"] = [run_of]
+        self.write("profiles.json", json.dumps(store(profile("b-0123456789", "PyTorchJob/b", namespace="research"), told)))
+        narrow, wide = (self.call("explain", "PyTorchJob/b", "-o", form).stdout for form in ("text", "wide"))
+        (row,) = [line for line in narrow.splitlines() if "x7k2p" in line]
+        self.assertRegex(row, r" a-team.*\.\.\..*x7k2p +10h59m59s +128, 3 attempts +1280Mi +1600Mi +~?1011Mi +1270Mi +oom-.*\.\.\..*oom$")
+        self.assertLessEqual(len(row), 120)
+        self.assertIn("  runs (~: approximate; all columns: -o wide)\n", narrow)
+        for words in (name, "1111Mi", "61.3 %"):
+            self.assertNotIn(words, narrow)
+            self.assertIn(words, wide)
+        self.assertNotIn("-o wide", wide)
 
     def test_history_fits_a_terminal(self):
         run_of = {"uid": "r", "name": "bert-large-finetune-20261102", "outcome": "failed", "start": "2026-11-02T08:00:00Z",
@@ -131,6 +150,7 @@ class Changes(Case):
         (line,) = [line for line in self.call("explain", "PyTorchJob/bert-large-finetune").stdout.splitlines()
                    if "peak+buffer" in line]
         self.assertLessEqual(len(line), 120)
+        self.assertIn("LimitRange team-of-research", self.call("explain", "PyTorchJob/bert-large-finetune", "-o", "wide").stdout)
         # containers are shown where they tell rows apart
         self.assertNotIn("pytorch", narrow)
         other = profile("c-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker",
@@ -356,14 +376,14 @@ class Changes(Case):
     def test_explain_gives_each_reason_once(self):
         one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
         one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
-                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20%",
+                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20 %",
                                     "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
         self.write("profiles.json", json.dumps(store(one)))
         lines = self.call("explain", "Job/r").stdout.splitlines()
         for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
                       "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
                       "  because     harm: killed (run r-1); not lowered for 10 runs",
-                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20%"):
+                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20 %"):
             self.assertEqual(lines.count(words), 1, lines)
         self.assertEqual(sum("median use" in line for line in lines), 1)
 

@@ -10,7 +10,7 @@
 #define MEMORY(f, to) "{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"to\":\"" to "\",\"rule\":\"peak+buffer\"}"
 #define MEMORY_FROM(f, from, to)                                                                                       \
 	"{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"from\":\"" from "\",\"to\":\"" to                          \
-	"\",\"rule\":\"median\",\"cap\":\"at most 25% a run\"}"
+	"\",\"rule\":\"median\",\"cap\":\"at most 25 % a run\"}"
 
 /* ---- the fold ---- */
 
@@ -210,7 +210,7 @@ static void one_entry_for_each_set_of_values(void **state)
 	assert_int_equal(entries[0].limit_from_bytes, 128 * MI);
 	assert_int_equal(entries[0].limit_to_bytes, 96 * MI);
 	assert_string_equal(entries[0].rule, "median");
-	assert_string_equal(entries[0].cap, "at most 25% a run");
+	assert_string_equal(entries[0].cap, "at most 25 % a run");
 	assert_int_equal(entries[1].limit_to_bytes, 192 * MI);
 	/* the limit was changed by somebody else: only the request is ours */
 	assert_int_equal(entries[2].limit_to_bytes, 0);

@@ -307,6 +307,26 @@ static void refusals_are_final(void **state)
 	}
 }
 
+/* Of a pod of an ignored namespace nothing is read: there is no step for its Events and its log. */
+static void a_pod_of_an_ignored_namespace_is_not_read(void **state)
+{
+	static const struct fake_step steps[] = {
+		{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		{WATCHED, .body = "", .end = FAKE_HOLD},
+		JOB("train"),
+		{.fits = NULL},
+	};
+	struct scene scene;
+
+	(void)state;
+	start(&scene, steps, true);
+	pods_set_ignored(scene.pods, "ml", true);
+	find(&scene, NOW_MS, "");
+	pods_set_ignored(scene.pods, "ml", false);
+	find(&scene, NOW_MS, "train");
+	stop(&scene);
+}
+
 #define REFUSED_LOG                                                                                                    \
 	{                                                                                                              \
 		LOG("a"), .status = 503, .body = STATUS("503", "ServiceUnavailable"), .times = 64                      \
@@ -551,6 +571,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_log_tells_fragmentation),
 		cmocka_unit_test(numbers_need_the_right_to_read_logs),
 		cmocka_unit_test(refusals_are_final),
+		cmocka_unit_test(a_pod_of_an_ignored_namespace_is_not_read),
 		cmocka_unit_test(a_log_that_cannot_be_read_is_tried_again),
 		cmocka_unit_test(tries_end),
 		cmocka_unit_test(what_was_not_stored_is_read_again),

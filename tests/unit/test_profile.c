@@ -72,7 +72,7 @@ static void every_field_survives(void **state)
 		"\"modeCapBeforeUndo\":\"fill\"},"
 		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
 		"\"aliases\":[\"Job/bert\",\"pod-stem:bert\"],\"revision\":7,\"updated\":\"2026-11-02T08:15:00Z\","
-		"\"reasons\":[\"peak 85Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
+		"\"reasons\":[\"peak 85Gi of 14 runs + 12 %\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
 		"\"recommendation\":{\"request\":\"8Gi\","
 		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
 		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"gpuPeak\":\"79Gi\","
@@ -382,7 +382,7 @@ static void size_stays_bounded(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
 		aliases[i] = repeat(texts[5 + i], (char)('0' + i), i ? 20 : 127);
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		reasons[i] = "peak 85Gi of 14 runs + 12%; limit raised after an OOM kill at 80Gi on 2026-11-01";
+		reasons[i] = "peak 85Gi of 14 runs + 12 %; limit raised after an OOM kill at 80Gi on 2026-11-01";
 	for (size_t n = 0; n <= LIMIT_PROFILE_VARIANTS; n++) {
 		CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);

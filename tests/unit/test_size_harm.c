@@ -64,9 +64,9 @@ static void slower_says_by_what(void **state)
 		const char *words;
 	} rows[] = {
 		{HOUR_MS * 3 / 2, -1, "harm: slower: took 1h30m, at most 1h in 10 runs before it (run"},
-		{HOUR_MS, 310, "harm: slower: accelerators 31.0% active, at least 80.0% in 10 runs before it (run"},
+		{HOUR_MS, 310, "harm: slower: accelerators 31.0 % active, at least 80.0 % in 10 runs before it (run"},
 		/* the longest there is */
-		{HOUR_MS, 799, "harm: slower: accelerators 79.9% active, at least 80.0% in 10 runs before it (run"},
+		{HOUR_MS, 799, "harm: slower: accelerators 79.9 % active, at least 80.0 % in 10 runs before it (run"},
 		{(int64_t)1 << 53, -1, "harm: slower: took 104249991d8h59m"},
 		{HOUR_MS, -1, "slower at a lowered size (run"}, /* it was, by runs that are forgotten */
 	};

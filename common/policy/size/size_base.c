@@ -164,11 +164,6 @@ static int add_harm_reason(struct basing *self)
 	return 0;
 }
 
-static const char *plural(int64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static int limit_by_peak(struct basing *self)
 {
 	const struct size_evidence *evidence = &self->evidence;
@@ -179,11 +174,11 @@ static int limit_by_peak(struct basing *self)
 		return 0;
 	ret->limit_bytes = with_buffer(self, ret->peak_bytes);
 	if (evidence->is_early_peak)
-		return because(self, "limit %s = %s used by a run that ended early + %d%%",
+		return because(self, "limit %s = %s used by a run that ended early + %d %%",
 			       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), percent);
-	return because(self, "limit %s = peak %s of %d complete run%s + %d%%%s", HUMAN(size_round_up(ret->limit_bytes)),
-		       HUMAN(ret->peak_bytes), ret->whole_runs, plural(ret->whole_runs), percent,
-		       evidence->is_cache_bound ? ", page cache left out" : "");
+	return because(self, "limit %s = peak %s of %d complete run%s + %d %%%s",
+		       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), ret->whole_runs,
+		       PLURAL(ret->whole_runs), percent, evidence->is_cache_bound ? ", page cache left out" : "");
 }
 
 static int raise_limit(struct basing *self, int64_t bytes, const char *why, int64_t from_bytes)
@@ -232,11 +227,11 @@ static int request_by_class(struct basing *self)
 	if (self->size_class == CLASS_GUARANTEED)
 		return because(self, "request %s = limit (class guaranteed)", HUMAN(ret->request_bytes));
 	if (self->size_class == CLASS_STANDING)
-		return because(self, "request %s = p95 of the peaks of %zu runs (class standing)",
-			       HUMAN(ret->request_bytes), self->evidence.n_peaks);
+		return because(self, "request %s = p95 of the peaks of %zu run%s (class standing)",
+			       HUMAN(ret->request_bytes), self->evidence.n_peaks, PLURAL(self->evidence.n_peaks));
 	if (self->quantile_permille == 500)
 		return because(self, "request %s = median use over time", HUMAN(ret->request_bytes));
-	return because(self, "request %s = %d.%d%% quantile of use over time", HUMAN(ret->request_bytes),
+	return because(self, "request %s = %d.%d %% quantile of use over time", HUMAN(ret->request_bytes),
 		       self->quantile_permille / 10, self->quantile_permille % 10);
 }
 

@@ -9,7 +9,7 @@ static const char *lowered_cap(const struct deciding *self, int64_t want, int64_
 {
 	if (to <= want)
 		return NULL;
-	return arena_printf(self->arena, "at most %d%% a run", self->policy->sizing.lower_max_permille / 10);
+	return arena_printf(self->arena, "at most %d %% a run", self->policy->sizing.lower_max_permille / 10);
 }
 
 /* Whether lowering is allowed. A pin needs no runs. */
