@@ -133,7 +133,7 @@ static const struct config_key keys[] = {
 	{"webhook.configurations.validating", CONFIG_STRING, AT(webhook.validating_configuration), "memtamer-workloads",
 	 0, 0, NULL, "The same for its ValidatingWebhookConfiguration."},
 	{"webhook.threads", CONFIG_INTEGER, AT(webhook.threads), "2", 1, 64, NULL, "Threads that serve requests."},
-	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "1024", 8, 65536, NULL,
+	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "512", 8, 65536, NULL,
 	 "Connections that may be open at the same time. For each further one an old one is closed: one that "
 	 "has sent no whole request for a while, else the one that has been idle for the longest time."},
 	{"webhook.idleTimeout", CONFIG_DURATION, AT(webhook.idle_timeout_ms), "120s", TIME_SECOND_MS, TIME_HOUR_MS,
