@@ -53,8 +53,10 @@ static const struct config_key keys[] = {
 	 "allowed here: use bearerTokenFile or basicAuth."},
 	{"prometheus.extraMatchers", CONFIG_STRING, AT(prometheus.extra_matchers), "", 0, 0, NULL,
 	 "PromQL label matchers added to every selector, such as `cluster=\"a\"`. If the source has several "
-	 "clusters, a matcher of that label is required: without it the recommender refuses to mix their "
-	 "workloads."},
+	 "clusters, a matcher of the label that distinguishes them is required. Without it the recommender refuses "
+	 "to mix their workloads if that label is `cluster`, `cluster_name`, `k8s_cluster`, `k8s_cluster_name` or "
+	 "`cluster_id`; by another label, or none, it cannot see them, and workloads of the same namespace and name "
+	 "become one."},
 	{"prometheus.timeout", CONFIG_DURATION, AT(prometheus.timeout_ms), "30s", TIME_SECOND_MS, TIME_HOUR_MS, NULL,
 	 "Longest time of one query."},
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
