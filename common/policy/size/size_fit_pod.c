@@ -41,9 +41,9 @@ static void fit_ephemeral(const struct deciding *self, struct sized *item)
 
 	if (request->has || limit->is_invalid || !to)
 		return;
-	if (self->mode->is_queued && gate == GATE_OPEN)
+	if (self->mode->is_queued && fit_may_open(gate))
 		gate = GATE_QUEUE;
-	if (gate == GATE_OPEN && fit_is_held(item, REC_NO_RAISE))
+	if (fit_may_open(gate) && fit_is_held(item, REC_NO_RAISE))
 		gate = GATE_EVIDENCE;
 	if (limit->has)
 		to = MIN(to, limit->now_bytes);
