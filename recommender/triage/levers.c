@@ -30,7 +30,8 @@ const struct lever levers[] = {
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_JAX, "Use CUDA's own pool", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
 	 "its pool maps free pages together"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
-	 "freed pages are mapped together again instead of staying in pieces"},
+	 "freed pages are mapped together again instead of staying in pieces; before PyTorch 2.1 the run ends at its "
+	 "start with \"Unrecognized CachingAllocator option\", and 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "If that does not help, do not split large blocks",
 	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
@@ -178,11 +179,31 @@ const struct advice levers_next[] = {
 };
 const size_t n_levers_next = ARRAY_LEN(levers_next);
 
+/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run ends
+ * at its start. */
+static const struct {
+	const char *option;
+	int64_t version;
+} first_versions[] = {
+	{"expandable_segments:", 2001},
+	{"garbage_collection_threshold:", 1012},
+};
+
+static bool is_refused(const struct lever *lever, const struct verdict *verdict)
+{
+	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
+		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
+		    strstr(lever->setting, first_versions[i].option))
+			return true;
+	return false;
+}
+
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
 	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
 
-	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)))
+	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)) ||
+	    is_refused(lever, verdict))
 		return false;
 	/* Where the framework is not known, PyTorch's levers are shown. */
 	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)

@@ -256,11 +256,16 @@ static void logs(void **state)
 static void settings_follow_the_version(void **state)
 {
 	static const struct {
-		const char *version, *want;
+		const char *version, *want, *want_not;
 	} rows[] = {
-		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True"},
-		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		/* Options that the version does not know would end the run at its start. */
+		{"torch 2.1.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.0.1\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=expandable_segments"},
+		{"torch==1.13.1\n", "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold", "=expandable_segments"},
+		{"torch==1.11.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=garbage_collection"},
 	};
 	char text[1024], oom[900];
 
@@ -274,7 +279,7 @@ static void settings_follow_the_version(void **state)
 		triage = decide("rank3.log", INPUT_LOG, text);
 		assert_int_equal(triage->verdict.rank, 3);
 		assert_int_equal(triage_text(triage, &buf), 0);
-		if (!strstr(strbuf_text(&buf), rows[i].want))
+		if (!strstr(strbuf_text(&buf), rows[i].want) || strstr(strbuf_text(&buf), rows[i].want_not))
 			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
 		end(triage);
 	}
