@@ -23,7 +23,7 @@ static const struct xid *find_fault(int64_t number)
 	return NULL;
 }
 
-/* Facts keep the first and the last XID of a file; either may be the fault. */
+/* Facts keep each XID of a file; any of them may be the fault. */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
 {
 	for (size_t i = 0; i < facts->items.n; i++) {

@@ -182,10 +182,11 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
 }
 
-/* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus." */
+/* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.", "...: 45, pid=1234, Ch 00000001 caused by
+ * previous Xid 149", which is about 149. Numbers of switches (SXid) have five digits. */
 bool read_xid(const struct line *line, struct reading *ret)
 {
-	const char *at = strstr(line->lower, "xid (");
+	const char *at = strstr(line->lower, "xid ("), *previous = strstr(line->lower, "caused by previous xid ");
 	size_t n;
 
 	at += strcspn(at, ")");
@@ -193,9 +194,11 @@ bool read_xid(const struct line *line, struct reading *ret)
 		return false;
 	at += 1 + strspn(at + 1, ": ");
 	n = text_number(at, &ret->value);
-	if (!n || n > 4 || is_mention(line, strstr(line->lower, "xid (")))
+	if (!n || n > 3 || is_mention(line, strstr(line->lower, "xid (")))
 		return false;
-	return true;
+	if (previous)
+		text_number(previous + strlen("caused by previous xid "), &ret->value);
+	return ret->value < 1000;
 }
 
 /* A line that says that nothing was found is no fault: "Uncorrectable ECC errors: 0", "Remapped rows: none". */
