@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include <ctype.h>
+
 static void read_size_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
 {
 	const char *at = strstr(lower, label);
@@ -68,6 +70,69 @@ bool read_evicted_storage(const struct line *line, struct reading *ret)
 	       is_reclaimed(line->lower, "ephemeral|nodefs|imagefs|inodes|containerfs") && !is_mention(line, line->at);
 }
 
+/* Whether the name of a field ends at `end`: a reason, a state, a status, or a verb that reports an end. */
+static bool is_field_before(const char *lower, const char *end)
+{
+	static const char *const names[] = {"reason", "terminated", "state",  "status", "init",	 "warning",
+					    "error",  "failed",	    "exited", "killed", "cause", "code"};
+
+	while (end > lower && strchr("\"'` ", end[-1]))
+		end--;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if ((size_t)(end - lower) >= n && memcmp(end - n, names[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "was OOMKilled", but not "if a pod was OOMKilled". */
+static bool is_passive(const char *lower, const char *at)
+{
+	char before[65];
+	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
+
+	memcpy(before, at - n, n);
+	before[n] = '\0';
+	return n >= 4 && text_has(before + n - 4, "was |een |got ") && !text_has(before, "if |when |whether |why |how ");
+}
+
+/* The column STATUS of "kubectl get pods" behind READY: "0/1     OOMKilled". */
+static bool is_column(const char *lower, const char *at)
+{
+	while (at > lower && at[-1] == ' ')
+		at--;
+	if (at == lower || !isdigit((unsigned char)at[-1]))
+		return false;
+	while (at > lower && isdigit((unsigned char)at[-1]))
+		at--;
+	return at > lower + 1 && at[-1] == '/' && isdigit((unsigned char)at[-2]);
+}
+
+/* Whether the word reports an end: as the value of a field ("reason":"OOMKilled", Reason [OOMKilled]), as a field that
+ * is true ("OOMKilled": true), as a column, alone on its line. In prose and in code it only names the reason. */
+static bool is_oomkilled(const struct line *line, const char *at)
+{
+	const char *end = at + strlen("oomkilled"), *start = at, *value = end + strspn(end, "\"'` ");
+
+	if (*value == ':' || *value == '=') {
+		value += strspn(value, ":=\"'` ");
+		if (strstarts(value, "true"))
+			return true;
+		if (strstarts(value, "false") || *value == '0')
+			return false;
+	}
+	while (start > line->lower && strchr("\"'[( ", start[-1]))
+		start--;
+	/* Not "==" of a program. */
+	if (start > line->lower + 1 && strchr(":=", start[-1]) && !strchr("=!", start[-2]) &&
+	    is_field_before(line->lower, start - 1))
+		return true;
+	return is_field_before(line->lower, start) || is_column(line->lower, at) || is_passive(line->lower, at) ||
+	       strstarts(end, " (exit code") || (at == line->lower + line->body && !end[strspn(end, ". ")]);
+}
+
 /* The reason of a container's end, or a metric above 0. */
 bool read_oom_killed(const struct line *line, struct reading *ret)
 {
@@ -87,10 +152,11 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
-	if (strncmp(at, "oomkilled\":false", 16) == 0 || strncmp(at, "oomkilled\": false", 17) == 0 ||
-	    strncmp(at, "oomkilled=false", 15) == 0 || strncmp(at, "oomkilled: false", 16) == 0)
-		return false;
-	return !is_mention(line, at);
+	if (strstr(line->lower, "oomkilled") != at)
+		return !is_mention(line, at);
+	while (at && !is_oomkilled(line, at))
+		at = strstr(at + 1, "oomkilled");
+	return at && !is_mention(line, at);
 }
 
 bool read_killer(const struct line *line, struct reading *ret)
