@@ -125,7 +125,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				   "memory space vmem|memory space smem|out of resource: shared memory|"
 				   "out of resources: shared memory|uses too much shared data",
 				   NULL, "one kernel needs more on-chip memory than the chip has"},
-	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert", NULL, "a kernel of the program asserted"},
+	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert triggered|cudaerrorassert|, thread: [",
+				  read_device_assert, "a kernel of the program asserted"},
 	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
 				   "illegal memory access|illegal_address|illegal instruction was encountered|"
 				   "misaligned address",

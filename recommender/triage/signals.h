@@ -189,6 +189,7 @@ bool read_gpu_oom(const struct line *line, struct reading *ret);
 bool read_gpu_detail(const struct line *line, struct reading *ret);
 bool read_gpu_sample(const struct line *line, struct reading *ret);
 bool read_gpu_device(const struct line *line, struct reading *ret);
+bool read_device_assert(const struct line *line, struct reading *ret);
 bool read_smi_only(const struct line *line, struct reading *ret);
 bool read_tests_passed(const struct line *line, struct reading *ret);
 bool read_kernel_limit_of(const struct line *line, struct reading *ret);

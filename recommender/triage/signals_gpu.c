@@ -241,6 +241,17 @@ bool read_gpu_device(const struct line *line, struct reading *ret)
 	return figures_has(&ret->figures, FIGURE_CAPACITY) || figures_has(&ret->figures, FIGURE_FREE);
 }
 
+/* "CUDA error: device-side assert triggered", and what the kernel prints: "Index.cu:53: ... block: [502,0,0], thread:
+ * [2,0,0] Assertion `...` failed." */
+bool read_device_assert(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (text_has(line->lower, "device-side assert triggered|cudaerrorassert"))
+		return !is_mention(line, line->at);
+	return text_has(line->lower, "block: [") && text_has(line->lower, "assertion") &&
+	       text_has(line->lower, "failed");
+}
+
 /* Only what nvidia-smi prints as a whole shows this; see smi.h. */
 bool read_smi_only(const struct line *line, struct reading *ret)
 {

@@ -65,6 +65,11 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_XID, false, "docs: NVRM: Xid (PCI:...) is explained here"},
 		{SIGNAL_GPU_ECC, true, "RuntimeError: CUDA error: uncorrectable ECC error encountered"},
 		{SIGNAL_GPU_ECC, false, "    Uncorrectable ECC errors : 0"},
+		{SIGNAL_DEVICE_ASSERT, true, "RuntimeError: CUDA error: device-side assert triggered"},
+		{SIGNAL_DEVICE_ASSERT, true,
+		 "IndexKernel.cu:92: operator(): block: [7,0,0], thread: [64,0,0] Assertion `i < n` failed."},
+		{SIGNAL_DEVICE_ASSERT, false,
+		 "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."},
 		{SIGNAL_SHM, true,
 		 "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared "
 		 "memory (shm)."},
