@@ -94,7 +94,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
-		 "out of memory|outofmemory|out_of_memory|oom when allocating|alloc_failed|tried to allocate|"
+		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|status_memory_error|"
+		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size",

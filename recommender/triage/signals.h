@@ -171,6 +171,9 @@ struct signal {
 };
 
 extern const struct signal signals[SIGNAL_COUNT_];
+/* What makes a line a SIGNAL_GPU_OOM, separated by '|': each contains one of the words of its row. */
+#define GPU_OOM_FORMS 3
+extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
 
 /** Whether a line contains the signal; what it says. Sets line->at. */
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);

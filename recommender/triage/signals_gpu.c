@@ -7,7 +7,7 @@
 #define FORMS                                                                                                          \
 	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
-	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
+	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
 	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate"
 /* Codes and texts of runtimes: they carry no figures. */
@@ -31,6 +31,8 @@
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
 #define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
+
+const char *const gpu_oom_forms[GPU_OOM_FORMS] = {FORMS, CODES, WORDS};
 
 static enum framework read_framework(const char *lower)
 {

@@ -113,6 +113,20 @@ static void lines_are_recognised(void **state)
 	}
 }
 
+/* A form without a word of its row would never be looked at. */
+static void forms_contain_words(void **state)
+{
+	char form[128];
+
+	(void)state;
+	for (size_t i = 0; i < GPU_OOM_FORMS; i++)
+		for (const char *at = gpu_oom_forms[i]; *at; at += strcspn(at, "|"), at += *at == '|') {
+			reading_copy(form, sizeof(form), at, "|");
+			if (!text_has(form, signals[SIGNAL_GPU_OOM].words))
+				fail_msg("no word is in: %s", form);
+		}
+}
+
 #define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
 #define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
 
@@ -202,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_recognised),
+		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(figures_are_read_by_label),
 		cmocka_unit_test(positions_versions_and_paths_are_read),
 	};
