@@ -24,7 +24,7 @@ const struct kind_row triage_kinds[KIND_COUNT_] = {
 const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
 	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
-	 "150)",
+	 "150, 171, 172)",
 	 "The card failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
 	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the card is damaged."},
@@ -163,7 +163,7 @@ const struct rule triage_rules[] = {
 	{"illegal-access", KIND_NOT_OOM, "illegal-access", CONFIDENCE_HIGH, SIGNAL_ILLEGAL_ACCESS, NULL,
 	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
-	 "the kernel log has only XIDs that programs cause (13, 31, 43, 45 and others)",
+	 "the kernel log has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
 	 "The driver stopped the program for its own error; the card is not at fault."},
 	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
 	 "a launcher reports that a child got SIGBUS, and nothing else says why",
@@ -188,6 +188,8 @@ const struct rule triage_rules[] = {
 	 "message."},
 	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
+	{"xid-other", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_XID, rule_xid_other,
+	 "the kernel log has another XID, and nothing above holds", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,

@@ -81,6 +81,7 @@ const struct fact *rules_find_deadly(const struct facts *facts);
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
+bool rule_xid_other(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret);
