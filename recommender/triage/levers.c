@@ -211,16 +211,19 @@ bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 	return lever->framework == FRAMEWORK_NONE || lever->framework == framework;
 }
 
-/* 2.9 renamed the variable; before that each device had its own. Without a version the message's own hint counts. */
+/* Devices with a build of their own keep their variable. 2.9 renamed that of PyTorch's own devices; without a version
+ * the message's own words count. */
 const char *lever_variable(const struct verdict *verdict)
 {
-	bool is_new = verdict->torch_version >= 2009;
+	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
 
-	if (verdict->torch_version < 0 && verdict->fact)
-		is_new = verdict->fact->reading.is_new_conf;
-	if (is_new)
-		return "PYTORCH_ALLOC_CONF";
-	return verdict->fact && verdict->fact->reading.is_hip ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
+		return variable_names[variable];
+	if (verdict->torch_version >= 2009)
+		return variable_names[VARIABLE_ANY];
+	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
+		return variable_names[VARIABLE_CUDA];
+	return variable_names[variable];
 }
 
 static void add_double(const struct verdict *verdict, struct strbuf *buf)

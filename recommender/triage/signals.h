@@ -114,6 +114,11 @@ struct setting_row {
 };
 extern const struct setting_row settings[SETTING_COUNT_];
 
+/* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read for
+ * all of PyTorch's own devices. */
+enum variable { VARIABLE_NONE, VARIABLE_CUDA, VARIABLE_HIP, VARIABLE_NPU, VARIABLE_MLU, VARIABLE_ANY, VARIABLE_COUNT_ };
+extern const char *const variable_names[VARIABLE_COUNT_];
+
 enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_TENSORFLOW, FRAMEWORK_JAX, FRAMEWORK_OTHER };
 
 /* Where a kernel's OOM kill had its limit. */
@@ -151,8 +156,7 @@ struct reading {
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;	  /* the program caught the error, or went on for long after a kill */
-	bool is_hip;	  /* AMD's wording */
-	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
+	enum variable variable; /* that the message names, or that its device reads */
 	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
 			   * of kills; a search for a batch that has found one */
 	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */

@@ -45,6 +45,34 @@ static enum framework read_framework(const char *lower)
 	return FRAMEWORK_OTHER;
 }
 
+const char *const variable_names[VARIABLE_COUNT_] = {
+	[VARIABLE_CUDA] = "PYTORCH_CUDA_ALLOC_CONF", [VARIABLE_HIP] = "PYTORCH_HIP_ALLOC_CONF",
+	[VARIABLE_NPU] = "PYTORCH_NPU_ALLOC_CONF",   [VARIABLE_MLU] = "PYTORCH_MLU_ALLOC_CONF",
+	[VARIABLE_ANY] = "PYTORCH_ALLOC_CONF",
+};
+
+/* What a message without a variable's name says of its device. Intel's devices have only the new variable. */
+static const struct {
+	const char *words;
+	enum variable variable;
+} devices[] = {
+	{"npu out of memory|(npu ", VARIABLE_NPU},
+	{"mlu out of memory|(mlu ", VARIABLE_MLU},
+	{"xpu out of memory", VARIABLE_ANY},
+	{"hip out of memory|hiperror|hip error|rocm", VARIABLE_HIP},
+};
+
+static enum variable read_variable(const char *lower)
+{
+	for (int i = VARIABLE_NONE + 1; i < VARIABLE_COUNT_; i++)
+		if (strcasestr(lower, variable_names[i]))
+			return (enum variable)i;
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+		if (text_has(lower, devices[i].words))
+			return devices[i].variable;
+	return VARIABLE_NONE;
+}
+
 /* Reads the figures of the first message of a line; interleaved ranks may have put two into one. */
 static void read_first_message(const char *at, struct reading *ret)
 {
@@ -116,8 +144,10 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory"))
 		return false;
 	ret->framework = read_framework(line->lower);
-	ret->is_hip = text_has(line->lower, "hip out of memory|hiperror|hip error|rocm");
-	ret->is_new_conf = text_has(line->lower, "pytorch_alloc_conf");
+	ret->variable = read_variable(line->lower);
+	/* Only PyTorch itself reads a variable that admission may set. */
+	if (ret->variable == VARIABLE_NPU || ret->variable == VARIABLE_MLU)
+		ret->framework = FRAMEWORK_OTHER;
 	ret->is_caught = text_has(line->lower, CAUGHT);
 	return true;
 }

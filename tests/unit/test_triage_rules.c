@@ -266,6 +266,9 @@ static void settings_follow_the_version(void **state)
 		{"torch 2.0.1\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=expandable_segments"},
 		{"torch==1.13.1\n", "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold", "=expandable_segments"},
 		{"torch==1.11.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=garbage_collection"},
+		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB already "
+		 "allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
+		 "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF=exp"},
 	};
 	char text[1024], oom[900];
 

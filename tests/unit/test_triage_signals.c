@@ -127,6 +127,31 @@ static void forms_contain_words(void **state)
 		}
 }
 
+static void variables_follow_the_message_and_the_device(void **state)
+{
+	static const struct {
+		const char *text;
+		enum variable want;
+	} rows[] = {
+		{"CUDA out of memory. Tried to allocate 1.00 GiB", VARIABLE_NONE},
+		{"CUDA out of memory. Tried to allocate 1.00 GiB. try setting PYTORCH_ALLOC_CONF=a", VARIABLE_ANY},
+		{"HIP out of memory. Tried to allocate 1.00 GiB", VARIABLE_HIP},
+		{"HIP out of memory. Tried to allocate 1.00 GiB. try setting PYTORCH_CUDA_ALLOC_CONF=a", VARIABLE_CUDA},
+		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.97 GiB total capacity", VARIABLE_NPU},
+		{"MLU out of memory. Tried to allocate 1.00 GiB", VARIABLE_MLU},
+		{"XPU out of memory. Tried to allocate 1.00 GiB", VARIABLE_ANY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		assert_true(read_line(SIGNAL_GPU_OOM, rows[i].text, &reading));
+		if (reading.variable != rows[i].want)
+			fail_msg("%s: %d", rows[i].text, (int)reading.variable);
+	}
+}
+
 #define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
 #define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
 
@@ -217,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_recognised),
 		cmocka_unit_test(forms_contain_words),
+		cmocka_unit_test(variables_follow_the_message_and_the_device),
 		cmocka_unit_test(figures_are_read_by_label),
 		cmocka_unit_test(positions_versions_and_paths_are_read),
 	};
