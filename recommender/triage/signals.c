@@ -74,16 +74,16 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
 				  NULL, "a DataLoader worker got SIGKILL"},
 	[SIGNAL_CHILD_KILLED] = {"child-killed",
-				 "exitcode: -9|exitcode : -9|exit code: -9|exit code -9|signal 9|sigkill|signal: 9|"
+				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|"
 				 "return code = -9|return code -9|exits with return code = -9",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
-	[SIGNAL_CHILD_BUS] = {"child-bus", "exitcode: -7|exitcode : -7|sigbus|signal 7|exit code: 135|exit code 135",
+	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
 				   "the kubelet does not say how the container ended, and made its code up"},
 	[SIGNAL_EXIT_137] = {"exit-137",
-			     "exit code: 137|exit code 137|exitcode: 137|exit status 137|exitcode\":137|"
-			     "code=137|returned 137|exited with 137|with code 137",
+			     "exit code|exitcode|exit_code|exit status|code=137|returned 137|exited with 137|with code "
+			     "137",
 			     read_exit_137, "process 1 got SIGKILL; the code does not say from whom"},
 	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
 	[SIGNAL_REFUSED] = {"refused",
@@ -141,16 +141,16 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
 			      "a file system is full"},
 	[SIGNAL_SEGFAULT] = {"segfault",
-			     "segmentation fault|segfault at|sigsegv|exitcode: -11|exit code: 139|exit code 139", NULL,
-			     "the program used an address that it does not have"},
+			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
+			     read_segfault, "the program used an address that it does not have"},
 	[SIGNAL_PREEMPTED] = {"preempted",
 			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager", NULL,
 			      "the pod was stopped from outside"},
 	[SIGNAL_NOT_STARTED] = {"not-started", NULL, NULL, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
-			       "sigterm|received signal 15|signal: terminated|exit code: 143|exit code 143|"
+			       "sigterm|received signal 15|signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
-			       NULL, "the program was asked to end"},
+			       read_terminated, "the program was asked to end"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",

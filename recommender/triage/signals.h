@@ -185,6 +185,9 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
+/** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit code
+ *  (137)", "exitcode: -9". */
+bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
@@ -216,6 +219,8 @@ bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
+bool read_segfault(const struct line *line, struct reading *ret);
+bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);

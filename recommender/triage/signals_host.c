@@ -203,21 +203,25 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (is_launcher_kill(lower) || is_mention(line, line->at))
 		return false;
-	return text_has(lower, "exitcode: -9|exitcode : -9|exitcode  : -9|exit code: -9|exit code -9|return code = -9|"
-			       "return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
+	return is_exit_code(lower, -9) ||
+	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
 			       "killed by sigkill|signal: 9|by signal: sigkill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return !is_mention(line, line->at);
+	return (text_has(line->lower, "sigbus|signal 7") || is_exit_code(line->lower, -7) ||
+		is_exit_code(line->lower, 135)) &&
+	       !is_mention(line, line->at);
 }
 
 bool read_exit_137(const struct line *line, struct reading *ret)
 {
 	ret->value = 137;
-	return !is_mention(line, line->at);
+	return (is_exit_code(line->lower, 137) ||
+		text_has(line->lower, "code=137|returned 137|exited with 137|with code 137")) &&
+	       !is_mention(line, line->at);
 }
 
 static void read_refused_size(const char *lower, struct reading *ret)

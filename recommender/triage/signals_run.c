@@ -18,6 +18,23 @@ bool read_retry(const struct line *line, struct reading *ret)
 	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
 }
 
+bool read_segfault(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
+		is_exit_code(line->lower, -11)) &&
+	       !is_mention(line, line->at);
+}
+
+bool read_terminated(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return (text_has(line->lower,
+			 "sigterm|received signal 15|signal: terminated|deadlineexceeded|due to time limit") ||
+		is_exit_code(line->lower, 143)) &&
+	       !is_mention(line, line->at);
+}
+
 /* An exception at the end of a traceback, or what a launcher says of a child's end. */
 bool read_exception(const struct line *line, struct reading *ret)
 {

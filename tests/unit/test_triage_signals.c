@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
+#define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
+
 static struct line_buffer buffer;
 
 static bool read_line(enum signal_id signal, const char *text, struct reading *ret)
@@ -96,6 +99,17 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_OOM_KILLED, false, "The `OOMKilled` reason comes from a counter of the cgroup (exit code 143)."},
 		{SIGNAL_OOM_KILLED, false, "+                == \"OOMKilled\""},
 		{SIGNAL_OOM_KILLED, false, "+  if state.terminated.reason == \"OOMKilled\""},
+		{SIGNAL_EXIT_137, true, "      Exit Code:    137"},
+		{SIGNAL_EXIT_137, true, "\"ExitCode\" : 137,"},
+		{SIGNAL_EXIT_137, true, "[n0-0] terminated with exit code (137). Reason [Error]."},
+		{SIGNAL_EXIT_137, false, "      Exit Code:    1370"},
+		{SIGNAL_EXIT_137, false, "      Exit Code:    1"},
+		{SIGNAL_TERMINATED, true, "      Exit Code:    143"},
+		{SIGNAL_TERMINATED, true, "2022-12-01T17:39:21.5137635Z ##[error]Process completed with exit code 143."},
+		{SIGNAL_TERMINATED, false, "# exit code 143"},
+		{SIGNAL_SEGFAULT, true, "      Exit Code:    139"},
+		{SIGNAL_CHILD_BUS, true, "    \"exitCode\": 135,"},
+		{SIGNAL_CHILD_KILLED, true, "  exitcode  : -9 (pid: 1168)"},
 		{SIGNAL_EVICTED_MEMORY, true,
 		 "The node was low on resource: memory. Threshold quantity: 100Mi, available: 97032Ki. Container "
 		 "trainer was using 31Gi, request is 0, has larger consumption of memory."},
@@ -127,6 +141,30 @@ static void forms_contain_words(void **state)
 		}
 }
 
+static void sizes_are_rounded(void **state)
+{
+	static const struct {
+		int64_t bytes;
+		const char *want;
+	} rows[] = {
+		{0, "0 bytes"},
+		{1023, "1023 bytes"},
+		{1024, "1.00 KiB"},
+		{1073741823, "1.00 GiB"},
+		{GI(838), "8.38 GiB"},
+		{GI(235), "2.35 GiB"},
+		{GI(12468), "124.68 GiB"},
+		{MI(1), "10.24 KiB"},
+		{FIGURE_MAX, "1024.00 TiB"},
+		{FIGURE_ABSURD, "an absurd size"},
+		{FIGURE_NONE, "unknown"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(FIGURE_TEXT(rows[i].bytes), rows[i].want);
+}
+
 static void variables_follow_the_message_and_the_device(void **state)
 {
 	static const struct {
@@ -151,9 +189,6 @@ static void variables_follow_the_message_and_the_device(void **state)
 			fail_msg("%s: %d", rows[i].text, (int)reading.variable);
 	}
 }
-
-#define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
-#define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
 
 static void figures_are_read_by_label(void **state)
 {
@@ -243,6 +278,7 @@ int main(void)
 		cmocka_unit_test(lines_are_recognised),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),
+		cmocka_unit_test(sizes_are_rounded),
 		cmocka_unit_test(figures_are_read_by_label),
 		cmocka_unit_test(positions_versions_and_paths_are_read),
 	};
