@@ -53,6 +53,8 @@ static const struct label {
 	{FIGURE_TRIED, BEHIND_PLAIN, "allocation failed for size"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested bytes of"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested buffer of size"},
+	{FIGURE_TRIED, BEFORE, " kv cache is needed"},
+	{FIGURE_FREE, BEHIND, "available kv cache memory ("},
 	{FIGURE_TRIED, BEHIND, "tried to allocate more than"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "out of memory to allocate"},
 	/* PyTorch's cudaMallocAsync backend prints one figure a line, with blanks before the colon. */

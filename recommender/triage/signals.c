@@ -98,7 +98,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
-		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size",
+		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
+		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"

@@ -2,6 +2,8 @@
 #include "triage/signals.h"
 
 #include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
 
 /* Messages of allocators with figures, wherever they stand in a line. */
 #define FORMS                                                                                                          \
@@ -9,7 +11,11 @@
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate"
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING
+/* vLLM, before it serves: the card has no room for its KV cache, or less than it shall take. */
+#define SERVING                                                                                                        \
+	"tokens that can be stored in kv cache|kv cache is needed, which is larger|memory for the cache blocks|"       \
+	"is less than desired gpu memory utilization"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
@@ -100,6 +106,31 @@ static void read_hbm(const char *lower, struct reading *ret)
 	figures_set(&ret->figures, FIGURE_CAPACITY, capacity);
 }
 
+/* vLLM: "Free memory on device cuda:1 (19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9,
+ * 19.84 GiB)": free, capacity, and what it would take; it holds nothing yet. */
+static void read_start_check(const char *lower, struct reading *ret)
+{
+	const char *at = strstr(lower, "free memory on device"), *slash, *wanted;
+	int64_t free, capacity, tried;
+	char text[48];
+
+	at = at ? strchr(at, '(') : NULL;
+	slash = at ? strchr(at, '/') : NULL;
+	wanted = slash ? strstr(slash, "utilization (") : NULL;
+	wanted = wanted ? strchr(wanted, ',') : NULL;
+	if (!wanted || !text_size(slash + 1, false, &capacity) || !text_size(wanted + 2, false, &tried))
+		return;
+	/* The unit stands only behind the second of both. */
+	snprintf(text, sizeof(text), "%.*s %.8s", (int)MIN(slash - at - 1, (ptrdiff_t)24), at + 1,
+		 slash + 1 + strspn(slash + 1, "0123456789. "));
+	if (!text_size(text, false, &free))
+		return;
+	figures_set(&ret->figures, FIGURE_FREE, free);
+	figures_set(&ret->figures, FIGURE_CAPACITY, capacity);
+	figures_set(&ret->figures, FIGURE_TRIED, tried);
+	figures_set(&ret->figures, FIGURE_ALLOCATED, 0);
+}
+
 /* Whether an exception's name or a level of errors leads to the words. */
 static bool is_raised(const struct line *line, const char *at)
 {
@@ -140,8 +171,9 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	start = text_find(line->lower, "out of memory|outofmemory");
 	read_first_message(start && start < at ? start : at, ret);
 	read_hbm(line->lower, ret);
+	read_start_check(line->lower, ret);
 	if (ret->is_exact && !figures_has(&ret->figures, FIGURE_TRIED) &&
-	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory"))
+	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory|" SERVING))
 		return false;
 	ret->framework = read_framework(line->lower);
 	ret->variable = read_variable(line->lower);
