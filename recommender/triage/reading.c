@@ -37,7 +37,7 @@ bool is_exit_code(const char *lower, int64_t code)
 	return false;
 }
 
-/* Words before the match that make a sentence of advice out of it. */
+/* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
 static bool is_advice(const char *lower, const char *at)
 {
 	char before[97];
@@ -50,7 +50,7 @@ static bool is_advice(const char *lower, const char *at)
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
 		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
-		"see|no more |fixes |fixed |fix ");
+		"see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
 /* Lines of source code: in tracebacks, and where programs print their settings. */

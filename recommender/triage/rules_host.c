@@ -182,7 +182,7 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 	ret->figures = ret->fact->reading.figures;
 	if (text_has(ret->fact->text, "Java heap|java.lang"))
 		ret->cause = "heap-limit";
-	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc"))
+	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc|bytes on host"))
 		ret->cause = "pinned-memory";
 	else if (is_refused_by_node(&facts->node, ret))
 		return true;

@@ -89,7 +89,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_REFUSED] = {"refused",
 			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
 			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
-			    "failed to cuda host alloc|pinned memory|failed to malloc|outofmemoryerror|errno 12]|"
+			    "failed to cuda host alloc|pinned memory|pinned host memory|"
+			    "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
 			    "memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
 			    read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =

@@ -20,7 +20,7 @@
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
 	"cusolver_status_alloc_failed|cusparse_status_alloc_failed|cufft_alloc_failed|hiperroroutofmemory|"            \
-	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|cuda error 2: out of memory|"  \
+	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                               \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
 	"error code: out of memory|cudamalloc failed: out of memory"
@@ -32,7 +32,7 @@
 #define HOST                                                                                                           \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
-	"ray.exceptions|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
+	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
 	"tried"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
@@ -142,6 +142,25 @@ static bool is_raised(const struct line *line, const char *at)
 	return error && error <= at && error - body < 80;
 }
 
+/* "error=2 : out of memory", "error 2 out of memory", "CUDA error 2: out of memory": the code 2 of the CUDA runtime with
+ * its text, whatever stands between them. */
+static const char *find_code(const char *lower)
+{
+	for (const char *at = strstr(lower, "out of memory"); at; at = strstr(at + 1, "out of memory")) {
+		const char *start = at;
+
+		while (start > lower && strchr(" :,.'\"()=-", start[-1]))
+			start--;
+		if (start == at || start == lower || *--start != '2')
+			continue;
+		while (start > lower && strchr(" =:(", start[-1]))
+			start--;
+		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0))
+			return at;
+	}
+	return NULL;
+}
+
 static const char *find_words(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, FORMS);
@@ -149,6 +168,8 @@ static const char *find_words(const struct line *line, struct reading *ret)
 	ret->is_exact = at != NULL;
 	if (!at)
 		at = text_find(line->lower, CODES);
+	if (!at && text_has(line->lower, "cuda|hip"))
+		at = find_code(line->lower);
 	if (at)
 		return at;
 	at = text_find(line->lower, WORDS);

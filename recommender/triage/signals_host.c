@@ -227,7 +227,7 @@ bool read_exit_137(const struct line *line, struct reading *ret)
 static void read_refused_size(const char *lower, struct reading *ret)
 {
 	static const char *const labels[] = {"unable to allocate ", "tried to allocate ", "allocation of ", "malloc ",
-					     "allocating "};
+					     "allocating ",	    "failed to alloc ",	  "host memory of size: "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
@@ -255,8 +255,9 @@ bool read_refused(const struct line *line, struct reading *ret)
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
-	if (!at && text_has(lower, "pinned memory") && text_has(lower, "failed|cannot|unable|error"))
-		at = strstr(lower, "pinned memory");
+	if (!at && text_has(lower, "pinned memory|pinned host memory|bytes on host") &&
+	    text_has(lower, "fail|cannot|could not|unable|error"))
+		at = text_find(lower, "pinned memory|pinned host memory|bytes on host");
 	if (!at && strstr(body, "memoryerror")) {
 		/* The name of the exception at the end of a traceback; numpy's has a module before it. */
 		const char *name = strstr(body, "memoryerror");

@@ -39,6 +39,12 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_GPU_OOM, true,
 		 "ResourceExhaustedError: OOM when allocating tensor with shape[16,112] and type float on "
 		 "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"},
+		{SIGNAL_GPU_OOM, true, "THCudaCheck FAIL file=THCStorage.cu line=58 error=2 : out of memory"},
+		{SIGNAL_GPU_OOM, true, "cuda failed with error 2 out of memory. use CUDA_LAUNCH_BLOCKING=1"},
+		{SIGNAL_GPU_OOM, false, "My model reports \xe2\x80\x9c" "cuda runtime error(2): out of memory\xe2\x80\x9d"},
+		{SIGNAL_GPU_OOM, false, "cuda graph 2: out of memory pools"},
+		{SIGNAL_GPU_OOM, false,
+		 "cuda_driver.cc:802] failed to alloc 34359738368 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory"},
 		{SIGNAL_GPU_OOM, true, "node1:22:33 [0] NCCL WARN Cuda failure 2 'out of memory'"},
 		{SIGNAL_GPU_OOM, true,
 		 "Out of memory error on GPU 0. Cannot allocate 15.503906GB memory on GPU 0, 28.770508GB memory has "
