@@ -63,6 +63,8 @@ const struct lever levers[] = {
 	/* limits of containers and pods */
 	{KIND_CONTAINER_LIMIT, "slurm", FRAMEWORK_NONE, "Ask Slurm for more memory", "#SBATCH --mem={double}",
 	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
+	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
 	{KIND_CONTAINER_LIMIT, "shm", FRAMEWORK_NONE, "Count shared memory in the limit, or use less of it",
 	 "emptyDir: {medium: Memory, sizeLimit: S} with S inside the memory limit",
 	 "files in /dev/shm count against the limit"},

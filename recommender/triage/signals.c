@@ -46,12 +46,16 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
 			  "exceeded memory limit|cgroup out-of-memory handler",
 			  NULL, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_YARN] = {"yarn",
+			 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
+			 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
+			 read_yarn, "YARN killed a container at its memory limit"},
 	[SIGNAL_RAY] = {"ray",
 			"killed due to the node running low on memory|killed due to memory pressure|"
-			"killed by ray's memory monitor|memory on the node (ip",
+			"killed by ray's memory monitor|memory on the node (ip|rayoutofmemoryerror: more than",
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
-	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
+	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom|: badness ", read_earlyoom, "earlyoom killed a process, not the kernel"},
 	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
@@ -150,7 +154,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the pod was stopped from outside"},
 	[SIGNAL_NOT_STARTED] = {"not-started", NULL, NULL, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
-			       "sigterm|received signal 15|signal: terminated|exit code|exitcode|exit_code|exit status|"
+			       "sigterm|received signal 15|received 15 death|signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
 			       read_terminated, "the program was asked to end"},
 	[SIGNAL_LIBRARY] = {"library",

@@ -162,7 +162,31 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 bool read_killer(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed ");
+	return text_has(line->lower,
+			"sending sigterm to |sending sigkill to |killing |killed |attempting to kill ");
+}
+
+/* "7.2 GB of 4.2 GB virtual memory used", "8.3 GB of 8 GB physical memory used" */
+bool read_yarn(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, " physical memory used| virtual memory used"), *of;
+	int64_t bytes;
+
+	if (at && text_size_before(line->lower, at, &bytes))
+		figures_set(&ret->figures, FIGURE_LIMIT, bytes);
+	for (of = at; at && of > line->lower && strncmp(of, " of ", 4) != 0;)
+		of--;
+	if (at && of > line->lower && text_size_before(line->lower, of, &bytes))
+		figures_set(&ret->figures, FIGURE_USAGE, bytes);
+	return !is_mention(line, line->at);
+}
+
+/* earlyoom need not name itself: "sending SIGTERM to process 12 uid 0 "python3": badness 209, VmRSS 2891 MiB". */
+bool read_earlyoom(const struct line *line, struct reading *ret)
+{
+	if (strstr(line->lower, "earlyoom"))
+		return read_killer(line, ret);
+	return text_has(line->lower, "sending sigterm to process |sending sigkill to process |killing process ");
 }
 
 /* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
@@ -266,7 +290,7 @@ bool read_refused(const struct line *line, struct reading *ret)
 		if (at && at[11] && !strchr(": (\\\"", at[11]))
 			at = NULL;
 	}
-	if (!at || is_mention(line, at))
+	if (!at || is_mention(line, at) || text_has(lower, "continuing anyway|continuing without"))
 		return false;
 	if (text_has(lower, "unable to allocate") && !text_has(lower, "unable to allocate internal") &&
 	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))

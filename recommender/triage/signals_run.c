@@ -26,11 +26,15 @@ bool read_segfault(const struct line *line, struct reading *ret)
 	       !is_mention(line, line->at);
 }
 
+/* A launcher that ends its other children, or a killer that prints its settings, says nothing of this program's end. */
 bool read_terminated(const struct line *line, struct reading *ret)
 {
 	(void)ret;
+	if (text_has(line->lower, "closing signal sigterm|sigterm limits|sigterm when"))
+		return false;
 	return (text_has(line->lower,
-			 "sigterm|received signal 15|signal: terminated|deadlineexceeded|due to time limit") ||
+			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
+			 "due to time limit") ||
 		is_exit_code(line->lower, 143)) &&
 	       !is_mention(line, line->at);
 }
