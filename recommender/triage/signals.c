@@ -44,8 +44,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
-			  "exceeded memory limit|cgroup out-of-memory handler",
-			  NULL, "Slurm reports a kill at the job's memory limit"},
+			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
+			  read_slurm, "Slurm reports a kill at the job's memory limit"},
 	[SIGNAL_YARN] = {"yarn",
 			 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
 			 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
@@ -78,10 +78,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
 				  NULL, "a DataLoader worker got SIGKILL"},
 	[SIGNAL_CHILD_KILLED] = {"child-killed",
-				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|"
+				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|srun: error: |: line |"
 				 "return code = -9|return code -9|exits with return code = -9",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
-	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7",
+	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
 				   "the kubelet does not say how the container ended, and made its code up"},

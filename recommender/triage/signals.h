@@ -213,6 +213,7 @@ bool read_evicted_memory(const struct line *line, struct reading *ret);
 bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
 /* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
+bool read_slurm(const struct line *line, struct reading *ret);
 bool read_yarn(const struct line *line, struct reading *ret);
 bool read_earlyoom(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);

@@ -166,6 +166,39 @@ bool read_killer(const struct line *line, struct reading *ret)
 			"sending sigterm to |sending sigkill to |killing |killed |attempting to kill ");
 }
 
+/* How srun says that tasks ended: "srun: error: node7: task 0: Killed", "srun: error: node7: tasks 0-3: Out Of Memory" */
+static bool is_srun_end(const char *lower, const char *words)
+{
+	const char *at = strstr(lower, "srun: error: "), *end;
+
+	at = at ? text_find(at, ": task ") ? text_find(at, ": task ") : text_find(at, ": tasks ") : NULL;
+	end = at ? strchr(at + 2, ':') : NULL;
+	return end && strncmp(end, ": ", 2) == 0 && strstarts(end + 2, words);
+}
+
+bool read_slurm(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (strstr(line->lower, "srun: error: "))
+		return is_srun_end(line->lower, "out of memory");
+	return !is_mention(line, line->at);
+}
+
+/* A shell's report of a command: "/bin/bash: line 27:   318 Killed                  python train.py" */
+static bool is_shell_kill(const char *lower)
+{
+	const char *at = strstr(lower, ": line ");
+	int64_t number;
+	size_t n;
+
+	for (int i = 0; at && i < 2; i++) {
+		at += i ? strspn(at, ": ") : strlen(": line ");
+		n = text_number(at, &number);
+		at = n ? at + n : NULL;
+	}
+	return at && strstarts(at + strspn(at, " "), "killed") && strchr(" ", at[strspn(at, " ") + 6]);
+}
+
 /* "7.2 GB of 4.2 GB virtual memory used", "8.3 GB of 8 GB physical memory used" */
 bool read_yarn(const struct line *line, struct reading *ret)
 {
@@ -227,15 +260,15 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (is_launcher_kill(lower) || is_mention(line, line->at))
 		return false;
-	return is_exit_code(lower, -9) ||
-	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
-			       "killed by sigkill|signal: 9|by signal: sigkill");
+	return is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
+	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
+			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return (text_has(line->lower, "sigbus|signal 7") || is_exit_code(line->lower, -7) ||
+	return (text_has(line->lower, "sigbus|signal 7") || is_srun_end(line->lower, "bus error") || is_exit_code(line->lower, -7) ||
 		is_exit_code(line->lower, 135)) &&
 	       !is_mention(line, line->at);
 }
