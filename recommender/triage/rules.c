@@ -175,11 +175,11 @@ const struct rule triage_rules[] = {
 	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
+	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
+	 "the pod was preempted, or its node shut down", "The pod was stopped from outside."},
 	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
 	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
 	 NULL},
-	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
-	 "the pod was preempted, or its node shut down", "The pod was stopped from outside."},
 	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_collective_timeout,
 	 "a collective timed out or lost its peer, no error comes before it, and nothing says that a rank ran out of "

@@ -150,9 +150,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
 			     read_segfault, "the program used an address that it does not have"},
 	[SIGNAL_PREEMPTED] = {"preempted",
-			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager", NULL,
+			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
+			      read_preempted,
 			      "the pod was stopped from outside"},
-	[SIGNAL_NOT_STARTED] = {"not-started", NULL, NULL, "a container never ran"},
+	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
+				"a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",

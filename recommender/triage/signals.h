@@ -223,6 +223,8 @@ bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
+bool read_preempted(const struct line *line, struct reading *ret);
+bool read_not_started(const struct line *line, struct reading *ret);
 bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);

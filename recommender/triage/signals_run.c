@@ -18,6 +18,21 @@ bool read_retry(const struct line *line, struct reading *ret)
 	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
 }
 
+/* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
+bool read_preempted(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !text_has(line->lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available") &&
+	       !is_mention(line, line->at);
+}
+
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */
+bool read_not_started(const struct line *line, struct reading *ret)
+{
+	ret->value = STOP_UNSCHEDULABLE;
+	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
+}
+
 bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;

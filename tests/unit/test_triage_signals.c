@@ -113,6 +113,12 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_TERMINATED, true, "      Exit Code:    143"},
 		{SIGNAL_TERMINATED, true, "2022-12-01T17:39:21.5137635Z ##[error]Process completed with exit code 143."},
 		{SIGNAL_TERMINATED, false, "# exit code 143"},
+		{SIGNAL_NOT_STARTED, true,
+		 "Warning FailedScheduling  6m7s  default-scheduler  0/1 nodes are available: 1 Insufficient "
+		 "nvidia.com/gpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."},
+		{SIGNAL_PREEMPTED, false, "preemption: 0/1 nodes are available: 1 No preemption victims found"},
+		{SIGNAL_PREEMPTED, false, "1 Pod is waiting for preemptible or free resource to appear"},
+		{SIGNAL_PREEMPTED, true, "Preempted by pod 0b1e7a52-8d10 on node gpu-4"},
 		{SIGNAL_SEGFAULT, true, "      Exit Code:    139"},
 		{SIGNAL_CHILD_BUS, true, "    \"exitCode\": 135,"},
 		{SIGNAL_CHILD_KILLED, true, "2020-11-24 20:22:28.106 /bin/bash: line 27: 318 Killed sh start.sh"},
