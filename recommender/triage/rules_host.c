@@ -147,10 +147,37 @@ bool rule_kernel_node(const struct facts *facts, struct verdict *ret)
 	return is_scope(facts, ret, SCOPE_NODE, "The node ran out of memory,");
 }
 
+/* Lines of a traceback between the call that makes a semaphore and its error. */
+#define SEMAPHORE_LINES 8
+
+/* "No space left on device" where a semaphore was made: the file system is /dev/shm. */
+static const struct fact *find_semaphore(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *error = &facts->items.items[i];
+
+		for (size_t k = 0; error->signal == SIGNAL_DISK_FULL && k < facts->items.n; k++) {
+			const struct fact *call = &facts->items.items[k];
+
+			if (call->signal == SIGNAL_SEMAPHORE && call->source == error->source &&
+			    call->number < error->number && error->number - call->number <= SEMAPHORE_LINES)
+				return error;
+		}
+	}
+	return NULL;
+}
+
 /* Workers hand their batches over in shared memory. */
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_SHM);
+	if (!ret->fact) {
+		ret->fact = find_semaphore(facts);
+		if (ret->fact)
+			snprintf(ret->why, sizeof(ret->why),
+				 "There was no space for a semaphore: these are files in /dev/shm, which has 64 MiB unless "
+				 "the pod mounts more.");
+	}
 	if (ret->fact && text_has(ret->fact->text, "worker|DataLoader|</torch_"))
 		ret->cause = "loader-workers";
 	return ret->fact != NULL;

@@ -75,6 +75,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
 			"</torch_|shared memory manager|posix_fallocate",
 			read_shm, "/dev/shm is full"},
+	[SIGNAL_SEMAPHORE] = {"semaphore", "multiprocessing.semlock", NULL,
+			      "Python makes a semaphore, which is a file in /dev/shm"},
 	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
 				  NULL, "a DataLoader worker got SIGKILL"},
 	[SIGNAL_CHILD_KILLED] = {"child-killed",
