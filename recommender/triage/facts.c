@@ -7,7 +7,7 @@
 int facts_init(struct facts *self)
 {
 	*self = (struct facts){.open_oom = SIZE_MAX,
-			       .kernel = {.open = SIZE_MAX, .pid = -1},
+			       .kernel = {.open = SIZE_MAX, .limited = SIZE_MAX, .pid = -1},
 			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
 			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
 	scanner_init(&self->scanner);

@@ -54,6 +54,7 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
 		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		kernel->limited = facts_add_line(self, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -64,6 +65,8 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		break;
 	default:
 		figures_fill(&kernel->figures, &reading->figures);
+		if (kernel->limited != SIZE_MAX)
+			figures_fill(&self->items.items[kernel->limited].reading.figures, &reading->figures);
 	}
 }
 

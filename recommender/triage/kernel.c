@@ -8,7 +8,7 @@ void kernel_reset(struct kernel_state *self)
 	self->path[0] = '\0';
 	self->tasks.n = 0;
 	self->is_table = false;
-	self->open = SIZE_MAX;
+	self->open = self->limited = SIZE_MAX;
 	self->pid = -1;
 }
 

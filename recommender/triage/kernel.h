@@ -19,7 +19,8 @@ struct kernel_state {
 	int name_token; /* in a row: the tokens before the name */
 	int rss_token;
 	VEC(struct task) tasks;
-	size_t open; /* the caller's number of this kill; SIZE_MAX: none yet */
+	size_t open;	/* the caller's number of this kill; SIZE_MAX: none yet */
+	size_t limited; /* the caller's number of the line that named the limit; SIZE_MAX: none */
 	int64_t pid;
 };
 

@@ -10,7 +10,8 @@ static bool is_kill(const struct fact *fact)
 	       fact->reading.scope != SCOPE_NONE;
 }
 
-/* The first kill; kills in cgroups outside of Kubernetes count only where there is no other. */
+/* The first kill; kills in cgroups outside of Kubernetes count only where there is no other. A report that ends before
+ * the line of the kill has said at whose limit a task was killed. */
 static const struct fact *find_kill(const struct facts *facts)
 {
 	const struct fact *found = NULL;
@@ -24,7 +25,7 @@ static const struct fact *find_kill(const struct facts *facts)
 		if (!found || fact->order < found->order || (!is_other && found->reading.scope == SCOPE_CGROUP))
 			found = fact;
 	}
-	return found;
+	return found ? found : facts_first(facts, SIGNAL_KERNEL_LIMIT_OF);
 }
 
 static bool is_at_least(const struct figures *figures, enum figure a, enum figure b, int percent)
@@ -86,14 +87,16 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 static void say_kill(struct verdict *ret, const char *what)
 {
 	const struct reading *reading = &ret->fact->reading;
-	int n = snprintf(ret->why, sizeof(ret->why), "%s and the kernel killed %s (process %lld", what,
-			 reading->name[0] ? reading->name : "a task", (long long)reading->value);
+	int n = snprintf(ret->why, sizeof(ret->why), "%s and the kernel killed %s", what,
+			 reading->name[0] ? reading->name : "a task");
 
-	if (figures_has(&ret->figures, FIGURE_ANON_RSS) && (size_t)n < sizeof(ret->why))
+	if (reading->value >= 0 && (size_t)n < sizeof(ret->why))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " (process %lld", (long long)reading->value);
+	if (reading->value >= 0 && figures_has(&ret->figures, FIGURE_ANON_RSS) && (size_t)n < sizeof(ret->why))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s resident",
 			      FIGURE_TEXT(ret->figures.bytes[FIGURE_ANON_RSS]));
 	if ((size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ").");
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, "%s", reading->value >= 0 ? ")." : ".");
 	if (figures_has(&ret->figures, FIGURE_LIMIT) && (size_t)n < sizeof(ret->why))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The limit was %s.",
 			      FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
