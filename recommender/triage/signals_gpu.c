@@ -286,25 +286,32 @@ bool read_xid(const struct line *line, struct reading *ret)
 	return ret->value < 1000;
 }
 
-/* A line that says that nothing was found is no fault: "Uncorrectable ECC errors: 0", "Remapped rows: none". */
+/* The value of a field: "Uncorrectable ECC errors : 2", "Row Remapping Pending: Yes". A heading is no field, and what
+ * says that nothing was found ("Remapped rows: none") is no fault. */
+static bool is_bad_field(const char *at)
+{
+	const char *value = strpbrk(at, ":=");
+	int64_t number;
+
+	if (!value || value - at > 48)
+		return false;
+	value += strspn(value, ":=\" ");
+	if (text_number(value, &number))
+		return number > 0;
+	return *value && !strstarts(value, "none") && !strstarts(value, "n/a") && !strstarts(value, "no");
+}
+
+/* A driver, a tool or a runtime reports it, or a field has it; sentences about such errors report none. */
 bool read_ecc(const struct line *line, struct reading *ret)
 {
-	const char *at = line->at, *value;
+	const char *lower = line->lower;
 
-	if (is_mention(line, at))
+	(void)ret;
+	if (is_mention(line, line->at))
 		return false;
-	/* The heading of a section. */
-	if (streq(at, "remapped rows") || streq(at, "row remapper"))
-		return false;
-	value = strpbrk(at, ":=");
-	if (value) {
-		value += strspn(value, ":= ");
-		if (text_number(value, &ret->value) && ret->value == 0)
-			return false;
-		if (strncmp(value, "none", 4) == 0 || strncmp(value, "n/a", 3) == 0 || strncmp(value, "no", 2) == 0)
-			return false;
-	}
-	return true;
+	if (text_has(lower, "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
+		return true;
+	return is_bad_field(line->at);
 }
 
 /* What TensorFlow prints of a card before it uses it: "Total memory: 7.92GiB", "Free memory: 190.31MiB" (1.x, also in
