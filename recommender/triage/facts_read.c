@@ -129,25 +129,29 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 	}
 }
 
-/* Words that the search found and that another signal of the same line has explained. */
-static bool is_explained(enum signal_id signal, bool has_oom)
+/* Words that the search found and that another signal of the same line has explained. An exception that
+ * reports a signal or a time-out of other ranks is no ordinary error. */
+static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
 {
+	if (has_reason && signal == SIGNAL_EXCEPTION)
+		return true;
 	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
 			   signal == SIGNAL_GPU_SAMPLE);
 }
 
 static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
 {
-	bool has_oom = false;
+	bool has_oom = false, has_reason = false;
 
 	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
 		struct reading reading;
 
 		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
+		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom, has_reason) ||
 		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
+		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
 		see(self, line, (enum signal_id)i, &reading);
 	}
 }

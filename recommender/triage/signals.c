@@ -35,7 +35,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				read_kernel_kill, "the kernel killed a process for want of memory"},
 	[SIGNAL_OOM_KILLED] = {"oomkilled",
 			       "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
-			       "container init was oom-killed",
+			       "container init was oom-killed| container oom ",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
 	[SIGNAL_OOM_COUNTED] = {"oom-counted", NULL, NULL,
@@ -97,7 +97,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 			    "failed to cuda host alloc|pinned memory|pinned host memory|"
 			    "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-			    "memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+			    "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
 			    read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
@@ -144,7 +144,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "collective operation timeout|watchdog caught collective|nccl timeout|"
 				       "ncclsystemerror|ncclremoteerror|ncclinternalerror|connection closed by peer|"
 				       "connection reset by peer|timed out initializing process group|"
-				       "heartbeat monitor timed out",
+				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
 	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
 			      "a file system is full"},
@@ -158,7 +158,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
 				"a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
-			       "sigterm|received signal 15|received 15 death|signal: terminated|exit code|exitcode|exit_code|exit status|"
+			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
+			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
 			       read_terminated, "the program was asked to end"},
 	[SIGNAL_LIBRARY] = {"library",

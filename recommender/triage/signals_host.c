@@ -133,11 +133,18 @@ static bool is_oomkilled(const struct line *line, const char *at)
 	       strstarts(end, " (exit code") || (at == line->lower + line->body && !end[strspn(end, ". ")]);
 }
 
+/* docker events: "2019-05-04T18:05:45.011-05:00 container oom 29d72966e0be (image=...)": the id in hexadecimal. */
+static bool is_docker_event(const char *lower)
+{
+	const char *at = strstr(lower, " container oom ") + strlen(" container oom ");
+
+	return strspn(at, "0123456789abcdef") >= 12;
+}
+
 /* The reason of a container's end, or a metric above 0. */
 bool read_oom_killed(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
-						"container init was oom-killed");
+	const char *at = line->at;
 
 	/* A row of memory.events. */
 	if (strstr(line->lower, "oom_kill") == at) {
@@ -153,7 +160,8 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
 	if (strstr(line->lower, "oomkilled") != at)
-		return !is_mention(line, at);
+		return !is_mention(line, at) &&
+		       (!strstr(line->lower, " container oom ") || is_docker_event(line->lower));
 	while (at && !is_oomkilled(line, at))
 		at = strstr(at + 1, "oomkilled");
 	return at && !is_mention(line, at);
@@ -312,6 +320,9 @@ bool read_refused(const struct line *line, struct reading *ret)
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
+	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
+	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
+		at = strstr(lower, "posix_memalign");
 	if (!at && text_has(lower, "pinned memory|pinned host memory|bytes on host") &&
 	    text_has(lower, "fail|cannot|could not|unable|error"))
 		at = text_find(lower, "pinned memory|pinned host memory|bytes on host");

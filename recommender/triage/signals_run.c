@@ -49,7 +49,8 @@ bool read_terminated(const struct line *line, struct reading *ret)
 		return false;
 	return (text_has(line->lower,
 			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
-			 "due to time limit") ||
+			 "due to time limit|got signal: 15") ||
+		(text_has(line->lower, "*** step |*** job ") && strstr(line->lower, " cancelled at ")) ||
 		is_exit_code(line->lower, 143)) &&
 	       !is_mention(line, line->at);
 }
@@ -59,11 +60,14 @@ bool read_exception(const struct line *line, struct reading *ret)
 {
 	const char *body = line->lower + line->body, *end = body;
 
+	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
+	if (strstarts(body, "failed ") && strstr(body, " - "))
+		body = end = strstr(body, " - ") + 3;
 	/* What a launcher raises for the end of its child. */
 	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
 	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
 		end++;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + line->body, "");
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
 	if (end - body > 5 && (*end == ':' || *end == '(' || !*end) &&
