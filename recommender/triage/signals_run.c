@@ -108,6 +108,10 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 		if (end == at + n)
 			continue;
 		digits = text_number(end, ret);
+		/* "step 3756240.batch" of Slurm, "global_step=3.2e+4"; an epoch may have a fraction. */
+		if (digits && *word != 'e' && (isalpha((unsigned char)end[digits]) ||
+					       (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
+			continue;
 		if (digits && ret_total && end[digits] == '/')
 			text_number(end + digits + 1, ret_total);
 		if (digits)
