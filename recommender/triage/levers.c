@@ -3,9 +3,15 @@
 
 const struct lever levers[] = {
 	/* GPU: true OOM */
-	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_NONE, "Raise the limit that the process sets for itself",
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TORCH, "Raise the limit that the process sets for itself",
 	 "torch.cuda.set_per_process_memory_fraction(1.0)",
 	 "the card has memory that the process does not allow itself"},
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TENSORFLOW, "Raise the limit that the process sets for itself",
+	 "gpu_options.per_process_gpu_memory_fraction=1.0",
+	 "the card has memory that the process does not allow itself"},
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_MPS, "Close other programs, or raise the limit of PyTorch on Metal",
+	 "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0",
+	 "PyTorch stops at a share of the memory that CPU and GPU have together; without a limit the system may fail"},
 	{KIND_TRUE_OOM, "leak", FRAMEWORK_NONE, "Stop what grows from step to step", "loss_sum += loss.item()",
 	 "tensors that keep their graph are never freed; every other lever only delays the end"},
 	{KIND_TRUE_OOM, "kv-cache", FRAMEWORK_NONE, "Serve shorter sequences, or let the engine take more of the GPU",

@@ -270,7 +270,11 @@ bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret)
 	set_cause(facts, ret);
 	if (!ret->cause)
 		ret->cause = "static-sizing";
-	snprintf(ret->why, sizeof(ret->why), "One allocation of %s is larger than the whole card of %s.",
+	/* TPU compilers add up what a program needs. */
+	snprintf(ret->why, sizeof(ret->why),
+		 text_has(ret->fact->text, "Used ") && strcasestr(ret->fact->text, "hbm")
+			 ? "The program needs %s, which is more than the whole chip's %s."
+			 : "One allocation of %s is larger than the whole card of %s.",
 		 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 	return true;
 }
@@ -312,6 +316,7 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	int n;
 
 	if (!take_oom(facts, ret))
 		return false;
@@ -319,9 +324,15 @@ bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 	    !(facts_first(facts, SIGNAL_GPU_FRACTION) && is_sane(&ret->figures, FIGURE_TRIED) &&
 	      is_sane(&ret->figures, FIGURE_FREE) && bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
 		return false;
-	snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s of %s, and needed %s more.",
-		 FIGURE_TEXT(bytes[FIGURE_ALLOWED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
-		 FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	n = snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s",
+		     figures_has(&ret->figures, FIGURE_ALLOWED) ? FIGURE_TEXT(bytes[FIGURE_ALLOWED]) : "a part");
+	if (figures_has(&ret->figures, FIGURE_CAPACITY))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " of the card's %s",
+			      FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+	if (figures_has(&ret->figures, FIGURE_TRIED))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", and %s more was asked for",
+			      FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
 }
 
@@ -376,6 +387,14 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret) || !has_both(&ret->figures))
 		return false;
 	set_cause(facts, ret);
+	if (bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]) {
+		ret->confidence = CONFIDENCE_MEDIUM;
+		snprintf(ret->why, sizeof(ret->why),
+			 "%s was refused although %s of the card's %s was free by the message, which does not say why.",
+			 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
+			 FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+		return true;
+	}
 	n = snprintf(ret->why, sizeof(ret->why), "The card of %s is full: %s was asked for",
 		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
 	if (figures_has(&ret->figures, FIGURE_FREE))

@@ -46,6 +46,8 @@ static enum framework read_framework(const char *lower)
 		return text_has(lower, "tensorflow|oom when allocating") ? FRAMEWORK_TENSORFLOW : FRAMEWORK_JAX;
 	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)|stream_executor"))
 		return FRAMEWORK_TENSORFLOW;
+	if (strstr(lower, "mps backend"))
+		return FRAMEWORK_MPS;
 	if (text_has(lower, "tried to allocate|torch|outofmemoryerror: cuda"))
 		return FRAMEWORK_TORCH;
 	return FRAMEWORK_OTHER;
