@@ -30,5 +30,6 @@ void kernel_reset(struct kernel_state *self);
 void kernel_open_table(struct kernel_state *self, const char *lower);
 /** Takes a row such as "[ 1234]  1000  1234  5678  910  ...  0 python". @return whether it is one. */
 bool kernel_read_row(struct kernel_state *self, const char *text);
-/** Adds what all tasks of the victim's name hold. The kernel cuts names to 15 bytes. */
+/** Adds what all tasks of the victim's name hold, and the largest task of another name. The kernel cuts names to 15
+ *  bytes. */
 void kernel_add_tasks(const struct kernel_state *self, struct reading *reading);

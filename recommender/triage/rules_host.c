@@ -101,8 +101,12 @@ static void say_kill(struct verdict *ret, const char *what)
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The limit was %s.",
 			      FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
 	if (reading->n_tasks > 1 && (size_t)n < sizeof(ret->why))
-		snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " %d tasks of that name held %s.",
-			 reading->n_tasks, FIGURE_TEXT(ret->figures.bytes[FIGURE_SAME_RSS]));
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " %d tasks of that name held %s.",
+			      reading->n_tasks, FIGURE_TEXT(ret->figures.bytes[FIGURE_SAME_RSS]));
+	if (ret->figures.bytes[FIGURE_LARGEST_RSS] > ret->figures.bytes[FIGURE_SAME_RSS] &&
+	    (size_t)n < sizeof(ret->why))
+		snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The largest task, %s, held %s.",
+			 reading->largest, FIGURE_TEXT(ret->figures.bytes[FIGURE_LARGEST_RSS]));
 }
 
 static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope scope, const char *what)

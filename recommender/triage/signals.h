@@ -164,6 +164,7 @@ struct reading {
 	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;	  /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
+	char largest[24];		 /* of the task that held the most when the kernel killed another one */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
 };
 
