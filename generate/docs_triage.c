@@ -307,7 +307,8 @@ int triage_render_docs(struct strbuf *buf)
 	strbuf_adds(buf,
 		    "\n## What to do\n\n"
 		    "Levers are in the order in which to try them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from "
-		    "PyTorch 2.9 on, and\nbefore it the variable that the message names, else `PYTORCH_CUDA_ALLOC_CONF`, or "
+		    "PyTorch 2.9 on, and\nbefore it the variable that the message names, else "
+		    "`PYTORCH_CUDA_ALLOC_CONF`, or "
 		    "`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's\nand Cambricon's builds have their own "
 		    "(`PYTORCH_NPU_ALLOC_CONF`, `PYTORCH_MLU_ALLOC_CONF`). `{double}` is twice the limit\nthat was "
 		    "reached.\n");

@@ -115,7 +115,8 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .n_lines = 1};
 }
 
-/* Keeps the first and the last fact of a signal, rank, source and scope, and of some signals of each value. @return its index; SIZE_MAX: no room. */
+/* Keeps the first and the last fact of a signal, rank, source and scope, and of some signals of each value. @return its
+ * index; SIZE_MAX: no room. */
 static size_t keep_fact(struct facts *self, struct fact *fact)
 {
 	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true);

@@ -190,8 +190,8 @@ const struct advice levers_next[] = {
 };
 const size_t n_levers_next = ARRAY_LEN(levers_next);
 
-/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run ends
- * at its start. */
+/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run
+ * ends at its start. */
 static const struct {
 	const char *option;
 	int64_t version;

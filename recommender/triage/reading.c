@@ -57,8 +57,8 @@ static bool is_advice(const char *lower, const char *at)
 static bool is_code(const char *body, const char *lower, const char *at)
 {
 	/* "##[error]" is a level of CI systems. */
-	if ((*body == '#' && strncmp(body, "##[", 3) != 0) || strncmp(body, "//", 2) == 0 || strncmp(body, "* ", 2) == 0 ||
-	    strncmp(body, ">>>", 3) == 0)
+	if ((*body == '#' && strncmp(body, "##[", 3) != 0) || strncmp(body, "//", 2) == 0 ||
+	    strncmp(body, "* ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
 		return true;
 	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
 	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||

@@ -10,10 +10,9 @@ static const struct xid {
 	int first, last;
 	const char *cause;
 } faults[] = {
-	{48, 48, "ecc"},	{61, 62, "internal"}, {63, 64, "row-remap"}, {74, 74, "nvlink"},
-	{79, 79, "lost"},	{92, 92, "ecc"},      {94, 95, "ecc"},	     {109, 110, "internal"},
-	{119, 120, "firmware"}, {121, 121, "nvlink"}, {140, 140, "ecc"},     {141, 150, "nvlink"},
-	{171, 172, "ecc"},
+	{48, 48, "ecc"},   {61, 62, "internal"}, {63, 64, "row-remap"},	 {74, 74, "nvlink"},	 {79, 79, "lost"},
+	{92, 92, "ecc"},   {94, 95, "ecc"},	 {109, 110, "internal"}, {119, 120, "firmware"}, {121, 121, "nvlink"},
+	{140, 140, "ecc"}, {141, 150, "nvlink"}, {171, 172, "ecc"},
 };
 
 /* XIDs that programs cause: by a wrong address or instruction, and when their channels are closed behind them. */
@@ -219,7 +218,7 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization"))
 		ret->cause = "kv-cache";
 	else if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
-	    position->last_bytes - position->first_bytes > position->first_bytes / 5)
+		 position->last_bytes - position->first_bytes > position->first_bytes / 5)
 		ret->cause = "leak";
 	else if (ret->fact->step == 0)
 		ret->cause = "static-sizing";

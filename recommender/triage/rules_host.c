@@ -182,7 +182,8 @@ bool rule_shm(const struct facts *facts, struct verdict *ret)
 		ret->fact = find_semaphore(facts);
 		if (ret->fact)
 			snprintf(ret->why, sizeof(ret->why),
-				 "There was no space for a semaphore: these are files in /dev/shm, which has 64 MiB unless "
+				 "There was no space for a semaphore: these are files in /dev/shm, which has 64 MiB "
+				 "unless "
 				 "the pod mounts more.");
 	}
 	if (ret->fact && text_has(ret->fact->text, "worker|DataLoader|</torch_"))

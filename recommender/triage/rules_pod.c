@@ -251,7 +251,8 @@ bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
 			 "The node's disk was nearly full, and the kubelet chose this pod, which used %s.",
 			 FIGURE_TEXT(ret->figures.bytes[FIGURE_USAGE]));
 	else if (streq(ret->cause, "node-pressure"))
-		snprintf(ret->why, sizeof(ret->why), "The node's disk was nearly full, and the kubelet chose this pod.");
+		snprintf(ret->why, sizeof(ret->why),
+			 "The node's disk was nearly full, and the kubelet chose this pod.");
 	return true;
 }
 

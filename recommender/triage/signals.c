@@ -46,16 +46,18 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
 			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
 			  read_slurm, "Slurm reports a kill at the job's memory limit"},
-	[SIGNAL_YARN] = {"yarn",
-			 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
-			 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
-			 read_yarn, "YARN killed a container at its memory limit"},
+	[SIGNAL_YARN] =
+		{"yarn",
+		 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
+		 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
+		 read_yarn, "YARN killed a container at its memory limit"},
 	[SIGNAL_RAY] = {"ray",
 			"killed due to the node running low on memory|killed due to memory pressure|"
 			"killed by ray's memory monitor|memory on the node (ip|rayoutofmemoryerror: more than",
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
-	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom|: badness ", read_earlyoom, "earlyoom killed a process, not the kernel"},
+	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom|: badness ", read_earlyoom,
+			     "earlyoom killed a process, not the kernel"},
 	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
@@ -92,13 +94,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "137",
 			     read_exit_137, "process 1 got SIGKILL; the code does not say from whom"},
 	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
-	[SIGNAL_REFUSED] = {"refused",
-			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
-			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
-			    "failed to cuda host alloc|pinned memory|pinned host memory|"
-			    "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-			    "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
-			    read_refused, "the host refused memory; nobody was killed"},
+	[SIGNAL_REFUSED] =
+		{"refused",
+		 "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
+		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
+		 "failed to cuda host alloc|pinned memory|pinned host memory|"
+		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
 		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|status_memory_error|"
@@ -153,8 +156,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     read_segfault, "the program used an address that it does not have"},
 	[SIGNAL_PREEMPTED] = {"preempted",
 			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
-			      read_preempted,
-			      "the pod was stopped from outside"},
+			      read_preempted, "the pod was stopped from outside"},
 	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
 				"a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",

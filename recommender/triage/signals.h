@@ -116,8 +116,8 @@ struct setting_row {
 };
 extern const struct setting_row settings[SETTING_COUNT_];
 
-/* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read for
- * all of PyTorch's own devices. */
+/* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read
+ * for all of PyTorch's own devices. */
 enum variable { VARIABLE_NONE, VARIABLE_CUDA, VARIABLE_HIP, VARIABLE_NPU, VARIABLE_MLU, VARIABLE_ANY, VARIABLE_COUNT_ };
 extern const char *const variable_names[VARIABLE_COUNT_];
 
@@ -157,12 +157,12 @@ struct reading {
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
-	bool is_caught;	  /* the program caught the error, or went on for long after a kill */
+	bool is_caught;		/* the program caught the error, or went on for long after a kill */
 	enum variable variable; /* that the message names, or that its device reads */
-	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			   * of kills; a search for a batch that has found one */
-	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */
-	int n_tasks;	  /* tasks with the name of the one that was killed */
+	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
+			* of kills; a search for a batch that has found one */
+	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
+	int n_tasks;   /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
 	char largest[24];		 /* of the task that held the most when the kernel killed another one */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
@@ -188,8 +188,8 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
-/** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit code
- *  (137)", "exitcode: -9". */
+/** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
+ * code (137)", "exitcode: -9". */
 bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);

@@ -9,7 +9,7 @@
 #define FORMS                                                                                                          \
 	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
-	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
+	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"     \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
 	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING
 /* vLLM, before it serves: the card has no room for its KV cache, or less than it shall take. */
@@ -20,7 +20,7 @@
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
 	"cusolver_status_alloc_failed|cusparse_status_alloc_failed|cufft_alloc_failed|hiperroroutofmemory|"            \
-	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                               \
+	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
 	"error code: out of memory|cudamalloc failed: out of memory"
@@ -32,7 +32,8 @@
 #define HOST                                                                                                           \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
-	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
+	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
+	"memory|out-of-memory handler|not enough memory: you "                                                         \
 	"tried"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
@@ -144,8 +145,8 @@ static bool is_raised(const struct line *line, const char *at)
 	return error && error <= at && error - body < 80;
 }
 
-/* "error=2 : out of memory", "error 2 out of memory", "CUDA error 2: out of memory": the code 2 of the CUDA runtime with
- * its text, whatever stands between them. */
+/* "error=2 : out of memory", "error 2 out of memory", "CUDA error 2: out of memory": the code 2 of the CUDA runtime
+ * with its text, whatever stands between them. */
 static const char *find_code(const char *lower)
 {
 	for (const char *at = strstr(lower, "out of memory"); at; at = strstr(at + 1, "out of memory")) {
@@ -311,7 +312,8 @@ bool read_ecc(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (is_mention(line, line->at))
 		return false;
-	if (text_has(lower, "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
+	if (text_has(lower,
+		     "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
 		return true;
 	return is_bad_field(line->at);
 }

@@ -95,7 +95,8 @@ static bool is_passive(const char *lower, const char *at)
 
 	memcpy(before, at - n, n);
 	before[n] = '\0';
-	return n >= 4 && text_has(before + n - 4, "was |een |got ") && !text_has(before, "if |when |whether |why |how ");
+	return n >= 4 && text_has(before + n - 4, "was |een |got ") &&
+	       !text_has(before, "if |when |whether |why |how ");
 }
 
 /* The column STATUS of "kubectl get pods" behind READY: "0/1     OOMKilled". */
@@ -170,11 +171,11 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 bool read_killer(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return text_has(line->lower,
-			"sending sigterm to |sending sigkill to |killing |killed |attempting to kill ");
+	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed |attempting to kill ");
 }
 
-/* How srun says that tasks ended: "srun: error: node7: task 0: Killed", "srun: error: node7: tasks 0-3: Out Of Memory" */
+/* How srun says that tasks ended: "srun: error: node7: task 0: Killed", "srun: error: node7: tasks 0-3: Out Of Memory"
+ */
 static bool is_srun_end(const char *lower, const char *words)
 {
 	const char *at = strstr(lower, "srun: error: "), *end;
@@ -276,8 +277,8 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return (text_has(line->lower, "sigbus|signal 7") || is_srun_end(line->lower, "bus error") || is_exit_code(line->lower, -7) ||
-		is_exit_code(line->lower, 135)) &&
+	return (text_has(line->lower, "sigbus|signal 7") || is_srun_end(line->lower, "bus error") ||
+		is_exit_code(line->lower, -7) || is_exit_code(line->lower, 135)) &&
 	       !is_mention(line, line->at);
 }
 
@@ -291,8 +292,9 @@ bool read_exit_137(const struct line *line, struct reading *ret)
 
 static void read_refused_size(const char *lower, struct reading *ret)
 {
-	static const char *const labels[] = {"unable to allocate ", "tried to allocate ", "allocation of ", "malloc ",
-					     "allocating ",	    "failed to alloc ",	  "host memory of size: "};
+	static const char *const labels[] = {
+		"unable to allocate ", "tried to allocate ", "allocation of ",	     "malloc ",
+		"allocating ",	       "failed to alloc ",   "host memory of size: "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {

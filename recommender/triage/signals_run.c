@@ -67,7 +67,8 @@ bool read_exception(const struct line *line, struct reading *ret)
 	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
 	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
 		end++;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower), "");
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower),
+		     "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
 	if (end - body > 5 && (*end == ':' || *end == '(' || !*end) &&
@@ -109,8 +110,9 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 			continue;
 		digits = text_number(end, ret);
 		/* "step 3756240.batch" of Slurm, "global_step=3.2e+4"; an epoch may have a fraction. */
-		if (digits && *word != 'e' && (isalpha((unsigned char)end[digits]) ||
-					       (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
+		if (digits && *word != 'e' &&
+		    (isalpha((unsigned char)end[digits]) ||
+		     (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
 			continue;
 		if (digits && ret_total && end[digits] == '/')
 			text_number(end + digits + 1, ret_total);

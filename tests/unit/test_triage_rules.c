@@ -290,7 +290,8 @@ static void sentences_name_what_is_known(void **state)
 		 "NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0\n"
 		 "NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.\n",
 		 "XID 79, a fault of the card", CONFIDENCE_HIGH},
-		{INPUT_LOG, "The node was low on resource: ephemeral-storage. Container a was using 52Ki, which exceeds "
+		{INPUT_LOG,
+		 "The node was low on resource: ephemeral-storage. Container a was using 52Ki, which exceeds "
 		 "its request of 0.\n",
 		 "The node's disk was nearly full, and the kubelet chose this pod, which used 52.00 KiB.",
 		 CONFIDENCE_HIGH},
