@@ -121,7 +121,8 @@ static void read_start_check(const char *lower, struct reading *ret)
 	slash = at ? strchr(at, '/') : NULL;
 	wanted = slash ? strstr(slash, "utilization (") : NULL;
 	wanted = wanted ? strchr(wanted, ',') : NULL;
-	if (!wanted || !text_size(slash + 1, false, &capacity) || !text_size(wanted + 2, false, &tried))
+	if (!wanted || !text_size(slash + 1, false, &capacity) ||
+	    !text_size(wanted + 1 + strspn(wanted + 1, " "), false, &tried))
 		return;
 	/* The unit stands only behind the second of both. */
 	snprintf(text, sizeof(text), "%.*s %.8s", (int)MIN(slash - at - 1, (ptrdiff_t)24), at + 1,
