@@ -311,9 +311,11 @@ int triage_render_docs(struct strbuf *buf)
 	strbuf_adds(buf,
 		    "\n## What to do\n\n"
 		    "Levers are in the order in which to try them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from "
-		    "PyTorch 2.9 on, and\n`PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_HIP_ALLOC_CONF` on AMD) before; "
-		    "`{double}` is "
-		    "twice the limit that was reached.\n");
+		    "PyTorch 2.9 on, and\nbefore it the variable that the message names, else "
+		    "`PYTORCH_CUDA_ALLOC_CONF`, or "
+		    "`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's\nand Cambricon's builds have their own "
+		    "(`PYTORCH_NPU_ALLOC_CONF`, `PYTORCH_MLU_ALLOC_CONF`). `{double}` is twice the limit\nthat was "
+		    "reached.\n");
 	for (int i = 0; i < KIND_COUNT_; i++) {
 		strbuf_addf(buf, "\n### %s\n", triage_kinds[i].name);
 		add_levers(buf, (enum kind)i);

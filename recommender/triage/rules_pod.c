@@ -274,6 +274,13 @@ bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
 		ret->cause = "storage-limit";
 	else
 		ret->cause = "node-pressure";
+	if (streq(ret->cause, "node-pressure") && figures_has(&ret->figures, FIGURE_USAGE))
+		snprintf(ret->why, sizeof(ret->why),
+			 "The node's disk was nearly full, and the kubelet chose this pod, which used %s.",
+			 FIGURE_TEXT(ret->figures.bytes[FIGURE_USAGE]));
+	else if (streq(ret->cause, "node-pressure"))
+		snprintf(ret->why, sizeof(ret->why),
+			 "The node's disk was nearly full, and the kubelet chose this pod.");
 	return true;
 }
 

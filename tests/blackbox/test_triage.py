@@ -82,7 +82,7 @@ class Node(Case):
         for output in ("text", "markdown"):
             done = run(RECOMMENDER, "triage", "--log", log, "--node", node, "-o", output)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("2.96 GiB of 133.81 GiB may still be committed, while 234.70 GiB are available", done.stdout)
+            self.assertIn("2.96 GiB of 133.82 GiB may still be committed, while 234.70 GiB are available", done.stdout)
             self.assertIn("sysctl -w vm.overcommit_memory=0", done.stdout)
             self.assertIn("vm.overcommit_memory = 2", done.stdout)
 
