@@ -57,7 +57,7 @@ static void fold_seen(const struct seen *seen, size_t n, struct pod_table *table
 	assert_int_equal(fold->runs.n, 1);
 }
 
-#define EVICTED .ends = END_FAILED | END_EVICTED | END_EVICTED_MEMORY, .container_ends = END_ERROR
+#define EVICTED		 .ends = END_FAILED | END_EVICTED | END_EVICTED_MEMORY, .container_ends = END_ERROR
 #define EVICTED_FOR_DISK .ends = END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL
 #define KILLED		 .ends = END_FAILED, .container_ends = END_OOM_KILLED
 #define DISK_LIMIT(from)                                                                                               \
