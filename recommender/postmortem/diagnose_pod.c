@@ -85,7 +85,7 @@ static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 	snprintf(ret->confidence, sizeof(ret->confidence), "%s", triage_confidence_names[verdict->confidence]);
 	if (verdict->fact)
 		diagnosis_set_evidence(ret, verdict->fact->text);
-	if (verdict->kind == KIND_FRAGMENTATION && is_torch)
+	if (verdict->kind == KIND_FRAGMENTATION && is_torch && !lever_is_refused(ALLOCATOR_SETTING, verdict))
 		snprintf(ret->variable, sizeof(ret->variable), "%s", lever_variable(verdict));
 }
 

@@ -201,11 +201,11 @@ static const struct {
 	{"garbage_collection_threshold:", 1012},
 };
 
-static bool is_refused(const struct lever *lever, const struct verdict *verdict)
+bool lever_is_refused(const char *setting, const struct verdict *verdict)
 {
 	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
 		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
-		    strstr(lever->setting, first_versions[i].option))
+		    strstr(setting, first_versions[i].option))
 			return true;
 	return false;
 }
@@ -215,7 +215,7 @@ bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
 
 	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)) ||
-	    is_refused(lever, verdict))
+	    lever_is_refused(lever->setting, verdict))
 		return false;
 	/* Where the framework is not known, PyTorch's levers are shown. */
 	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)

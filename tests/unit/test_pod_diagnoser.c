@@ -165,8 +165,18 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 	static const struct {
 		const char *name;
 		struct fake_step steps[8];
-		bool has_setting;
+		bool has_setting, is_refused;
 	} rows[] = {
+		{"by a version that refuses the setting",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57")))},
+		  {LOG("a"), .body = "torch==2.0.1\nstep 100 loss 2.1\n" CUDA_LINE "\n"},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 false,
+		 true},
 		{"without the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
@@ -175,6 +185,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {LOG("a"), .body = "step 100 loss 2.1\n" CUDA_LINE "\n"},
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
+		 false,
 		 false},
 		{"with the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
@@ -184,7 +195,8 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {LOG("a"), .body = "step 100 loss 2.1\n" CUDA_LINE "\n"},
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
-		 true},
+		 true,
+		 false},
 	};
 
 	(void)state;
@@ -197,7 +209,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		find(&scene, NOW_MS, "train");
 		assert_int_equal(read_found(&scene, &diagnosed), 0);
 		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
-		assert_string_equal(diagnosed.diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
+		assert_string_equal(diagnosed.diagnosis.variable, rows[i].is_refused ? "" : ALLOCATOR_VARIABLE_CUDA);
 		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
 		assert_int_equal(diagnosed.has_setting, rows[i].has_setting);
 		stop(&scene);
