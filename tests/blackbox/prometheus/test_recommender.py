@@ -218,7 +218,7 @@ class Learned(OnPrometheus):
         before = place.content()
         done = place.run()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"in (1 of 1 day|2 of 2 days)")  # midnight may pass between the two
+        self.assertRegex(done.stdout, r"in (1 of 1 day|2 of 2 days)")  # midnight may pass between the two
         self.assertIn("0 profile changes written; 8 profiles known", done.stdout)
         self.assertEqual(place.content(), before)
 
