@@ -20,8 +20,8 @@ static const struct row of_people[] = {
 	 "Can only lower the mode of the namespace. In a bare pod `raise` and `enforce` also allow that mode, which "
 	 "is `fill` at most without them ([all rules](TRUST.md#which-mode-applies-to-a-pod))."},
 	{KEY_IGNORE, "label", "namespace, or pod", "`true`",
-	 "No pod is examined or changed, whatever other labels say. The recommender still learns from their metrics, "
-	 "unless `namespaces.exclude` names the namespace."},
+	 "No pod is examined, changed or learned from, whatever other labels say. The recommender reads no logs of it, "
+	 "writes no Events about it and does not resize it ([what stays](OPERATIONS.md#what-is-left-out))."},
 	{KEY_TRAINING, "label, else annotation", "pod", "`true`, `false`",
 	 "Makes it a training pod, or none, whatever its accelerators, labels and owners are "
 	 "([the rules](CHECKS.md#which-pods-are-training-pods)). The label is stronger than the annotation."},

@@ -85,7 +85,9 @@ static const char intro[] =
 	"the end, or\n"
 	"  the container still runs, it can decide (rules below). 0 proves nothing: if all of a container is killed, "
 	"its\n"
-	"  counter ends with it.\n"
+	"  counter ends with it. If a log reports a killed child and the counter stayed 0, the rule `hidden-kill` has "
+	"a low\n"
+	"  confidence and says so.\n"
 	"\n"
 	"`kube_pod_container_status_last_terminated_reason` is not read: the status of the pod has it. One query may "
 	"take 10\n"
@@ -132,6 +134,8 @@ static const char json_doc[] =
 	"`it/s`, "
 	"or null |\n"
 	"| `settings` | settings of the levers that were in force already, by name |\n"
+	"| `numbers` | numbers that a lever would lower, as a log, an argument or the environment shows them, by name: "
+	"`batch_size`, `num_workers` and so on |\n"
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
 	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"
@@ -168,9 +172,9 @@ static const char verify_intro[] =
 	"```\n\n"
 	"Without `--against`, the crash is `status.diagnosis` of the workload's MemoryProfile (right: list "
 	"`memoryprofiles`), "
-	"which has\nno figures; pods that ended with it are not taken for the new run. Each check is answered yes, no "
-	"or "
-	"unknown:\n\n"
+	"which has\nthe limit and use of the container, and, where the recommender may read logs "
+	"(`recommender.readLogs`), the figures of the card and\nthe step of the crash as well; pods that ended with it "
+	"are not taken for the new run. Each check is answered yes, no or unknown:\n\n"
 	"| check | yes | no |\n|---|---|---|\n";
 
 static const char verify_outcomes[] = "\nThe verdict is `did-not-hold` if the new run ended for memory, of the same "
@@ -307,9 +311,11 @@ int triage_render_docs(struct strbuf *buf)
 	strbuf_adds(buf,
 		    "\n## What to do\n\n"
 		    "Levers are in the order in which to try them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from "
-		    "PyTorch 2.9 on, and\n`PYTORCH_CUDA_ALLOC_CONF` (`PYTORCH_HIP_ALLOC_CONF` on AMD) before; "
-		    "`{double}` is "
-		    "twice the limit that was reached.\n");
+		    "PyTorch 2.9 on, and\nbefore it the variable that the message names, else "
+		    "`PYTORCH_CUDA_ALLOC_CONF`, or "
+		    "`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's\nand Cambricon's builds have their own "
+		    "(`PYTORCH_NPU_ALLOC_CONF`, `PYTORCH_MLU_ALLOC_CONF`). `{double}` is twice the limit\nthat was "
+		    "reached.\n");
 	for (int i = 0; i < KIND_COUNT_; i++) {
 		strbuf_addf(buf, "\n### %s\n", triage_kinds[i].name);
 		add_levers(buf, (enum kind)i);

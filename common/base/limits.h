@@ -61,7 +61,7 @@
 /* Objects (kept small enough for etcd and for the webhook's memory). */
 #define LIMIT_OBJECT_DOC_BYTES	       (8 * MIB) /* an object while it is decoded */
 #define LIMIT_PROFILE_BYTES	       2048	 /* spec + status with one variant; 512 more for each further one */
-#define LIMIT_DIAGNOSIS_BYTES	       1024	 /* more of a profile with a diagnosis */
+#define LIMIT_DIAGNOSIS_BYTES	       1280	 /* more of a profile with a diagnosis */
 #define LIMIT_DIAGNOSIS_EVIDENCE_BYTES 200	 /* the line of a log that a profile quotes */
 #define LIMIT_PROFILE_VARIANTS	       4
 #define LIMIT_PROFILE_ALIASES	       8

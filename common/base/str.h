@@ -78,6 +78,9 @@ static inline size_t str_to_line(struct str s, char *buf, size_t size)
 	return n;
 }
 
+/** The ending of a regular noun after a number. */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /** Copies a C string, cut to `size` - 1 bytes. NULL: "". */
 static inline void str_copy(char *buf, size_t size, const char *text)
 {

@@ -53,8 +53,10 @@ static const struct config_key keys[] = {
 	 "allowed here: use bearerTokenFile or basicAuth."},
 	{"prometheus.extraMatchers", CONFIG_STRING, AT(prometheus.extra_matchers), "", 0, 0, NULL,
 	 "PromQL label matchers added to every selector, such as `cluster=\"a\"`. If the source has several "
-	 "clusters, a matcher of that label is required: without it the recommender refuses to mix their "
-	 "workloads."},
+	 "clusters, a matcher of the label that distinguishes them is required. Without it the recommender refuses "
+	 "to mix their workloads if that label is `cluster`, `cluster_name`, `k8s_cluster`, `k8s_cluster_name` or "
+	 "`cluster_id`; by another label, or none, it cannot see them, and workloads of the same namespace and name "
+	 "become one."},
 	{"prometheus.timeout", CONFIG_DURATION, AT(prometheus.timeout_ms), "30s", TIME_SECOND_MS, TIME_HOUR_MS, NULL,
 	 "Longest time of one query."},
 	{"prometheus.deadline", CONFIG_DURATION, AT(prometheus.deadline_ms), "10m", TIME_SECOND_MS, TIME_DAY_MS, NULL,
@@ -133,7 +135,7 @@ static const struct config_key keys[] = {
 	{"webhook.configurations.validating", CONFIG_STRING, AT(webhook.validating_configuration), "memtamer-workloads",
 	 0, 0, NULL, "The same for its ValidatingWebhookConfiguration."},
 	{"webhook.threads", CONFIG_INTEGER, AT(webhook.threads), "2", 1, 64, NULL, "Threads that serve requests."},
-	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "1024", 8, 65536, NULL,
+	{"webhook.connections", CONFIG_INTEGER, AT(webhook.connections), "512", 8, 65536, NULL,
 	 "Connections that may be open at the same time. For each further one an old one is closed: one that "
 	 "has sent no whole request for a while, else the one that has been idle for the longest time."},
 	{"webhook.idleTimeout", CONFIG_DURATION, AT(webhook.idle_timeout_ms), "120s", TIME_SECOND_MS, TIME_HOUR_MS,

@@ -25,7 +25,7 @@ enum recommendation_flag {
 	REC_LEAK = 1 << 1,	  /* memory grows until the end, perhaps a leak: not lowered */
 	REC_UNSTABLE = 1 << 2,	  /* peaks have two modes or a wide spread: not lowered */
 	REC_NO_LOWER = 1 << 3,	  /* not lowered; the reasons say why */
-	REC_HARM = 1 << 4,	  /* harm was counted: the workload's own values are not lowered */
+	REC_HARM = 1 << 4,	  /* harm was counted: own values are not lowered, no disk limit is added */
 	REC_NO_RAISE = 1 << 5,	  /* ... its pods found no room with our request: the request is not raised */
 	REC_NO_LIMIT = 1 << 6,	  /* ... it was killed at a limit that it did not have itself: no limit is added */
 };

@@ -4,7 +4,7 @@
 #include "model/profile.h"
 
 #include "k8s/quantity.h"
-#include "model/codec.h"
+#include "model/codec_internal.h"
 #include "model/profile_report.h"
 #include "model/profile_spec.h"
 #include "model/codec_tables.h"
@@ -68,29 +68,6 @@ static const struct codec_field summary_fields[] = {
 	CODEC_MEMBER("leak", CODEC_CUSTOM, "Suspected: memory grows to the end of every run."),
 };
 static const struct codec_table summary_table = CODEC_TABLE(summary_fields);
-
-static const char *const confidences[] = {"low", "medium", "high"};
-static const char *const helped[] = {DIAGNOSIS_HELPED, DIAGNOSIS_HELPED_NOT};
-/* Admission sets the variable that stands here, so it is one of these. */
-static const char *const variables[] = {ALLOCATOR_VARIABLE, ALLOCATOR_VARIABLE_CUDA, ALLOCATOR_VARIABLE_HIP};
-
-#define F(member, key, type, ...) CODEC_FIELD(struct diagnosis, member, key, type, __VA_ARGS__)
-static const struct codec_field diagnosis_fields[] = {
-	F(kind, "kind", CODEC_TEXT, "What ended the run, in the words of `triage`."),
-	F(cause, "cause", CODEC_TEXT, "Why, where that is known."),
-	F(confidence, "confidence", CODEC_TEXT, "How sure that is.", CODEC_NAMES(confidences)),
-	F(time_ms, "time", CODEC_TIME, "When the run ended."),
-	F(run, "run", CODEC_TEXT, "The run; with helped `yes` the last one that completed."),
-	F(evidence, "evidence", CODEC_TEXT, "The line of log or status that decided."),
-	F(variable, "allocatorVariable", CODEC_TEXT,
-	  "The variable that check `allocator` sets to `" ALLOCATOR_SETTING "`.", CODEC_NAMES(variables)),
-	F(helped, "helped", CODEC_TEXT,
-	  "Whether a run with that setting completed (`yes`), or ended by fragmentation or failed before one completed "
-	  "(`no`: not set any more).",
-	  CODEC_NAMES(helped)),
-};
-#undef F
-static const struct codec_table diagnosis_table = CODEC_TABLE(diagnosis_fields);
 
 /* ---- members by hand: they are read into a profile_draft and written from a struct shown ---- */
 
@@ -238,7 +215,7 @@ static const struct codec_field status_fields[] = {
 		     .table = &previous_table, .size = sizeof(struct recommendation), .max = LIMIT_PROFILE_VARIANTS + 1,
 		     .read_item = read_previous, .write = write_previous),
 	CODEC_MEMBER("diagnosis", CODEC_OBJECT,
-		     "What ended the last run that failed; a later run that completes removes it.",
+		     "What ended the last run that failed, until a later one completes; an end for memory stays.",
 		     .table = &diagnosis_table, .offset = offsetof(struct profile_draft, diagnosis),
 		     .read = read_diagnosis, .write = write_diagnosis),
 	{.key = "", .type = CODEC_ROWS, .table = &profile_report_table, .write = write_report},
@@ -324,11 +301,6 @@ bool profile_same_sizes(const struct profile *a, const struct profile *b)
 {
 	return codec_same(&figures, &a->parent, &b->parent) && a->n_variants == b->n_variants &&
 	       same_listed(a, b, a->n_variants);
-}
-
-bool diagnosis_same(const struct diagnosis *a, const struct diagnosis *b)
-{
-	return a && b ? codec_same(&diagnosis_table, a, b) : a == b;
 }
 
 bool profile_same(const struct profile *a, const struct profile *b)

@@ -29,8 +29,9 @@ enum chosen_by { CHOSEN_BY_USER, CHOSEN_BY_MEMTAMER, CHOSEN_BY_UNKNOWN };
 
 /** A bad end at a size that we set, which would not have happened at the workload's own. */
 enum harm {
-	HARM_OOM,     /* killed at a limit that we had set below its own, or that it did not have itself */
-	HARM_EVICTED, /* evicted for memory, above a request that we had set below its own */
+	HARM_OOM, /* killed at a limit that we had set below its own, or that it did not have itself */
+	/* evicted for memory, above a request that we had set below its own, or at a disk limit that it did not have */
+	HARM_EVICTED,
 	HARM_PENDING, /* no node had room for a request that we had set above its own */
 	HARM_QUOTA,   /* a quota had no room for pods of the run at our size, but had at their own */
 	HARM_SLOWER,  /* page cache filled a limit that we had lowered, and it was slower than the runs before it */

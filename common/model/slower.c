@@ -95,7 +95,7 @@ const char *slower_render(const struct slower *self, enum slower_by by, char ret
 		snprintf(ret, SLOWER_TEXT_BYTES, "took %s, at most %s in %d runs before it",
 			 duration_text(self->duration_ms, took), duration_text(self->slowest_ms, slowest), self->runs);
 	else if (by == SLOWER_BY_ACTIVITY)
-		snprintf(ret, SLOWER_TEXT_BYTES, "accelerators %d.%d%% active, at least %d.%d%% in %d runs before it",
+		snprintf(ret, SLOWER_TEXT_BYTES, "accelerators %d.%d %% active, at least %d.%d %% in %d runs before it",
 			 self->activity_permille / 10, self->activity_permille % 10, self->least_permille / 10,
 			 self->least_permille % 10, self->active_runs);
 	return ret;

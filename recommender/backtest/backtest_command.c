@@ -185,7 +185,9 @@ static int print_object(const struct command *self)
 
 static int print(const struct command *self)
 {
-	if (output_is_object(self->args) ? print_object(self) : backtest_table(&self->backtest, &self->trace, stdout))
+	if (output_is_object(self->args)
+		    ? print_object(self)
+		    : backtest_table(&self->backtest, &self->trace, output_is_wide(self->args), stdout))
 		return fail_memory(self);
 	return self->knowledge.n_bad ? EXIT_FINDINGS : EXIT_CLEAN;
 }
@@ -237,7 +239,7 @@ static const struct cli_option backtest_options[] = {
 	KNOWLEDGE_OPTIONS_ALL,
 	{"node-memory", 0, CLI_STRING, "QUANTITY", "Allocatable memory of the simulated nodes", "256Gi"},
 	{"plot", 0, CLI_STRING, "FILE", "Also draw OOM kills against waste, as SVG", NULL},
-	OUTPUT_OPTION("table|json|yaml", "table"),
+	OUTPUT_OPTION("table|wide|json|yaml", "table"),
 	{.name = NULL},
 };
 

@@ -8,9 +8,9 @@
 
 /** Prints all figures as one JSON object. @return the sticky status of `buf`. */
 int backtest_json(const struct backtest *backtest, const struct trace *trace, struct strbuf *buf) ATTR_NODISCARD;
-/** Prints tables for people: one for each variant and one for each cold start. Of the differences only those of OOM
- * kills and waste. @return 0 or -ENOMEM. */
-int backtest_table(const struct backtest *backtest, const struct trace *trace, FILE *out) ATTR_NODISCARD;
+/** Prints tables for people: one for each variant and one for each cold start, in at most 120 columns, or with all
+ * columns if `is_wide`. Of the differences only those of OOM kills and waste. @return 0 or -ENOMEM. */
+int backtest_table(const struct backtest *backtest, const struct trace *trace, bool is_wide, FILE *out) ATTR_NODISCARD;
 /** Draws OOM kills against waste as an SVG file that is readable in light and dark mode. @return the sticky status of
  * `buf`. */
 int backtest_plot(const struct backtest *backtest, const struct frontier_point points[FRONTIER_POINTS],

@@ -11,7 +11,7 @@ static void add_value(struct table *table, enum unit unit, double value)
 	else if (unit == UNIT_COUNT)
 		table_addf(table, "%.3f", value);
 	else
-		table_addf(table, "%.2f%%", 100 * value);
+		table_addf(table, "%.2f %%", 100 * value);
 }
 
 static void add_difference(struct table *table, const struct backtest_row *row, const struct backtest_block *block,
@@ -43,7 +43,8 @@ static void add_row(struct table *table, const struct backtest_row *row, bool is
 	add_difference(table, row, block, METRIC_WASTE_PEAK);
 }
 
-static int print_block(const struct backtest *backtest, enum walk_variant variant, bool is_cold, FILE *out)
+static int print_block(const struct backtest *backtest, enum walk_variant variant, bool is_cold, bool is_wide,
+		       FILE *out)
 {
 	CLEANUP(strbuf_release) struct strbuf heads = STRBUF_INIT(4 * KIB);
 	const double *sums = NULL;
@@ -56,6 +57,7 @@ static int print_block(const struct backtest *backtest, enum walk_variant varian
 	if (strbuf_adds(&heads, ",>NODES,>OOM % TO MEMTAMER,>WASTE TO MEMTAMER"))
 		return heads.status;
 	table_init(&table, strbuf_text(&heads));
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < backtest->rows.n; i++) {
 		const struct backtest_row *row = &backtest->rows.items[i];
 
@@ -72,18 +74,25 @@ static int print_block(const struct backtest *backtest, enum walk_variant varian
 	return r;
 }
 
-int backtest_table(const struct backtest *backtest, const struct trace *trace, FILE *out)
+int backtest_table(const struct backtest *backtest, const struct trace *trace, bool is_wide, FILE *out)
 {
 	int r = 0;
 
 	fprintf(out, "Runs: %zu, workloads: %zu, samples: %lld. Workloads with fewer than %d runs are not scored.\n",
 		trace->runs.n, trace->workloads.n, (long long)trace->n_samples, WALK_MIN_RUNS);
 	for (int i = 0; i < 2 * WALK_VARIANT_COUNT_ && !r; i++)
-		r = print_block(backtest, (enum walk_variant)(i % WALK_VARIANT_COUNT_), i >= WALK_VARIANT_COUNT_, out);
-	fprintf(out,
-		"\nWASTE (by the peak) and AREA (by the use over time) are in GiB times hours. NODES: share of "
-		"simulated node time\nwith more memory in use than the node has. In brackets: 95%% intervals.\n"
-		"MACRO: mean OOM rate of the workloads. SLACK, REQ-SLACK: unused share of limits, of requests.\n"
-		"PEAK>REQ: share of runs with a peak above the request. TIME>REQ: share of time above the request.\n");
+		r = print_block(backtest, (enum walk_variant)(i % WALK_VARIANT_COUNT_), i >= WALK_VARIANT_COUNT_,
+				is_wide, out);
+	fputs("\nWASTE: GiB times hours above the peak of each run. TIME>REQ: share of time above the request. NODES: "
+	      "share\n"
+	      "of simulated node time with more memory in use than the node has. In brackets: 95 % intervals.",
+	      out);
+	if (is_wide)
+		fputs("\nAREA: as WASTE, above the use over time. MACRO: mean OOM rate of the workloads. SLACK, "
+		      "REQ-SLACK:\n"
+		      "unused share of limits, of requests. PEAK>REQ: share of runs with a peak above the request.\n",
+		      out);
+	else
+		fputs(" All columns: -o wide.\n", out);
 	return r;
 }

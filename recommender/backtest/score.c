@@ -5,13 +5,13 @@
 
 const struct metric score_metrics[METRIC_COUNT] = {
 	[METRIC_OOM_RATE] = {"oom_rate", ">OOM", UNIT_SHARE, SUM_KILLED, SUM_SCORED},
-	{"oom_rate_macro", ">MACRO", UNIT_SHARE, SUM_KILLED_SHARE, SUM_WORKLOADS},
-	{"retries_per_run", ">RETRIES", UNIT_COUNT, SUM_RETRIES, SUM_SCORED},
+	{"oom_rate_macro", "+>MACRO", UNIT_SHARE, SUM_KILLED_SHARE, SUM_WORKLOADS},
+	{"retries_per_run", "+>RETRIES", UNIT_COUNT, SUM_RETRIES, SUM_SCORED},
 	[METRIC_WASTE_PEAK] = {"waste_peak_gibh", ">WASTE", UNIT_GIBH, SUM_WASTE_PEAK, SUM_COUNT_},
-	{"waste_area_gibh", ">AREA", UNIT_GIBH, SUM_WASTE_AREA, SUM_COUNT_},
-	{"limit_slack", ">SLACK", UNIT_REST, SUM_USE, SUM_LIMIT},
-	{"request_slack", ">REQ-SLACK", UNIT_REST, SUM_USE, SUM_REQUEST},
-	{"peak_over_request", ">PEAK>REQ", UNIT_SHARE, SUM_PEAK_OVER, SUM_SCORED},
+	{"waste_area_gibh", "+>AREA", UNIT_GIBH, SUM_WASTE_AREA, SUM_COUNT_},
+	{"limit_slack", "+>SLACK", UNIT_REST, SUM_USE, SUM_LIMIT},
+	{"request_slack", "+>REQ-SLACK", UNIT_REST, SUM_USE, SUM_REQUEST},
+	{"peak_over_request", "+>PEAK>REQ", UNIT_SHARE, SUM_PEAK_OVER, SUM_SCORED},
 	{"time_over_request", ">TIME>REQ", UNIT_SHARE, SUM_HOURS_OVER, SUM_HOURS},
 };
 

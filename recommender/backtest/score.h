@@ -31,7 +31,7 @@ enum unit { UNIT_SHARE, UNIT_REST, UNIT_COUNT, UNIT_GIBH };
 /** A metric: a quotient of two sums (UNIT_REST: 1 minus it), or one sum (UNIT_GIBH). */
 struct metric {
 	const char *name;  /* in JSON */
-	const char *title; /* of the table's column */
+	const char *title; /* of the table's column, as in table_init */
 	enum unit unit;
 	enum sum over, under; /* UNIT_GIBH: only `over` */
 };

@@ -130,6 +130,25 @@ static int merge_watched(struct collect *self, struct err *err)
 	return r;
 }
 
+/* Removes the pods of namespaces that are left out, also of those that have been left out only since they were read. */
+static int leave_out(struct collect *self, struct err *err)
+{
+	bool *keep = self->left_out ? calloc(self->table.pods.n + 1, sizeof(*keep)) : NULL;
+	size_t n_kept = 0;
+	int r = 0;
+
+	if (!keep)
+		return self->left_out ? no_memory(err) : 0;
+	for (size_t i = 0; i < self->table.pods.n; i++) {
+		keep[i] = !self->left_out(self->left_out_context, self->table.pods.items[i]->namespace_name);
+		n_kept += keep[i];
+	}
+	if (n_kept < self->table.pods.n && pod_table_filter(&self->table, keep))
+		r = no_memory(err);
+	free(keep);
+	return r;
+}
+
 /* Whether the watermark is in the future: the clock was ahead and closed days that were not over. They would never be
  * read. */
 static bool is_ahead(const struct collect *self)
@@ -214,6 +233,7 @@ int collect_day(struct collect *self, struct err *err)
 		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
 	if (!r && is_partial)
 		collect_note_warned_day(self, start_ms);
+	r = r ? r : leave_out(self, err);
 	return r ? r : collect_fold(self, &self->table, window.end_ms, err);
 }
 
@@ -239,6 +259,7 @@ int collect_open(struct collect *self, struct err *err)
 	if (window.end_ms > window.start_ms) {
 		r = collect_read(self, &window, &is_partial, err);
 		r = r ? r : merge_watched(self, err);
+		r = r ? r : leave_out(self, err);
 		r = r ? r : collect_fold(self, &self->table, window.end_ms, err);
 	}
 	self->done.days_done += r == 0;

@@ -37,6 +37,9 @@ struct collect {
 	struct evidence_reader *reader;
 	collect_pods_fn *pods; /* NULL: pods are only known from the reader */
 	void *pods_context;
+	/* Whether nothing is learned from a namespace, whatever the reader has of it. NULL: from all of them. */
+	bool (*left_out)(void *context, const char *namespace_name);
+	void *left_out_context;
 	void (*between)(void *context); /* called between two queries, while no data of the store is held; or NULL */
 	void *between_context;
 	int64_t now_ms, history_ms, step_ms; /* step 0: measured */

@@ -13,9 +13,13 @@
 #include <stdio.h>
 
 const char *const engine_partial_names[ENGINE_PARTIAL_COUNT_] = {
-	[ENGINE_PARTIAL_METRIC] = "missing-metric", [ENGINE_PARTIAL_ANSWER] = "partial-answer",
-	[ENGINE_PARTIAL_READING] = "reading-ended", [ENGINE_PARTIAL_NODES] = "nodes",
-	[ENGINE_PARTIAL_DELETION] = "deletion",	    [ENGINE_PARTIAL_CAP] = "cap",
+	[ENGINE_PARTIAL_METRIC] = "missing-metric",
+	[ENGINE_PARTIAL_ANSWER] = "partial-answer",
+	[ENGINE_PARTIAL_READING] = "reading-ended",
+	[ENGINE_PARTIAL_NODES] = "nodes",
+	[ENGINE_PARTIAL_IGNORED] = "ignored-namespaces",
+	[ENGINE_PARTIAL_DELETION] = "deletion",
+	[ENGINE_PARTIAL_CAP] = "cap",
 };
 
 void engine_release(struct engine *self)
@@ -267,6 +271,11 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 						err);
 	if (r)
 		return end_unreachable(self, r, collect, ret);
+	if (self->left_out && self->left_out(self->left_out_context, "") == ENGINE_LEFT_OUT_UNKNOWN) {
+		engine_note(ret, ENGINE_PARTIAL_IGNORED,
+			    "nothing is learned: the namespaces with memtamer.io/ignore are not listed yet");
+		return commit_shapes(self, collect, ret, err);
+	}
 	if (!has_what_it_needs(self, &missing)) {
 		char text[160];
 
@@ -294,6 +303,13 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	return r;
 }
 
+static bool is_left_out(void *context, const char *namespace_name)
+{
+	const struct engine *self = context;
+
+	return self->left_out(self->left_out_context, namespace_name) != ENGINE_LEARNED;
+}
+
 int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err)
 {
 	struct collect collect = {
@@ -303,6 +319,8 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 		.step_ms = self->config->prometheus.step_ms,
 		.progress = self->progress,
 		.progress_context = self->progress_context,
+		.left_out = self->left_out ? is_left_out : NULL,
+		.left_out_context = self,
 		.pods = self->pods,
 		.pods_context = self->pods_context,
 		.between = self->between,

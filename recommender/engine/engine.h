@@ -23,6 +23,11 @@
  * @return 0; 1: not known (yet), node shapes stay as they are; -ENOMEM. */
 typedef int engine_nodes_fn(void *context, struct shapes *ret);
 
+/** Whether people want a namespace to be left out, whatever Prometheus has of it. UNKNOWN: not known yet. Called often:
+ * cost constant. */
+enum engine_left_out { ENGINE_LEARNED, ENGINE_LEFT_OUT, ENGINE_LEFT_OUT_UNKNOWN };
+typedef enum engine_left_out engine_left_out_fn(void *context, const char *namespace_name);
+
 /** The pods of the last call of collect_pods_fn are in the store now. */
 typedef void engine_pods_done_fn(void *context, int64_t now_ms);
 
@@ -32,6 +37,7 @@ enum engine_partial {
 	ENGINE_PARTIAL_ANSWER,	 /* Prometheus marked an answer as incomplete */
 	ENGINE_PARTIAL_READING,	 /* reading ended early: deadline, query too heavy, no answer */
 	ENGINE_PARTIAL_NODES,	 /* the nodes are not known */
+	ENGINE_PARTIAL_IGNORED,	 /* it is not known which namespaces are left out */
 	ENGINE_PARTIAL_DELETION, /* objects of old workloads could not be deleted */
 	ENGINE_PARTIAL_CAP,	 /* a namespace with too much harm could not be capped */
 	ENGINE_PARTIAL_COUNT_,
@@ -46,6 +52,8 @@ struct engine {
 	void *progress_context;
 	engine_nodes_fn *nodes; /* NULL: the reader is asked */
 	void *nodes_context;
+	engine_left_out_fn *left_out; /* NULL: no namespace is */
+	void *left_out_context;
 	collect_pods_fn *pods; /* NULL: pods are only known from the reader */
 	engine_pods_done_fn *pods_done;
 	void *pods_context;

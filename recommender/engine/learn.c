@@ -98,6 +98,8 @@ static int add_run(struct learn *self, struct learned *item, const struct found_
 
 	if (found->run.outcome == OUTCOME_COMPLETED)
 		item->completed = found; /* in the order of their starts */
+	if (found->has_lost_child)
+		item->lost = found;
 	if (!item->history) {
 		r = new_history(item, found, &item->history, err);
 		item->is_new = true;

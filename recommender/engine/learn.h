@@ -21,6 +21,7 @@ struct learned {
 	size_t n_runs;			   /* found in this cycle */
 	const struct diagnosed *diagnosed; /* of a failed run; NULL: no news */
 	const struct found_run *completed; /* the last found run that completed; NULL: none */
+	const struct found_run *lost;	   /* the last found run in which only a counter shows a kill; NULL: none */
 	bool is_new;
 	bool has_changed_history;
 	bool is_written;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/learn.h"
 
-_Static_assert(DIAGNOSIS_RUN_BYTES == RUN_NAME_BYTES, "a diagnosis names a run");
-
 /* Whether a run that started after the failure has completed. */
 static bool is_overtaken(const struct history *history, int64_t failed_ms)
 {
@@ -32,11 +30,25 @@ static const struct diagnosis *add_failure(const struct learned *item, const str
 	return buf;
 }
 
+/* Prometheus, which cycles read anyway, knows kills that the pod's status does not show. */
+static const struct diagnosis *add_counted(const struct learned *item, const struct diagnosis *known,
+					   struct diagnosis *buf)
+{
+	const struct run *run = item->lost ? &item->lost->run : NULL;
+
+	if (!run || !diagnosis_kind_of(known, run))
+		return known;
+	*buf = *known;
+	diagnosis_add_counted(buf, run);
+	return buf;
+}
+
 const struct diagnosis *learn_diagnosis(const struct learned *item, struct diagnosis *buf)
 {
 	const struct diagnosis *known = add_failure(item, item->before ? item->before->diagnosis : NULL, buf);
 	struct diagnosis_success success;
 
+	known = add_counted(item, known, buf);
 	if (!known || !item->completed)
 		return known;
 	success = (struct diagnosis_success){

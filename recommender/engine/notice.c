@@ -83,7 +83,7 @@ void notice_of_decision(const char *namespace_name, const char *container, const
 		strbuf_addf(&text, " (%s)", decision->cap);
 	if (decision->revision)
 		strbuf_addf(&text, ", revision %lld", (long long)decision->revision);
-	strbuf_addf(&text, ", %d pod%s", decision->pods, decision->pods == 1 ? "" : "s");
+	strbuf_addf(&text, ", %d pod%s", decision->pods, PLURAL(decision->pods));
 	str_copy(ret->text, sizeof(ret->text), strbuf_text(&text));
 }
 
@@ -92,7 +92,8 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 {
 	static const char *const words[HARM_COUNT_] = {
 		[HARM_OOM] = "OOM-killed at a limit that memtamer had set below its own, or where it had none",
-		[HARM_EVICTED] = "evicted for memory, above a request that memtamer had lowered",
+		[HARM_EVICTED] =
+			"evicted above a request that memtamer had lowered, or at a disk limit that it had added",
 		[HARM_PENDING] = "no node had room for a request that memtamer had raised or added",
 		[HARM_QUOTA] = "a quota refused pods while others held more than their own sizes",
 		[HARM_SLOWER] =
@@ -132,7 +133,7 @@ void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
 	n = snprintf(ret->text, sizeof(ret->text),
 		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
 		     gang->pod, time_render(gang->killed_ms - gang->killed_ms % TIME_SECOND_MS, when),
-		     (long long)gang->n_pods, gang->n_pods == 1 ? "" : "s", gang->n_pods == 1 ? "s" : "",
+		     (long long)gang->n_pods, PLURAL(gang->n_pods), gang->n_pods == 1 ? "s" : "",
 		     gang->n_pods == 1 ? "s" : "", hung_count(gang->accelerators_milli, count));
 	/* A command that is cut would do something else. */
 	if (*gang->command && (size_t)n + 64 + strlen(gang->command) < sizeof(ret->text))
@@ -151,7 +152,7 @@ void notice_of_end(const char *namespace_name, const char *owner, const char *co
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(NOTICE_TEXT_BYTES);
 	int64_t killed_bytes = run_killed_limit_max(run);
 	double unused = run_unused_gib_hours(run);
-	const char *kind = diagnosis_kind_of(diagnosis, run->name);
+	const char *kind = diagnosis_kind_of(diagnosis, run);
 	char duration[TIME_TEXT_BYTES];
 
 	begin(ret, NOTICE_END, namespace_name, owner, "MemoryUsed");

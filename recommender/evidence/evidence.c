@@ -92,20 +92,32 @@ bool evidence_cgroup_uid(const char *cgroup, char ret[40])
 	return false;
 }
 
+static const char *label_of(const struct pod *pod, const char *key)
+{
+	for (size_t i = 0; i < pod->labels.n; i++)
+		if (streq(pod->labels.items[i].key, key))
+			return pod->labels.items[i].value;
+	return NULL;
+}
+
 void evidence_pod_classify(struct pod *pod)
 {
 	const char *kinds[] = {pod->root_kind, pod->owner_kind};
 	bool has_accelerator = false;
+	const char *word;
 
 	/* The watch of pods has called the webhook's function, which sees more than metrics contain. */
 	if (pod->is_watched)
 		return;
 	pod->is_training = false;
-	for (size_t i = 0; i < pod->labels.n; i++)
-		if (streq(pod->labels.items[i].key, KEY_TRAINING)) {
-			pod->is_training = streq(pod->labels.items[i].value, "true");
-			return;
-		}
+	word = label_of(pod, KEY_IGNORE);
+	if (word && streq(word, "true"))
+		return;
+	word = label_of(pod, KEY_TRAINING);
+	if (word) {
+		pod->is_training = streq(word, "true");
+		return;
+	}
 	/* A pod with an unknown owner may be a server. */
 	if (!pod->is_owner_known)
 		return;

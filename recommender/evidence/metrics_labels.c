@@ -6,6 +6,7 @@
 const char *const metric_pod_labels[] = {
 	KEY_WORKLOAD,
 	KEY_TRAINING,
+	KEY_IGNORE,
 	"jobset.sigs.k8s.io/jobset-name",
 	"jobset.sigs.k8s.io/replicatedjob-name",
 	"training.kubeflow.org/job-name",

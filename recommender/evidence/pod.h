@@ -65,6 +65,7 @@ enum evidence_end_flag {
 	END_QUOTA = 1 << 13,		       /* pod: a quota refused pods of the same owner */
 	END_UNSCHEDULABLE_EPHEMERAL = 1 << 14, /* pod: waited for a node with enough ephemeral storage */
 	END_OOM_EVENTS = 1 << 15,	       /* container: the kernel killed a process in its cgroup */
+	END_DISK_LIMIT = 1 << 16,	       /* pod: evicted because it used more disk than its containers' limits */
 	END_UNSCHEDULABLE = END_UNSCHEDULABLE_MEMORY | END_UNSCHEDULABLE_EPHEMERAL,
 };
 

@@ -13,8 +13,8 @@ struct evidence_life {
 	int64_t peak_bytes, peak_rss_bytes, samples; /* of the working set, and of rss */
 	int64_t kills;				     /* container_oom_events_total at the end */
 	int64_t killed_from_ms, killed_to_ms;	     /* between these times the counter rose the last time */
-	/* Private: the series of the counter that is being read. */
-	int64_t counted, counted_ms;
+	int64_t counted_ms;			     /* the last point of the counter; 0: there is no such series */
+	int64_t counted;			     /* private: of the series that is being read */
 };
 
 /** The shortest time between two points at which the counter of kills is read. */

@@ -148,35 +148,42 @@ static void owner_failed(void *context, const struct err *why)
 
 /* ---- pods ---- */
 
-static void drop(struct pods *self, const struct kube_object *object)
+static bool is_ignored(const struct pods *self, const char *namespace_name)
+{
+	return self->config.is_ignored && self->config.is_ignored(self->config.context, namespace_name);
+}
+
+static void drop(struct pods *self, struct pod_list *list, const struct kube_object *object)
 {
 	pthread_mutex_lock(&self->mutex);
-	sighting_free(pod_list_take(&self->live, object->namespace, object->name));
+	sighting_free(pod_list_take(list, object->namespace, object->name));
 	pthread_mutex_unlock(&self->mutex);
 }
 
 static void put(void *context, const struct kube_object *object)
 {
 	struct pods *self = context;
-	struct sighting *now = NULL, *before = pod_list_get(&self->live, object->namespace, object->name);
+	bool is_apart = is_ignored(self, object->namespace), is_urgent = false;
+	struct pod_list *list = is_apart ? &self->apart : &self->live;
+	struct sighting *now = NULL, *before = pod_list_get(list, object->namespace, object->name);
 	const struct sighting_look look = {
 		.before = before, .now_ms = kube_client_now_ms(self->client), .keeps_text = self->config.keeps_text};
 	struct err err = ERR_INIT;
-	bool is_urgent = false;
 	int r = 0;
 
 	if (!is_left_out(&self->config, object->namespace))
 		r = sighting_read(object->text, object->n_text, &look, &self->scratch, &now, &err);
 	if (!r && !now) {
-		drop(self, object);
+		drop(self, list, object);
 		return;
 	}
-	if (!r && !now->is_root_known)
+	if (!r && !is_apart && !now->is_root_known)
 		(void)find_root(self, now);
 	if (!r) {
-		is_urgent = sighting_is_urgent(before && streq(before->uid, now->uid) ? before : NULL, now);
+		is_urgent = !is_apart &&
+			    sighting_is_urgent(before && streq(before->uid, now->uid) ? before : NULL, now);
 		pthread_mutex_lock(&self->mutex);
-		r = keep(self, now, before, look.now_ms);
+		r = is_apart ? pods_keep_apart(self, now) : keep(self, now, before, look.now_ms);
 		is_urgent &= self->is_synced;
 		pthread_mutex_unlock(&self->mutex);
 		if (r)
@@ -196,6 +203,10 @@ static void take_away(void *context, const struct kube_object *object)
 
 	if (object->text)
 		put(self, object); /* the last state before the deletion */
+	if (is_ignored(self, object->namespace)) {
+		drop(self, &self->apart, object);
+		return;
+	}
 	pthread_mutex_lock(&self->mutex);
 	sighting = pod_list_take(&self->live, object->namespace, object->name);
 	is_urgent = sighting && !sighting_is_over(sighting);
@@ -266,6 +277,7 @@ void pods_unwatch(struct pods *self)
 	self->client = NULL;
 	pthread_mutex_lock(&self->mutex);
 	pod_list_release(&self->live);
+	pod_list_release(&self->apart);
 	for (size_t i = 0; i < self->gone.n; i++)
 		sighting_free(self->gone.items[i]);
 	vec_release(&self->gone);

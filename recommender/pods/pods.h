@@ -2,7 +2,9 @@
 #pragma once
 /* pods: watches the training pods of a cluster and keeps one sighting (sighting.h) of each. Pods that do not train are
  * dropped while they are parsed, by the function that admission uses too (model/identity.h: pod_classify). Pods of
- * excluded namespaces are dropped as well. The sighting of a deleted pod is kept until its run is over and written.
+ * excluded namespaces are dropped as well. Pods of ignored namespaces are set apart: no function below reads or counts
+ * them until their namespace is ignored no longer. The sighting of a deleted pod is kept until its run is over and
+ * written.
  *
  * The table may outlive several terms of leadership: a term begins with pods_watch and ends with pods_unwatch, which
  * deletes all sightings. The next list finds the pods that still exist.
@@ -19,7 +21,9 @@ struct pods_config {
 	const char *own_namespace;		/* excluded, as kube-system is; NULL: not known */
 	const char *const *namespaces;		/* watch only these, NULL-terminated; NULL or empty: all */
 	const char *const *excluded_namespaces; /* NULL-terminated; NULL: none */
-	bool keeps_text;			/* keep the JSON text of running pods, for resizes */
+	/** Whether a namespace is ignored now. Runs on the client's thread. NULL: none is. */
+	bool (*is_ignored)(void *context, const char *namespace_name);
+	bool keeps_text; /* keep the JSON text of running pods, for resizes */
 	/** Something changed that a profile should reflect at once (sighting_is_urgent), or the first list is complete.
 	 * Runs on the client's thread; must not block. May be NULL. */
 	void (*changed)(void *context);
@@ -39,6 +43,10 @@ void pods_free(struct pods *self);
 int pods_watch(struct pods *self, struct kube_client *client, struct err *err) ATTR_NODISCARD;
 /** Stops the watch and deletes all sightings. No callback runs afterwards. */
 void pods_unwatch(struct pods *self);
+
+/** `is_ignored` of this namespace has changed: sets its pods apart and forgets those that are gone, or takes the pods
+ * back. The client's thread. Cost: the number of sightings. */
+void pods_set_ignored(struct pods *self, const char *namespace_name, bool is_ignored);
 
 /** Whether a list has been completed since pods_watch. */
 bool pods_is_synced(struct pods *self);

@@ -221,10 +221,11 @@ static unsigned int eviction(const struct k8s_pod *pod, const char *message)
 {
 	if (has_text(message, "low on resource: memory"))
 		return END_EVICTED | END_EVICTED_MEMORY;
-	if (has_text(message, "low on resource: ephemeral-storage") ||
-	    has_text(message, "exceeded its local ephemeral storage limit") ||
-	    has_text(message, "ephemeral local storage usage exceeds"))
+	if (has_text(message, "low on resource: ephemeral-storage"))
 		return END_EVICTED | END_EVICTED_EPHEMERAL;
+	if (has_text(message, "exceeded its local ephemeral storage limit") ||
+	    has_text(message, "ephemeral local storage usage exceeds"))
+		return END_EVICTED | END_EVICTED_EPHEMERAL | END_DISK_LIMIT;
 	/* A memory-backed volume over its sizeLimit has the same message; then the disk was not exhausted. */
 	if (has_text(message, "EmptyDir volume"))
 		return has_memory_volume(pod) ? END_FAILED : END_EVICTED | END_EVICTED_EPHEMERAL;

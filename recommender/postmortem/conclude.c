@@ -72,12 +72,14 @@ static void say_hung(struct postmortem *self, const struct ended_pod *dead)
 	owner_render_stop(&self->siblings_of, self->namespace, &command);
 	if (held.n_accelerators)
 		triage_note(&self->triage->next,
-			    "%s   # gang-hung: pod %s is dead, and %zu pods of %s still run and hold %lld %s",
-			    strbuf_text(&command), dead->name, held.n_pods, name, (long long)held.n_accelerators,
-			    held.accelerator);
+			    "%s   # gang-hung: pod %s is dead, and %zu pod%s of %s still %s and %s %lld %s",
+			    strbuf_text(&command), dead->name, held.n_pods, PLURAL(held.n_pods), name,
+			    held.n_pods == 1 ? "runs" : "run", held.n_pods == 1 ? "holds" : "hold",
+			    (long long)held.n_accelerators, held.accelerator);
 	else
-		triage_note(&self->triage->next, "%s   # gang-hung: pod %s is dead, and %zu pods of %s still run",
-			    strbuf_text(&command), dead->name, held.n_pods, name);
+		triage_note(&self->triage->next, "%s   # gang-hung: pod %s is dead, and %zu pod%s of %s still %s",
+			    strbuf_text(&command), dead->name, held.n_pods, PLURAL(held.n_pods), name,
+			    held.n_pods == 1 ? "runs" : "run");
 }
 
 /* Of a rank that only lost its peers, the others say more. */

@@ -41,17 +41,51 @@ static bool is_any_set(const struct postmortem *postmortem)
 	return is_any;
 }
 
+static int64_t bounded(int64_t value, int64_t fallback)
+{
+	return value >= 0 && value <= DIAGNOSIS_NUMBER_MAX ? value : fallback;
+}
+
+/* Steps that begin anew, of epochs that the log does not name, are no place in the run. */
+static void take_progress(const struct triage *triage, struct diagnosis *ret)
+{
+	const struct position *position = triage_progress(triage);
+	const struct furthest *furthest = position ? &position->furthest : NULL;
+
+	if (!furthest || (furthest->epoch == EPOCH_NONE && furthest->n_falls))
+		return;
+	ret->epoch = bounded(furthest->epoch, DIAGNOSIS_NONE);
+	ret->step = bounded(furthest->step, DIAGNOSIS_NONE);
+	ret->n_steps = bounded(furthest->n_steps, DIAGNOSIS_NONE);
+}
+
+/* What a log says, also the part of it in a status, only where logs may be read. */
+static void take_numbers(const struct triage *triage, bool reads_logs, struct diagnosis *ret)
+{
+	const int64_t *bytes = triage->verdict.figures.bytes;
+
+	ret->peak_bytes = bounded(bytes[FIGURE_USAGE], 0);
+	ret->limit_bytes = bounded(bytes[FIGURE_LIMIT], 0);
+	if (!reads_logs)
+		return;
+	ret->tried_bytes = bounded(bytes[FIGURE_TRIED], 0);
+	ret->capacity_bytes = bounded(bytes[FIGURE_CAPACITY], 0);
+	ret->unallocated_bytes = bounded(bytes[FIGURE_UNALLOCATED], 0);
+	ret->others_bytes = bounded(bytes[FIGURE_OTHERS], 0);
+	take_progress(triage, ret);
+}
+
 static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 {
 	bool is_torch = verdict->fact && verdict->fact->reading.framework == FRAMEWORK_TORCH;
 
-	*ret = (struct diagnosis){.kind = ""};
+	*ret = (struct diagnosis)DIAGNOSIS_INIT;
 	snprintf(ret->kind, sizeof(ret->kind), "%s", triage_kinds[verdict->kind].name);
 	snprintf(ret->cause, sizeof(ret->cause), "%s", verdict->cause ? verdict->cause : "");
 	snprintf(ret->confidence, sizeof(ret->confidence), "%s", triage_confidence_names[verdict->confidence]);
 	if (verdict->fact)
 		diagnosis_set_evidence(ret, verdict->fact->text);
-	if (verdict->kind == KIND_FRAGMENTATION && is_torch)
+	if (verdict->kind == KIND_FRAGMENTATION && is_torch && !lever_is_refused(ALLOCATOR_SETTING, verdict))
 		snprintf(ret->variable, sizeof(ret->variable), "%s", lever_variable(verdict));
 }
 
@@ -68,6 +102,7 @@ static int diagnose(struct triage *triage, const struct postmortem_source *sourc
 	if (!r) {
 		triage_decide(triage);
 		take_verdict(&triage->verdict, &ret->diagnosis);
+		take_numbers(triage, request->reads_logs, &ret->diagnosis);
 		ret->has_setting = is_any_set(&postmortem);
 		ret->is_partial = postmortem.n_missed > 0;
 	}

@@ -76,9 +76,9 @@ static void render_peak(const struct ended_container *item, const struct evidenc
 	if (limit_bytes > 0)
 		strbuf_addf(&text, ", %lld %% of the memory limit of %s,",
 			    (long long)((__int128)life->peak_bytes * 100 / limit_bytes), FIGURE_TEXT(limit_bytes));
-	strbuf_addf(&text, " in the %s %s (working set, %lld samples",
+	strbuf_addf(&text, " in the %s %s (working set, %lld sample%s",
 		    duration_render(MAX(minutes, 1) * TIME_MINUTE_MS, time),
-		    item->has_ended ? "before its end" : "until now", (long long)life->samples);
+		    item->has_ended ? "before its end" : "until now", (long long)life->samples, PLURAL(life->samples));
 	if (life->peak_rss_bytes)
 		strbuf_addf(&text, "; rss at most %s%s", FIGURE_TEXT(life->peak_rss_bytes),
 			    life->peak_rss_bytes < life->peak_bytes / 2
@@ -114,8 +114,10 @@ static void take_life(struct facts *facts, const struct ended_pod *pod, const st
 		figures_set(&reading.figures, FIGURE_LIMIT, limit_bytes);
 	if (life->peak_bytes) {
 		figures_set(&reading.figures, FIGURE_USAGE, life->peak_bytes);
+		reading.is_exact = life->counted_ms && !life->kills;
 		render_peak(item, life, limit_bytes, text);
 		facts_add(facts, SIGNAL_PEAK, &reading, text);
+		reading.is_exact = false;
 	}
 	if (life->kills) {
 		reading.is_caught = item->has_ended && life->killed_to_ms < life->end_ms - NEAR_MS;

@@ -121,7 +121,8 @@ static void drop_attempts(struct postmortem *self, bool is_one_rank)
 	self->pods.n = n;
 	if (n_dropped)
 		triage_note(&self->triage->unseen,
-			    "%zu pods of earlier attempts failed, too; only the last attempt was read.", n_dropped);
+			    "%zu pod%s of earlier attempts failed, too; only the last attempt was read.", n_dropped,
+			    PLURAL(n_dropped));
 }
 
 /* ---- reading ---- */
@@ -141,8 +142,9 @@ static int read_pods(struct postmortem *self)
 	if (n_failed > LIMIT_TRIAGE_LOGS_PODS)
 		triage_note(&self->triage->unseen,
 			    "Logs and events of the first %d pods that ended were read; those of %zu "
-			    "others were not.",
-			    LIMIT_TRIAGE_LOGS_PODS, n_failed - LIMIT_TRIAGE_LOGS_PODS);
+			    "other%s were not.",
+			    LIMIT_TRIAGE_LOGS_PODS, n_failed - LIMIT_TRIAGE_LOGS_PODS,
+			    PLURAL(n_failed - LIMIT_TRIAGE_LOGS_PODS));
 	return r;
 }
 

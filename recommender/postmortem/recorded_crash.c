@@ -8,6 +8,7 @@
 #include "postmortem/object.h"
 #include "postmortem/postmortem_internal.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define PROFILES_MOST 5000
@@ -81,14 +82,52 @@ static struct json_object *find_latest(const struct postmortem *self, struct jso
 	return found;
 }
 
+/* Figures by the names that the object gives them. */
+static void take_figures(struct json_object *diagnosis, struct figures *ret)
+{
+	static const struct {
+		const char *key;
+		enum figure figure;
+	} rows[] = {{"tried", FIGURE_TRIED},   {"capacity", FIGURE_CAPACITY}, {"unallocated", FIGURE_UNALLOCATED},
+		    {"others", FIGURE_OTHERS}, {"peak", FIGURE_USAGE},	      {"limit", FIGURE_LIMIT}};
+
+	figures_init(ret);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t bytes = object_bytes(diagnosis, rows[i].key);
+
+		if (bytes > 0 && bytes <= FIGURE_MAX)
+			figures_set(ret, rows[i].figure, bytes);
+	}
+}
+
+static int64_t number_of(struct json_object *diagnosis, const char *key)
+{
+	int64_t value = object_int(diagnosis, key, DIAGNOSIS_NONE);
+
+	return value >= 0 && value <= DIAGNOSIS_NUMBER_MAX ? value : DIAGNOSIS_NONE;
+}
+
+static_assert(DIAGNOSIS_NONE == STEP_NONE && DIAGNOSIS_NONE == EPOCH_NONE, "what is not known is the same");
+
+static void take_progress(struct json_object *diagnosis, struct furthest *ret)
+{
+	ret->epoch = number_of(diagnosis, "epoch");
+	ret->step = number_of(diagnosis, "step");
+	ret->n_steps = number_of(diagnosis, "steps");
+	ret->number = ret->epoch != EPOCH_NONE || ret->step != STEP_NONE;
+}
+
 /* After a run with the allocator's setting has completed, the time is that of its end, not of the crash. */
 static int take(struct json_object *profile, struct crash *ret, struct err *err)
 {
-	const char *kind = object_text(profile, "status.diagnosis.kind");
-	bool has_helped = streq(object_text(profile, "status.diagnosis.helped"), DIAGNOSIS_HELPED);
+	struct json_object *diagnosis = object_at(profile, "status.diagnosis");
+	const char *kind = object_text(diagnosis, "kind");
+	bool has_helped = streq(object_text(diagnosis, "helped"), DIAGNOSIS_HELPED);
+	struct figures figures;
 
-	if (crash_make(kind, object_text(profile, "status.diagnosis.cause"),
-		       object_text(profile, "status.diagnosis.allocatorVariable"), ret))
+	take_figures(diagnosis, &figures);
+	if (crash_make(kind, object_text(diagnosis, "cause"), object_text(diagnosis, "allocatorVariable"), &figures,
+		       ret))
 		return err_set(
 			err, POSTMORTEM_NOT_FOUND,
 			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty card "
@@ -96,7 +135,8 @@ static int take(struct json_object *profile, struct crash *ret, struct err *err)
 			object_text(profile, "metadata.name"), kind);
 	snprintf(ret->source, sizeof(ret->source), "memoryprofile/%.250s status.diagnosis",
 		 object_text(profile, "metadata.name"));
-	ret->time_ms = has_helped ? 0 : object_time_ms(profile, "status.diagnosis.time");
+	ret->time_ms = has_helped ? 0 : object_time_ms(diagnosis, "time");
+	take_progress(diagnosis, &ret->furthest);
 	return 0;
 }
 
@@ -115,11 +155,10 @@ int recorded_crash_read(struct postmortem *self, struct crash *ret, struct err *
 	profile = r ? NULL : find_latest(self, object_at(list, "items"));
 	if (profile)
 		return take(profile, ret, err);
-	return err_set(
-		err, POSTMORTEM_NOT_FOUND,
-		"no MemoryProfile of %s in namespace %s has a status.diagnosis: no failed run is recorded, or one "
-		"has completed since; give the crash with --against FILE, which `triage -o json` printed",
-		self->owner.name, self->namespace);
+	return err_set(err, POSTMORTEM_NOT_FOUND,
+		       "no MemoryProfile of %s in namespace %s has a status.diagnosis: no failed run is recorded; give "
+		       "the crash with --against FILE, which `triage -o json` printed",
+		       self->owner.name, self->namespace);
 }
 
 bool recorded_crash_is_over(const struct postmortem *self, const struct crash *crash)

@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
-#define TEXT_BYTES 512
+#define TEXT_BYTES     512
+#define ARGUMENTS_MAX  1000
+#define ARGUMENT_BYTES 4096
 
 static void take_env(struct facts *facts, struct json_object *container)
 {
@@ -17,11 +19,34 @@ static void take_env(struct facts *facts, struct json_object *container)
 		struct json_object *item = json_object_array_get_idx(env, i);
 		const char *name = object_text(item, "name"), *value = object_text(item, "value");
 
+		if (*value) {
+			snprintf(text, sizeof(text), "%.80s=%.250s", name, value);
+			facts_add_numbers(facts, text);
+		}
 		if (!*value || !text_has(name, "_ALLOC_CONF|TF_GPU_ALLOCATOR|XLA_PYTHON_CLIENT_ALLOCATOR"))
 			continue;
 		snprintf(text, sizeof(text), "container %.63s: env %.80s=%.250s", object_text(container, "name"), name,
 			 value);
 		facts_add_read(facts, SIGNAL_SETTING, text);
+	}
+}
+
+static const char *text_at(struct json_object *array, size_t i)
+{
+	struct json_object *item = i < object_count(array) ? json_object_array_get_idx(array, i) : NULL;
+
+	return json_object_is_type(item, json_type_string) ? json_object_get_string(item) : "";
+}
+
+/* "--batch-size=32", "--batch-size" and "32", or the text of a shell. */
+static void take_arguments(struct facts *facts, struct json_object *arguments)
+{
+	for (size_t i = 0; i < object_count(arguments) && i < ARGUMENTS_MAX; i++) {
+		char text[ARGUMENT_BYTES];
+
+		snprintf(text, sizeof(text), "%.*s %.40s", ARGUMENT_BYTES - 64, text_at(arguments, i),
+			 text_at(arguments, i + 1));
+		facts_add_numbers(facts, text);
 	}
 }
 
@@ -63,6 +88,8 @@ void pod_facts_of_spec(struct facts *facts, const struct ended_pod *pod)
 	for (size_t i = 0; i < object_count(containers) && i < LIMIT_POD_CONTAINERS; i++) {
 		struct json_object *container = json_object_array_get_idx(containers, i);
 
+		take_arguments(facts, object_at(container, "command"));
+		take_arguments(facts, object_at(container, "args"));
 		take_env(facts, container);
 		take_mounts(facts, pod, container);
 	}

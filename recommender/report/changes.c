@@ -82,11 +82,12 @@ int changes_print(const struct changes *self, const struct knowledge *knowledge,
 	return table_print(&table, out, 0);
 }
 
-int changes_print_of_one(const struct changes *self, FILE *out, int indent)
+int changes_print_of_one(const struct changes *self, bool is_wide, FILE *out, int indent)
 {
 	struct table table;
 
 	table_init(&table, HEADS(""));
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < self->items.n; i++)
 		add_row(&table, &self->items.items[i], false);
 	return table_print(&table, out, indent);

@@ -27,7 +27,7 @@ int changes_find(const struct known *items, size_t n, struct changes *ret) ATTR_
 int changes_print(const struct changes *self, const struct knowledge *knowledge, bool is_wide,
 		  FILE *out) ATTR_NODISCARD;
 /** The same of one workload, whose names are not repeated, each line indented by `indent` blanks. */
-int changes_print_of_one(const struct changes *self, FILE *out, int indent) ATTR_NODISCARD;
+int changes_print_of_one(const struct changes *self, bool is_wide, FILE *out, int indent) ATTR_NODISCARD;
 /** Appends the member "changes" of a JSON object. */
 void changes_write_json(const struct changes *self, struct strbuf *buf);
 /** Appends the changes and the runs as a JSON document. @return the sticky status of `buf`. */

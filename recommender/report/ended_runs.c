@@ -63,8 +63,16 @@ static const char *kind_of(const struct ended_run *one)
 {
 	const struct profile *profile = one->known->profile;
 
-	return profile && one->run->outcome != OUTCOME_COMPLETED ? diagnosis_kind_of(profile->diagnosis, one->run->name)
+	return profile && one->run->outcome != OUTCOME_COMPLETED ? diagnosis_kind_of(profile->diagnosis, one->run)
 								 : NULL;
+}
+
+/* What later runs say about it, if it has a kind. */
+static enum diagnosis_since since_of(const struct ended_run *one)
+{
+	const struct run *later;
+
+	return kind_of(one) ? known_since(one->known, &later) : SINCE_NOTHING;
 }
 
 static void add_row(struct table *table, const struct ended_run *one)
@@ -87,7 +95,8 @@ static void add_row(struct table *table, const struct ended_run *one)
 		table_add(table, "");
 	table_add(table, gpu_memory_permille(&run->gpu) ? PERCENT(gpu_memory_permille(&run->gpu)) : "");
 	if (kind)
-		table_addf(table, "%s (%s)", outcome_names[run->outcome], kind);
+		table_addf(table, "%s (%s%s)", outcome_names[run->outcome], kind,
+			   since_of(one) == SINCE_HELD ? ", held" : "");
 	else
 		table_add(table, outcome_names[run->outcome]);
 	table_add_bytes(table, one->next_bytes);
@@ -129,6 +138,7 @@ int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 		json_write_int_or_null(buf, "gpuCapacity", run->gpu.capacity_bytes);
 		json_write_text(buf, "outcome", outcome_names[run->outcome]);
 		json_write_text(buf, "diagnosis", kind_of(one));
+		json_write_text(buf, "since", since_of(one) ? diagnosis_since_names[since_of(one)] : NULL);
 		json_write_int_or_null(buf, "next", one->next_bytes);
 		strbuf_addc(buf, '}');
 	}

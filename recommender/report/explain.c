@@ -116,7 +116,7 @@ static void explain_limit(const struct explained *self)
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
-		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, rec->whole_runs == 1 ? "" : "s",
+		printf("peak of %d complete run%s is %s, buffer %s", rec->whole_runs, PLURAL(rec->whole_runs),
 		       HUMAN(rec->peak_bytes), PERCENT(rec->buffer_permille));
 	if (is_doubled)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
@@ -154,19 +154,49 @@ static const struct {
 	{REC_HARM, "harm was counted: nothing is lowered for ten runs"},
 };
 
-static void explain_diagnosis(const struct diagnosis *diagnosis)
+/* ", epoch 3, step 1240 of 5000" */
+static const char *render_place(const struct diagnosis *diagnosis, char buf[96])
 {
+	int n = 0;
+
+	buf[0] = '\0';
+	if (diagnosis->epoch != DIAGNOSIS_NONE)
+		n = snprintf(buf, 96, ", epoch %lld", (long long)diagnosis->epoch);
+	if (diagnosis->step != DIAGNOSIS_NONE)
+		n += snprintf(buf + n, 96 - (size_t)n, ", step %lld", (long long)diagnosis->step);
+	if (diagnosis->step != DIAGNOSIS_NONE && diagnosis->n_steps != DIAGNOSIS_NONE)
+		snprintf(buf + n, 96 - (size_t)n, " of %lld", (long long)diagnosis->n_steps);
+	return buf;
+}
+
+static void explain_since(const struct known *known)
+{
+	const struct run *later;
+	enum diagnosis_since since = known_since(known, &later);
+	char when[TIME_TEXT_BYTES];
+
+	if (!since)
+		return;
+	time_render(later->start_ms - later->start_ms % TIME_SECOND_MS, when);
+	printf("  %-11s %s run %s of %s\n", "",
+	       since == SINCE_HELD ? "held since" : "completed since:", PLAIN(later->name), when);
+}
+
+static void explain_diagnosis(const struct known *known)
+{
+	const struct diagnosis *diagnosis = known->profile->diagnosis;
 	char when[TIME_TEXT_BYTES];
 
 	if (!diagnosis)
 		return;
 	time_render(diagnosis->time_ms - diagnosis->time_ms % TIME_SECOND_MS, when);
 	if (*diagnosis->kind)
-		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s\n", PLAIN(diagnosis->kind),
+		printf("  diagnosis   %s%s%s, confidence %s: run %s, %s%s\n", PLAIN(diagnosis->kind),
 		       *diagnosis->cause ? ": " : "", PLAIN(diagnosis->cause), PLAIN(diagnosis->confidence),
-		       PLAIN(diagnosis->run), when);
+		       PLAIN(diagnosis->run), when, render_place(diagnosis, (char[96]){0}));
 	if (*diagnosis->evidence)
 		printf("  %-11s %s\n", "", PLAIN(diagnosis->evidence));
+	explain_since(known);
 	if (*diagnosis->variable)
 		printf("  allocator   %s=" ALLOCATOR_SETTING "%s\n", diagnosis->variable,
 		       streq(diagnosis->helped, DIAGNOSIS_HELPED)	? " helped"
@@ -223,7 +253,7 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 	explain_ephemeral(rec);
 	explain_gpu(rec);
 	printf("  confidence  %s: %d run%s, %d of them complete, %d OOM-killed\n", confidence_names[rec->confidence],
-	       rec->runs, rec->runs == 1 ? "" : "s", rec->whole_runs, rec->oom_kills);
+	       rec->runs, PLURAL(rec->runs), rec->whole_runs, rec->oom_kills);
 	for (size_t i = 0; i < ARRAY_LEN(flag_texts); i++)
 		if (rec->flags & flag_texts[i].flag)
 			printf("  note        %s\n", flag_texts[i].text);
@@ -231,24 +261,24 @@ static void explain_recommendation(const struct knowledge *knowledge, const stru
 		printf("  note        will not be lowered: %s\n", kept);
 	explain_spec(profile, known_decided(knowledge, known));
 	explain_other_reasons(&explained);
-	explain_diagnosis(profile->diagnosis);
+	explain_diagnosis(known);
 	for (size_t i = 0; i < profile->n_variants; i++) {
 		enum size_by by[2];
 		const struct recommendation v = known_sizes(knowledge, known, &profile->variants[i], by);
 
-		printf("  variant     %s: request %s, limit %s (%d complete runs)\n", PLAIN(v.variant),
-		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs);
+		printf("  variant     %s: request %s, limit %s (%d complete run%s)\n", PLAIN(v.variant),
+		       HUMAN(v.request_bytes), HUMAN(v.limit_bytes), v.whole_runs, PLURAL(v.whole_runs));
 	}
 }
 
-static int explain_changes(const struct known *known)
+static int explain_changes(const struct known *known, bool is_wide)
 {
 	struct changes changes = {.items = VEC_INIT};
 	int r = changes_find(known, 1, &changes);
 
 	if (!r && changes.items.n) {
-		printf("  changed pods (all columns: `history -o wide`)\n");
-		r = changes_print_of_one(&changes, stdout, 4);
+		printf("  changed pods%s\n", is_wide ? "" : " (all columns: -o wide)");
+		r = changes_print_of_one(&changes, is_wide, stdout, 4);
 	}
 	vec_release(&changes.items);
 	return r;
@@ -256,6 +286,7 @@ static int explain_changes(const struct known *known)
 
 static int explain_known(const struct knowledge *knowledge, const struct known *known)
 {
+	bool is_wide = output_is_wide(knowledge->args);
 	struct verdict verdict = VERDICT_INIT;
 	int r = explain_verdict(knowledge, known, &verdict);
 
@@ -270,11 +301,11 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 		printf("  profile     %s, revision %lld\n", known->profile->name, (long long)known->profile->revision);
 		explain_recommendation(knowledge, known);
 	}
-	if (known->history && explain_runs(known->history))
+	if (known->history && explain_runs(known->history, is_wide))
 		return -ENOMEM;
 	if (known->history)
 		explain_print_growth(known->history);
-	r = explain_changes(known);
+	r = explain_changes(known, is_wide);
 	if (known->profile)
 		explain_manifest(knowledge, known);
 	return r;
@@ -316,7 +347,7 @@ static int explain_run(const struct cli_args *args)
 
 static const struct cli_option explain_options[] = {
 	KNOWLEDGE_OPTIONS,
-	OUTPUT_OPTION("text|json|yaml", "text"),
+	OUTPUT_OPTION("text|wide|json|yaml", "text"),
 	{.name = NULL},
 };
 

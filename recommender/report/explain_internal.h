@@ -29,8 +29,8 @@ int explain_verdict(const struct knowledge *knowledge, const struct known *known
 /** The recommended sizes in one line of YAML, to be pasted into a container. */
 void explain_manifest(const struct knowledge *knowledge, const struct known *known);
 
-/** explain_runs.c: the runs as a table. @return 0; -ENOMEM. */
-int explain_runs(const struct history *history) ATTR_NODISCARD;
+/** explain_runs.c: the runs as a table, with all columns and whole names if `is_wide`. @return 0; -ENOMEM. */
+int explain_runs(const struct history *history, bool is_wide) ATTR_NODISCARD;
 /** How the use of the newest run with a curve developed. NULL: no run has one. */
 enum { GROWTH_PARTS = 8 };
 const struct run *explain_growth(const struct history *history, int64_t ret_permille[GROWTH_PARTS]);

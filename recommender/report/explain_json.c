@@ -86,8 +86,27 @@ static void write_variants(const struct knowledge *knowledge, const struct known
 	strbuf_addc(buf, ']');
 }
 
-static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *buf)
+static void write_number(const char *key, int64_t value, struct strbuf *buf)
 {
+	if (value == DIAGNOSIS_NONE)
+		json_write_text(buf, key, NULL);
+	else
+		json_write_int(buf, key, value);
+}
+
+static void write_since(const struct known *known, struct strbuf *buf)
+{
+	const struct run *later;
+	enum diagnosis_since since = known_since(known, &later);
+
+	json_write_text(buf, "since", since ? diagnosis_since_names[since] : NULL);
+	json_write_text(buf, "sinceRun", since ? later->name : NULL);
+}
+
+static void write_diagnosis(const struct known *known, struct strbuf *buf)
+{
+	const struct diagnosis *diagnosis = known->profile->diagnosis;
+
 	if (!diagnosis) {
 		json_write_text(buf, "diagnosis", NULL);
 		return;
@@ -101,6 +120,10 @@ static void write_diagnosis(const struct diagnosis *diagnosis, struct strbuf *bu
 	json_write_text(buf, "evidence", diagnosis->evidence);
 	json_write_text(buf, "allocatorVariable", *diagnosis->variable ? diagnosis->variable : NULL);
 	json_write_text(buf, "helped", *diagnosis->helped ? diagnosis->helped : NULL);
+	write_number("epoch", diagnosis->epoch, buf);
+	write_number("step", diagnosis->step, buf);
+	write_number("steps", diagnosis->n_steps, buf);
+	write_since(known, buf);
 	strbuf_addc(buf, '}');
 }
 
@@ -132,7 +155,7 @@ static void write_profile(const struct knowledge *knowledge, const struct known 
 		json_write_text(buf, NULL, profile->reasons[i]);
 	strbuf_addc(buf, ']');
 	write_variants(knowledge, known, buf);
-	write_diagnosis(profile->diagnosis, buf);
+	write_diagnosis(known, buf);
 	strbuf_addc(buf, '}');
 }
 

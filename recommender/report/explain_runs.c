@@ -50,16 +50,33 @@ static void add_run(struct table *table, const struct history *history, const st
 	add_outcome(table, history, run);
 }
 
-int explain_runs(const struct history *history)
+/* "runs (the last ones; ~: approximate; all columns: -o wide)". */
+static void print_head(bool has_more_runs, bool has_about, bool has_more_columns)
+{
+	const char *const notes[] = {has_more_runs ? "the last ones" : NULL, has_about ? "~: approximate" : NULL,
+				     has_more_columns ? "all columns: -o wide" : NULL};
+	const char *before = " (";
+
+	printf("  runs");
+	for (size_t i = 0; i < ARRAY_LEN(notes); i++)
+		if (notes[i]) {
+			printf("%s%s", before, notes[i]);
+			before = "; ";
+		}
+	printf("%s\n", has_more_runs || has_about || has_more_columns ? ")" : "");
+}
+
+int explain_runs(const struct history *history, bool is_wide)
 {
 	bool has_about = false;
 	struct table table;
 
 	for (size_t i = 0; i < history->runs.n; i++)
 		has_about |= is_about(&history->runs.items[i]);
-	printf("  runs%s%s\n", history->aggregate.runs > (int64_t)history->runs.n ? " (the last ones)" : "",
-	       has_about ? " (~: approximate)" : "");
-	table_init(&table, "START,RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,>RSS,>PEAK,>GPU MEMORY,>ACTIVE,OUTCOME");
+	print_head(history->aggregate.runs > (int64_t)history->runs.n, has_about, !is_wide && history->runs.n);
+	table_init(&table,
+		   "START,~RUN,>DURATION,>RANKS,>REQUEST,>LIMIT,>MEDIAN,+>RSS,>PEAK,+>GPU MEMORY,+>ACTIVE,~OUTCOME");
+	table.is_wide = is_wide;
 	for (size_t i = 0; i < history->runs.n; i++)
 		add_run(&table, history, &history->runs.items[i]);
 	return table_print(&table, stdout, 4);

@@ -5,6 +5,7 @@
 #include "report/replay_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *explain_percent(int32_t permille, char buf[16])
 {
@@ -34,17 +35,29 @@ struct judging {
 	int min_runs;
 };
 
-/* "limit 768Mi -> 1600Mi in mode raise". */
-static void add_change(struct verdict *ret, const char *what, int64_t from_bytes, int64_t to_bytes, const char *cap)
+/* Whether a value is lowered by the most that is allowed from one run to the next. */
+static bool is_step(int64_t from_bytes, int64_t to_bytes, int64_t goal_bytes, const char *cap)
+{
+	const char *step = cap ? strstr(cap, " a run") : NULL;
+
+	return goal_bytes && goal_bytes < to_bytes && to_bytes < from_bytes && step && streq(step, " a run");
+}
+
+/* "limit 768Mi -> 1600Mi in mode raise", "limit 16Gi -> 12Gi in mode enforce (at most 25 % a run, on the way to 8Gi)".
+ */
+static void add_change(struct verdict *ret, const char *what, int64_t from_bytes, int64_t to_bytes, int64_t goal_bytes,
+		       const char *cap)
 {
 	enum mode mode = !from_bytes ? MODE_FILL : to_bytes > from_bytes ? MODE_RAISE : MODE_ENFORCE;
+	bool is_on_the_way = is_step(from_bytes, to_bytes, goal_bytes, cap);
 
 	if (to_bytes == from_bytes)
 		return;
 	strbuf_addf(&ret->text, "%s%s %s -> %s in mode %s", ret->text.len ? ", " : "", what,
 		    from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes), mode_names[mode]);
 	if (cap)
-		strbuf_addf(&ret->text, " (%s)", cap);
+		strbuf_addf(&ret->text, " (%s%s%s)", cap, is_on_the_way ? ", on the way to " : "",
+			    is_on_the_way ? HUMAN(goal_bytes) : "");
 }
 
 static bool is_larger(int64_t a, int64_t b)
@@ -99,8 +112,10 @@ static void add_outcome(const struct judging *self, struct verdict *ret)
 		strbuf_addf(&ret->text, "its pods are not changed (%s)", outcome->skip);
 		return;
 	}
-	add_change(ret, "request", ret->request_from_bytes, ret->request_to_bytes, outcome->request_cap);
-	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes, outcome->limit_cap);
+	add_change(ret, "request", ret->request_from_bytes, ret->request_to_bytes, self->sizes.request_bytes,
+		   outcome->request_cap);
+	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes, self->sizes.limit_bytes,
+		   outcome->limit_cap);
 	is_changed = ret->text.len > 0;
 	if (rec->confidence < CONFIDENCE_MEDIUM)
 		strbuf_addf(&ret->text, "%s%d of %d complete runs are known",

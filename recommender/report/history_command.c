@@ -39,14 +39,9 @@ static void print_none(const struct cli_args *args, const struct knowledge *know
 		       : "");
 }
 
-static bool is_wide(const struct cli_args *args)
-{
-	return streq(cli_get(args, "output"), "wide");
-}
-
 static int print_table(const struct cli_args *args, const struct knowledge *knowledge, const struct changes *changes)
 {
-	int r = changes_print(changes, knowledge, is_wide(args), stdout);
+	int r = changes_print(changes, knowledge, output_is_wide(args), stdout);
 
 	printf("\nThe last %d changes of each workload, role and container are kept, fewer where a history is too "
 	       "large.\n",
@@ -65,10 +60,10 @@ static int print_text(const struct cli_args *args, const struct knowledge *knowl
 		print_none(args, knowledge);
 	if (!r && runs->items.n) {
 		printf("\nRuns:\n");
-		r = ended_runs_print(runs, knowledge, is_wide(args), stdout);
+		r = ended_runs_print(runs, knowledge, output_is_wide(args), stdout);
 		printf("\nASKED: memory limit. USED: peak, without page cache where that filled the limit.\n"
-		       "NEXT TIME: limit recommended now.%s\n",
-		       is_wide(args) ? "" : " All columns: -o wide.");
+		       "NEXT TIME: limit recommended in the end (next run: `explain`).%s\n",
+		       output_is_wide(args) ? "" : " All columns: -o wide.");
 	}
 	return r;
 }

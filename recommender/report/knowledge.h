@@ -90,6 +90,13 @@ void known_add_names(const struct known *self, struct table *table);
 void known_print(const struct known *self, FILE *out);
 void known_write_names(const struct known *self, struct strbuf *buf);
 
+/** What later runs say about the end in the entry's diagnosis (model/diagnosis.h). */
+static inline enum diagnosis_since known_since(const struct known *self, const struct run **ret)
+{
+	return diagnosis_since(self->profile ? self->profile->diagnosis : NULL,
+			       self->history ? self->history->runs.items : NULL,
+			       self->history ? self->history->runs.n : 0, ret);
+}
 /** The profile whose spec applies to an entry: one that names its workload, else its own. The container is assumed to
  * be the main one, unless its name is that of a helper. NULL: none. */
 const struct profile *known_decided(const struct knowledge *self, const struct known *known);

@@ -13,6 +13,11 @@ bool output_is_object(const struct cli_args *args)
 	return streq(cli_get(args, "output"), "json") || streq(cli_get(args, "output"), "yaml");
 }
 
+bool output_is_wide(const struct cli_args *args)
+{
+	return streq(cli_get(args, "output"), "wide");
+}
+
 int output_print_object(const struct cli_args *args, const struct strbuf *json)
 {
 	CLEANUP(strbuf_release) struct strbuf yaml = STRBUF_INIT(YAML_BYTES);

@@ -23,7 +23,7 @@ static void add_change(struct table *table, int64_t from_bytes, int64_t to_bytes
 	if (!to_bytes || from_bytes == to_bytes || is_kept)
 		table_add_bytes(table, from_bytes);
 	else
-		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "-", HUMAN(to_bytes));
+		table_addf(table, "%s -> %s", from_bytes ? HUMAN(from_bytes) : "none", HUMAN(to_bytes));
 }
 
 void report_add_runs(struct table *table, int runs, int oom_runs)
@@ -106,8 +106,8 @@ int report_print_table(const struct report *self, FILE *out)
 	if (self->rows.n > 1)
 		add_total(&table, self);
 	r = table_print(&table, out, 0);
-	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended%s.\n",
-		has_kept ? ", without an arrow where it will not be lowered (`explain` says why)" : "");
+	fprintf(out, "\nREQUEST and LIMIT: of the last run -> recommended in the end (next run: `explain`)%s.\n",
+		has_kept ? "; no arrow: will not be lowered" : "");
 	report_print_notes(self, out);
 	return r;
 }

@@ -45,9 +45,11 @@ static void print_cycle(const struct status *self, FILE *out)
 	plain_print(cycle->why, out);
 	fputc('\n', out);
 	fprintf(out,
-		"            %lld runs found in %lld of %lld days, %lld profiles known, %lld profile changes written\n",
-		(long long)cycle->runs, (long long)cycle->days_done, (long long)cycle->days_total,
-		(long long)cycle->workloads, (long long)cycle->profiles_changed);
+		"            %lld run%s found in %lld of %lld day%s, %lld profile%s known, %lld profile change%s "
+		"written\n",
+		(long long)cycle->runs, PLURAL(cycle->runs), (long long)cycle->days_done, (long long)cycle->days_total,
+		PLURAL(cycle->days_total), (long long)cycle->workloads, PLURAL(cycle->workloads),
+		(long long)cycle->profiles_changed, PLURAL(cycle->profiles_changed));
 	fprintf(out, "            took %s; version %s, mode %s\n", duration_render(cycle->duration_ms, took),
 		PLAIN(cycle->version), PLAIN(cycle->mode));
 	if (cycle->retry_after_ms)
@@ -170,9 +172,10 @@ static int print_coverage(const struct coverage *coverage, FILE *out)
 	}
 	fprintf(out,
 		"\nCoverage    %d.%d %% of %.1f training pod-hours of 14 days are covered: %s\n"
-		"            (%lld of %lld runs, each role of a run by itself)\n",
+		"            (%lld of %lld run%s, each role of a run by itself)\n",
 		permille / 10, permille % 10, coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
-		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs);
+		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs,
+		PLURAL(coverage->total_runs));
 	table_init(&table, "NOT COVERED,>POD-HOURS,>RUNS");
 	for (int i = COVERAGE_MATCHED + 1; i < COVERAGE_REASON_COUNT_; i++) {
 		if (!coverage->runs[i])
@@ -183,8 +186,9 @@ static int print_coverage(const struct coverage *coverage, FILE *out)
 	}
 	r = table_print(&table, out, 2);
 	if (coverage->cut_workloads)
-		fprintf(out, "  Not counted: runs that %lld histories have dropped from their lists of %d.\n",
-			(long long)coverage->cut_workloads, LIMIT_HISTORY_RUNS);
+		fprintf(out, "  Not counted: runs older than the last %d of a history (%lld histor%s).\n",
+			LIMIT_HISTORY_RUNS, (long long)coverage->cut_workloads,
+			coverage->cut_workloads == 1 ? "y" : "ies");
 	return r;
 }
 
@@ -194,14 +198,14 @@ static void print_kills(const struct replay *replay, FILE *out)
 		fprintf(out, "  no OOM kills were seen\n");
 		return;
 	}
-	fprintf(out, "  would have avoided %lld of %lld OOM kills by a limit above that of the killed run\n",
-		(long long)replay->avoided, (long long)replay->kills);
+	fprintf(out, "  would have avoided %lld of %lld OOM kill%s by a limit above that of the killed run\n",
+		(long long)replay->avoided, (long long)replay->kills, PLURAL(replay->kills));
 	if (replay->avoided)
 		fprintf(out, "    (for %lld of them the limit is known to be enough)\n",
 			(long long)replay->avoided_proven);
 	if (replay->kills_without_limit)
-		fprintf(out, "  %lld kills had no limit: the node ran out of memory\n",
-			(long long)replay->kills_without_limit);
+		fprintf(out, "  %lld kill%s had no limit: the node ran out of memory\n",
+			(long long)replay->kills_without_limit, PLURAL(replay->kills_without_limit));
 }
 
 static void print_not_judged(const struct status *self, FILE *out)
@@ -227,9 +231,9 @@ static void print_replay(const struct status *self, FILE *out)
 	const struct replay *replay = &self->replay;
 
 	fprintf(out,
-		"\nReplay      what mode enforce would have done for %lld runs of 14 days (each role and container by "
+		"\nReplay      what mode enforce would have done for %lld run%s of 14 days (each role and container by "
 		"itself)\n",
-		(long long)replay->runs);
+		(long long)replay->runs, PLURAL(replay->runs));
 	fprintf(out,
 		"  would have set missing values in %lld, raised %lld, lowered %lld, and left %lld unchanged "
 		"(a run may be in several)\n",
@@ -237,7 +241,8 @@ static void print_replay(const struct status *self, FILE *out)
 		(long long)replay->unchanged);
 	print_kills(replay, out);
 	if (replay->too_small)
-		fprintf(out, "  %lld runs would have been given less than they needed\n", (long long)replay->too_small);
+		fprintf(out, "  %lld run%s would have been given less than %s needed\n", (long long)replay->too_small,
+			PLURAL(replay->too_small), replay->too_small == 1 ? "it" : "they");
 	print_not_judged(self, out);
 	if (!self->knows_requests)
 		fprintf(out, "  Requests of runs were never seen: only limits are judged.\n");

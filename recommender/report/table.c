@@ -9,17 +9,20 @@
 
 #define CELL_BYTES 640
 
+static const char dots[] = "...";
+enum { GAP = 2, SHORT_MIN = 12 }; /* SHORT_MIN: no column is shortened to less */
+
 void table_init(struct table *self, const char *heads)
 {
 	*self = (struct table){.arena = ARENA_INIT(64 * MIB)};
 	while (*heads) {
 		size_t n = strcspn(heads, ",");
-		bool is_more = *heads == '+', is_right = heads[is_more] == '>';
-		int n_marks = is_more + is_right;
+		const char *title = heads;
 
-		self->is_more[self->n_columns] = is_more;
-		self->is_right[self->n_columns++] = is_right;
-		table_addf(self, "%.*s", (int)n - n_marks, heads + n_marks);
+		self->is_more[self->n_columns] = *title == '+' && title++;
+		self->is_short[self->n_columns] = *title == '~' && title++;
+		self->is_right[self->n_columns++] = *title == '>' && title++;
+		table_addf(self, "%.*s", (int)(heads + n - title), title);
 		heads += n + (heads[n] == ',');
 	}
 }
@@ -78,21 +81,65 @@ static int column_width(const struct table *self, size_t column)
 	return is_empty || (self->is_more[column] && !self->is_wide) ? 0 : width;
 }
 
+/* The column to shorten next: the widest of those that may be. NULL: none. */
+static int *widest_short(const struct table *self, int widths[TABLE_COLUMNS])
+{
+	int *found = NULL;
+
+	for (size_t c = 0; c < self->n_columns; c++)
+		if (self->is_short[c] && widths[c] > SHORT_MIN && (!found || widths[c] > *found))
+			found = &widths[c];
+	return found;
+}
+
+static void find_widths(const struct table *self, int indent, int ret[TABLE_COLUMNS])
+{
+	int total = indent - GAP, *widest;
+
+	for (size_t c = 0; c < self->n_columns; c++) {
+		ret[c] = column_width(self, c);
+		total += ret[c] ? ret[c] + GAP : 0;
+	}
+	for (; !self->is_wide && total > TABLE_WIDTH && (widest = widest_short(self, ret)); total--)
+		--*widest;
+}
+
+/* The number of bytes of the first `n` characters. */
+static int bytes_of(const char *text, int n)
+{
+	const char *at = text;
+
+	while (*at && (((unsigned char)*at & 0xc0) == 0x80 || n-- > 0))
+		at++;
+	return (int)(at - text);
+}
+
+/* Prints a cell in at most `width` columns, of which it may need more: then without its middle. */
+static void print_cell(const char *text, int width, FILE *out)
+{
+	int n = text_width(text), left = (width - (int)strlen(dots) + 1) / 2;
+
+	if (n <= width)
+		fputs(text, out);
+	else
+		fprintf(out, "%.*s%s%s", bytes_of(text, left), text, dots,
+			text + bytes_of(text, n - (width - (int)strlen(dots) - left)));
+}
+
 static void print_rows(const struct table *self, FILE *out, int indent)
 {
 	int widths[TABLE_COLUMNS], gap = indent, padding = 0;
 
-	for (size_t c = 0; c < self->n_columns; c++)
-		widths[c] = column_width(self, c);
+	find_widths(self, indent, widths);
 	for (size_t i = 0; i < self->cells.n; i++) {
 		size_t c = i % self->n_columns;
-		int blanks = widths[c] - text_width(self->cells.items[i]);
+		int blanks = MAX(widths[c] - text_width(self->cells.items[i]), 0);
 
 		if (widths[c]) {
-			fprintf(out, "%*s%s", padding + gap + (self->is_right[c] ? blanks : 0), "",
-				self->cells.items[i]);
+			fprintf(out, "%*s", padding + gap + (self->is_right[c] ? blanks : 0), "");
+			print_cell(self->cells.items[i], widths[c], out);
 			padding = self->is_right[c] ? 0 : blanks;
-			gap = 2;
+			gap = GAP;
 		}
 		if (c == self->n_columns - 1) {
 			fputc('\n', out);

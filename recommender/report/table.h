@@ -10,19 +10,23 @@
 #include <stdio.h>
 
 #define TABLE_COLUMNS 16
+/** How wide a table is at most that is not `is_wide`, as far as it has columns whose cells may be shortened. */
+#define TABLE_WIDTH 120
 
 struct table {
 	struct arena arena;
 	size_t n_columns;
 	bool is_right[TABLE_COLUMNS]; /* right-aligned, for numbers */
 	bool is_more[TABLE_COLUMNS];  /* only printed if is_wide */
+	bool is_short[TABLE_COLUMNS]; /* cells may be shortened unless is_wide */
 	bool is_wide;
 	VEC(const char *) cells; /* row by row, the titles first */
 	int status;		 /* sticky: -ENOMEM */
 };
 
-/** `heads`: titles, separated by commas, such as "NAMESPACE,>LIMIT,+>PEAK"; '>': a right-aligned column; '+': a column
- * that is omitted unless the caller sets is_wide. */
+/** `heads`: titles, separated by commas, such as "~NAME,>LIMIT,+>PEAK". Marks before a title, in this order: '+': the
+ * column is omitted unless the caller sets is_wide; '~': its cells are shortened in the middle ("resnet-...-x7k2p")
+ * where the table would be wider than TABLE_WIDTH, unless is_wide is set; '>': it is right-aligned. */
 void table_init(struct table *self, const char *heads);
 void table_release(struct table *self);
 /** Adds the next cell; n_columns of them are a row. Text is copied and cleaned (plain.h); NULL and "" are printed as

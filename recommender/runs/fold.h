@@ -48,6 +48,9 @@ struct found_run {
 	bool is_final;				/* ended, and too long ago for another attempt */
 	bool is_seen;	 /* the use of the last attempt was observed from start to end, however it ended */
 	bool is_watched; /* the API server itself reported the run */
+	/* In the last attempt the kernel killed a process of a container, by its counter, near enough to the limit,
+	 * and Kubernetes shows no OOM kill. */
+	bool has_lost_child;
 };
 
 /** Frees the members, not `self`. */

@@ -42,6 +42,9 @@ void fold_add_figures(struct found_run *found, const struct pod *pod, const stru
 	run->peak_rss_bytes = MAX(run->peak_rss_bytes, container->peak_rss_bytes);
 	run->peak_active_file_bytes = MAX(run->peak_active_file_bytes, container->peak_active_file_bytes);
 	run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, pod->peak_ephemeral_bytes);
+	/* The kubelet has measured more than the limit, even if no sample did. */
+	if (pod->ends & END_DISK_LIMIT)
+		run->peak_ephemeral_bytes = MAX(run->peak_ephemeral_bytes, container->ephemeral_limit_bytes);
 	run->pending_ms = MAX(run->pending_ms, pod->pending_ms);
 	gpu_memory_raise(&run->gpu, &container->gpu);
 	run->samples += container->samples;

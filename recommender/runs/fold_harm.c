@@ -53,6 +53,12 @@ static bool is_evicted_by(const struct pod *pod, const struct pod_container *con
 	       (!container->peak_bytes || container->peak_bytes > request->to_bytes);
 }
 
+/* The kubelet evicts a pod that uses more disk than its containers' limits. */
+static bool is_evicted_at_disk_limit(const struct pod *pod, const struct annotation_value *limit)
+{
+	return pod->ends & END_DISK_LIMIT && limit->is_set && !limit->has_from;
+}
+
 static bool is_above_own(const struct annotation_value *value)
 {
 	return value->is_set && value->to_bytes > value->from_bytes && !streq(value->rule, "default");
@@ -77,7 +83,8 @@ void fold_add_harm(struct found_run *found, const struct member *member, const s
 	if (is_killed_by(pod, container))
 		harm |= 1U << HARM_OOM;
 	if (fold_read_set(pod, container, &annotation, &set)) {
-		if (is_evicted_by(pod, container, request))
+		if (is_evicted_by(pod, container, request) ||
+		    is_evicted_at_disk_limit(pod, &set.values[SIZE_LIMIT][ANNOTATION_EPHEMERAL]))
 			harm |= 1U << HARM_EVICTED;
 		if (pod->ends & END_QUOTA && (is_above_own(request) || (limit->has_from && is_above_own(limit))))
 			harm |= 1U << HARM_QUOTA;

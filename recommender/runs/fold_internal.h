@@ -45,6 +45,8 @@ void fold_note_widest(struct found_run *found, const struct pod_table *table, co
 		      const struct pod_container *container);
 /** Whether the working set is mostly page cache, which the kernel could reclaim. */
 bool container_is_cache_bound(const struct pod_container *container);
+/** Whether the kernel killed a process of the container, and Kubernetes reports no OOM kill of it. */
+bool container_has_lost_child(const struct pod_container *container);
 /** How a container of a pod ended. */
 enum outcome member_outcome(const struct pod *pod, const struct pod_container *container, bool is_running);
 /** Appends what was found of one run. @return 0 or -ENOMEM. */

@@ -50,7 +50,7 @@ static enum outcome eviction(const struct pod *pod, const struct pod_container *
 /* The kernel killed a process of the container, and Kubernetes reports no OOM kill of it: a child was killed, such as a
  * DataLoader worker, and the first process went on or ended by itself. So most likely the limit was needed, unless the
  * use was far below it: the kernel also counts kills when the node or the pod has no memory left. */
-static bool has_lost_child(const struct pod_container *container)
+bool container_has_lost_child(const struct pod_container *container)
 {
 	return container->ends & END_OOM_EVENTS && !(container->ends & (END_OOM_KILLED | END_OOM_RESTARTED)) &&
 	       container->limit_bytes > 0 &&
@@ -60,13 +60,14 @@ static bool has_lost_child(const struct pod_container *container)
 
 static enum outcome completion(const struct pod_container *container)
 {
-	return has_lost_child(container) ? OUTCOME_SUSPECTED_OOM : OUTCOME_COMPLETED;
+	return container_has_lost_child(container) ? OUTCOME_SUSPECTED_OOM : OUTCOME_COMPLETED;
 }
 
 static enum outcome failure(const struct pod_container *container)
 {
-	if (has_lost_child(container) || (is_share(container->peak_bytes, container->limit_bytes, SUSPECT_PERMILLE) &&
-					  !container_is_cache_bound(container)))
+	if (container_has_lost_child(container) ||
+	    (is_share(container->peak_bytes, container->limit_bytes, SUSPECT_PERMILLE) &&
+	     !container_is_cache_bound(container)))
 		return OUTCOME_SUSPECTED_OOM;
 	return OUTCOME_FAILED;
 }

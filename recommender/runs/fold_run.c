@@ -135,6 +135,7 @@ static int add_last_attempt(struct summing *self, const struct member *member, c
 		run->outcome = outcome;
 	fold_add_last_figures(run, container);
 	self->found->is_seen &= is_seen(self, member, container);
+	self->found->has_lost_child |= container_has_lost_child(container);
 	run->is_whole &= outcome == OUTCOME_COMPLETED;
 	read_choice(run, member->pod, container);
 	fold_note_widest(self->found, self->table, member, container);

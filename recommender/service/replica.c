@@ -82,6 +82,17 @@ struct pods *replica_pods(const struct replica *self)
 	return self->pods;
 }
 
+enum engine_left_out replica_ignores(void *context, const char *namespace_name)
+{
+	struct replica *self = context;
+	enum engine_left_out found;
+
+	pthread_mutex_lock(&self->mutex);
+	found = self->ignored ? ignored_namespaces_find(self->ignored, namespace_name) : ENGINE_LEFT_OUT_UNKNOWN;
+	pthread_mutex_unlock(&self->mutex);
+	return found;
+}
+
 void replica_hung(struct replica *self, struct hung_list *ret)
 {
 	*ret = (struct hung_list){.n = 0};
@@ -133,7 +144,7 @@ static void lease_failed(void *context, const struct err *why)
 	pthread_mutex_lock(&self->mutex);
 	snprintf(self->not_ready, sizeof(self->not_ready), "the Lease cannot be read or written: %.340s", why->msg);
 	pthread_mutex_unlock(&self->mutex);
-	if (replica_is_new(self->lease_said, why))
+	if (reported_is_new(self->lease_said, why))
 		log_err(LOG_WARN, "the Lease cannot be taken or renewed", why);
 }
 

@@ -7,7 +7,7 @@
  * Leadership is a time, not a flag: until then, by our monotonic clock, no other replica can have taken the Lease. A
  * process that was stopped for a while therefore knows before its next write that it may not lead any more. All
  * functions but replica_start and replica_stop may be called from any thread. */
-#include "engine/shapes.h"
+#include "engine/engine.h"
 #include "metrics/metrics.h"
 #include "service/probe.h"
 
@@ -48,6 +48,8 @@ void replica_set_used(struct replica *self, struct resize_used *take_used);
 /** The table of watched pods, which is empty while we do not lead; it lives as long as the replica. NULL:
  * recommender.pods is off. */
 struct pods *replica_pods(const struct replica *self);
+/** An engine_left_out_fn; `context` is a replica. Namespaces are not known while we do not lead. */
+enum engine_left_out replica_ignores(void *context, const char *namespace_name);
 /** Copies the list of gangs that hang. It is empty while we do not lead, or if `self` is NULL. */
 void replica_hung(struct replica *self, struct hung_list *ret);
 /** Sets END_QUOTA in the pods of a batch whose owner had pods rejected by a quota on memory. */
@@ -62,5 +64,3 @@ const char *replica_not_ready(struct replica *self, char buf[REPLICA_WORDS]);
 const char *replica_webhook(const struct replica *self);
 /** Whether the thread has not finished a round for a minute. */
 bool replica_is_stuck(struct replica *self);
-/** Whether `why` differs from the message in `said`, where it is stored. Repeated failures are logged once. */
-bool replica_is_new(char said[160], const struct err *why);

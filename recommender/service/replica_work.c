@@ -11,14 +11,6 @@
 
 #define FIRST_PROBE_MS (2 * TIME_SECOND_MS)
 
-/* Sets a pointer that other threads read. */
-#define SHARE(self, field, value)                                                                                      \
-	do {                                                                                                           \
-		pthread_mutex_lock(&(self)->mutex);                                                                    \
-		(self)->field = (value);                                                                               \
-		pthread_mutex_unlock(&(self)->mutex);                                                                  \
-	} while (0)
-
 /* ---- the probe ---- */
 
 static void probe_done(void *context, const struct probe_outcome *outcome)
@@ -70,20 +62,12 @@ static void stop_probing(struct replica *self)
 
 /* ---- nodes ---- */
 
-bool replica_is_new(char said[160], const struct err *why)
-{
-	if (strncmp(said, why->msg, 159) == 0)
-		return false;
-	snprintf(said, 160, "%.159s", why->msg);
-	return true;
-}
-
 static void watch_failed(void *context, const struct err *why)
 {
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->watch_said, why))
+	if (reported_is_new(self->watch_said, why))
 		log_err(LOG_WARN, "watch of nodes failed, will retry", why);
 }
 
@@ -106,69 +90,6 @@ static void stop_watching(struct replica *self)
 	SHARE(self, nodes, NULL);
 	nodes_free(nodes);
 	metrics_set(self->config.metrics, METRIC_NODES, NAN);
-}
-
-/* ---- pods ---- */
-
-static void pods_changed(void *context)
-{
-	struct replica *self = context;
-
-	self->config.pods_changed(self->config.context);
-}
-
-static void pods_failed(void *context, const struct err *why)
-{
-	struct replica *self = context;
-
-	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->pods_said, why))
-		log_err(LOG_WARN, "watch of pods failed, will retry", why);
-}
-
-int replica_make_pods(struct replica *self, struct err *err)
-{
-	const struct config *config = self->config.config;
-	const struct pods_config pods = {
-		.own_namespace = self->namespace,
-		.namespaces = config->recommender.namespaces,
-		.excluded_namespaces = config->policy.excluded_namespaces,
-		.changed = pods_changed,
-		.failed = pods_failed,
-		.context = self,
-	};
-
-	return config->recommender.pods ? pods_new(&pods, &self->pods, err) : 0;
-}
-
-static void start_pods(struct replica *self)
-{
-	struct err err = ERR_INIT;
-
-	self->pods_said[0] = '\0';
-	if (self->pods && pods_watch(self->pods, self->access.client, &err))
-		log_err(LOG_ERROR, "pods are not watched", &err);
-}
-
-static void stop_pods(struct replica *self)
-{
-	if (self->pods)
-		pods_unwatch(self->pods);
-	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, NAN);
-}
-
-/* Copies the figures of the table of pods to the metrics. */
-static void show_pods(struct replica *self)
-{
-	struct pods_figures figures;
-
-	if (!self->pods)
-		return;
-	pods_figures(self->pods, &figures);
-	for (size_t i = 0; i < OUTCOME_COUNT_; i++)
-		metrics_add(self->config.metrics, METRIC_POD_ENDS, i, 0, 0, figures.ends[i] - self->counted.ends[i]);
-	self->counted = figures;
-	metrics_set(self->config.metrics, METRIC_PODS_WATCHED, (double)figures.watched);
 }
 
 /* ---- gangs that hang ---- */
@@ -221,7 +142,7 @@ static void refusals_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->refusals_said, why))
+	if (reported_is_new(self->refusals_said, why))
 		log_err(LOG_WARN, "events cannot be read, will retry", why);
 }
 
@@ -274,7 +195,7 @@ static void events_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_FAILED, 0, 0);
-	if (replica_is_new(self->events_said, why))
+	if (reported_is_new(self->events_said, why))
 		log_err(LOG_WARN, "an event was not written", why);
 }
 
@@ -352,7 +273,7 @@ void replica_start_work(struct replica *self)
 {
 	start_watching(self);
 	start_resizes(self);
-	start_pods(self);
+	replica_start_pods(self);
 	start_events(self);
 	start_probing(self);
 }
@@ -362,7 +283,7 @@ void replica_stop_work(struct replica *self)
 	stop_probing(self);
 	stop_events(self);
 	stop_gangs(self);
-	stop_pods(self);
+	replica_stop_pods(self);
 	stop_resizes(self);
 	stop_watching(self);
 }
@@ -372,7 +293,7 @@ void replica_work(struct replica *self)
 	if (self->nodes)
 		metrics_set(self->config.metrics, METRIC_NODES, (double)nodes_count(self->nodes));
 	if (self->is_working)
-		show_pods(self);
+		replica_show_pods(self);
 	if (self->resizes)
 		resizer_turn(resizes_resizer(self->resizes));
 	touch_overdue(self);

@@ -12,8 +12,6 @@
 
 /* How often the configuration file is checked while waiting. */
 #define LOOK_MS (2 * TIME_SECOND_MS)
-/* How long the first cycle of a new leader waits for the list of nodes. */
-#define NODES_MS (5 * TIME_SECOND_MS)
 
 static struct timespec mtime_of(const char *path)
 {
@@ -79,16 +77,17 @@ static int refresh(struct session *self)
 	return code;
 }
 
-/* Waits until nodes and pods are listed, as a cycle without them would be partial. */
+/* Waits until nodes, ignored namespaces and pods are listed, as a cycle without them would be partial. */
 static void wait_for_nodes(struct session *self)
 {
-	int64_t end_ms = time_monotonic_ms() + NODES_MS;
+	int64_t end_ms = time_monotonic_ms() + SESSION_LIST_MS;
 	struct shapes seen = {.items = VEC_INIT};
 	struct replica *replica = service_replica(self->service);
 	struct pods *pods = replica ? replica_pods(replica) : NULL;
 
 	while (replica && !session_is_stopping() && replica_leads(replica) && time_monotonic_ms() < end_ms &&
-	       (replica_shapes(replica, &seen) > 0 || (pods && !pods_is_synced(pods))))
+	       (replica_shapes(replica, &seen) > 0 || replica_ignores(replica, "") == ENGINE_LEFT_OUT_UNKNOWN ||
+		(pods && !pods_is_synced(pods))))
 		service_wait(self->service, 50);
 	vec_release(&seen.items);
 	if (cycles_is_quick_due(self))

@@ -106,9 +106,10 @@ int run_output_summary(struct store *store, const struct sizing_policy *sizing, 
 	char samples[16];
 	int r;
 
-	fprintf(out, "%zu runs found in %zu of %zu days (%zu queries, %s samples, %.1f s)\n", result->n_runs,
-		result->days_done, result->days_total, result->n_queries,
-		short_number((double)result->n_samples, samples), (double)result->duration_ms / 1000.0);
+	fprintf(out, "%zu run%s found in %zu of %zu day%s (%zu queries, %s samples, %.1f s)\n", result->n_runs,
+		PLURAL(result->n_runs), result->days_done, result->days_total, PLURAL(result->days_total),
+		result->n_queries, short_number((double)result->n_samples, samples),
+		(double)result->duration_ms / 1000.0);
 	table_init(&listing.table, "NAMESPACE,WORKLOAD,CONTAINER,>RUNS,>MEDIAN,>PEAK,>REQUEST,>LIMIT,CONFIDENCE,RISK");
 	r = store_visit(store, &visitor, err);
 	if (r) {
@@ -116,8 +117,9 @@ int run_output_summary(struct store *store, const struct sizing_policy *sizing, 
 		return r;
 	}
 	fprintf(out,
-		"%zu profile changes written; %zu profiles known, one for each role and container of a workload\n\n",
-		result->n_profiles_changed, table_rows(&listing.table));
+		"%zu profile change%s written; %zu profile%s known, one for each role and container of a workload\n\n",
+		result->n_profiles_changed, PLURAL(result->n_profiles_changed), table_rows(&listing.table),
+		PLURAL(table_rows(&listing.table)));
 	if (!table_rows(&listing.table))
 		fprintf(out, "No workloads known yet.\n");
 	return table_print(&listing.table, out, 0);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <signal.h>
 
+#define LIST_TURN_MS 100
+
 /* Used by the signal handler: what to interrupt, what to wake, and whether to stop. */
 static struct session *volatile interruptible;
 static struct service *volatile wakeable;
@@ -110,6 +112,7 @@ static void session_shut(struct session *self)
 		service_set_interrupt(self->service, NULL, NULL);
 	interruptible = NULL;
 	resize_watch_free(TAKE_PTR(self->resizes));
+	ignored_namespaces_free(TAKE_PTR(self->ignored));
 	query_reader_freep(&self->reader);
 	engine_release(&self->engine);
 	store_access_release(&self->access);
@@ -141,6 +144,32 @@ static int session_open(struct session *self, struct err *err)
 	return EXIT_CLEAN;
 }
 
+/* ---- --once in a cluster: which namespaces to leave out ---- */
+
+static void log_failure(void *context, const struct err *why)
+{
+	(void)context;
+	log_err(LOG_WARN, "namespaces cannot be listed, will retry", why);
+}
+
+static int list_ignored(struct session *self, struct err *err)
+{
+	const struct ignored_namespaces_config config = {.failed = log_failure};
+	struct kube_client *client = self->access.kube.client;
+	int64_t end_ms = time_monotonic_ms() + SESSION_LIST_MS;
+	int r = client ? ignored_namespaces_start(client, &config, &self->ignored, err) : 0;
+
+	if (r || !client)
+		return r ? EXIT_DEPENDENCY : EXIT_CLEAN;
+	while (ignored_namespaces_find(self->ignored, "") == ENGINE_LEFT_OUT_UNKNOWN && !is_stopping &&
+	       time_monotonic_ms() < end_ms)
+		if (kube_client_poll(client, NULL, 0, LIST_TURN_MS, err))
+			return EXIT_DEPENDENCY;
+	self->engine.left_out = ignored_namespaces_find;
+	self->engine.left_out_context = self->ignored;
+	return EXIT_CLEAN;
+}
+
 static void connect_diagnoser(struct session *self, struct pods *pods)
 {
 	if (!self->access.kube.client)
@@ -156,6 +185,8 @@ static void connect_replica(struct session *self, struct replica *replica)
 
 	self->engine.nodes = replica_shapes;
 	self->engine.nodes_context = replica;
+	self->engine.left_out = replica_ignores;
+	self->engine.left_out_context = replica;
 	if (replica_pods(replica)) {
 		self->quick.service = self->service;
 		self->engine.pods = quick_pods;
@@ -218,8 +249,8 @@ int session_start(struct session *self, bool is_once, struct err *err)
 		return EXIT_DEPENDENCY;
 	}
 	code = session_open(self, err);
-	if (!code && !is_once)
-		code = start_service(self, err);
+	if (!code)
+		code = is_once ? list_ignored(self, err) : start_service(self, err);
 	if (!code)
 		session_arm(self);
 	return code;

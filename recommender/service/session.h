@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "program/store_access.h"
 #include "service/cycle_record.h"
+#include "service/ignored_namespaces.h"
 #include "service/metrics.h"
 #include "service/pod_diagnoser.h"
 #include "service/quick.h"
@@ -18,6 +19,9 @@
 /* A step that exceeds its expected duration by this time makes /healthz fail. */
 #define SESSION_GRACE_MS (10 * TIME_MINUTE_MS)
 
+/* How long a first cycle waits for lists of the API server. */
+#define SESSION_LIST_MS (5 * TIME_SECOND_MS)
+
 /* All objects that depend on a configuration. */
 struct session {
 	struct config *config;
@@ -26,9 +30,10 @@ struct session {
 	struct store_access access;
 	struct evidence_reader *reader;
 	struct engine engine;
-	struct service *service;      /* NULL with --once */
-	struct resize_watch *resizes; /* NULL without a cluster */
-	struct metrics *metrics;      /* of the process; NULL with --once */
+	struct service *service;	    /* NULL with --once */
+	struct ignored_namespaces *ignored; /* with --once in a cluster; else the replica has them */
+	struct resize_watch *resizes;	    /* NULL without a cluster */
+	struct metrics *metrics;	    /* of the process; NULL with --once */
 	struct quick quick;
 	struct pod_diagnoser diagnoser;
 	const char *path; /* of the configuration file; NULL: defaults */

@@ -17,6 +17,7 @@ static void crash_init(struct crash *self)
 	*self = (struct crash){.furthest = {.epoch = EPOCH_NONE, .step = STEP_NONE, .n_steps = STEP_NONE},
 			       .rate = FIGURE_NONE};
 	figures_init(&self->figures);
+	numbers_init(self->numbers);
 }
 
 /* Kinds that a change of memory can heal. */
@@ -131,6 +132,15 @@ static void take_settings(struct json_object *names, struct crash *ret)
 	}
 }
 
+static void take_numbers(struct json_object *numbers, struct crash *ret)
+{
+	for (int i = 0; i < NUMBER_COUNT; i++) {
+		int64_t value = int_of(numbers, number_rows[i].key, NUMBER_NONE);
+
+		ret->numbers[i] = value <= NUMBER_MAX ? value : NUMBER_NONE;
+	}
+}
+
 static void take_levers(struct json_object *levers_of, struct crash *ret)
 {
 	for (size_t i = 0; i < count(levers_of) && ret->n_levers < CRASH_LEVERS_MAX; i++) {
@@ -162,6 +172,7 @@ static int take(const struct text *text, struct json_object *answer, struct cras
 	take_figures(json_member(answer, "figures"), ret);
 	take_progress(answer, ret);
 	take_settings(json_member(answer, "settings"), ret);
+	take_numbers(json_member(answer, "numbers"), ret);
 	take_levers(json_member(answer, "levers"), ret);
 	return 0;
 }
@@ -212,7 +223,8 @@ static void add_lever(const struct lever *lever, const struct verdict *verdict, 
 		reading_copy(row->setting, sizeof(row->setting), text, "");
 }
 
-int crash_make(const char *kind, const char *cause, const char *variable, struct crash *ret)
+int crash_make(const char *kind, const char *cause, const char *variable, const struct figures *figures,
+	       struct crash *ret)
 {
 	struct verdict verdict = {.torch_version = -1, .rank = RANK_NONE, .step = STEP_NONE};
 
@@ -220,7 +232,7 @@ int crash_make(const char *kind, const char *cause, const char *variable, struct
 	if (!find_kind(kind, &ret->kind))
 		return -EINVAL;
 	reading_copy(ret->cause, sizeof(ret->cause), cause, "");
-	figures_init(&verdict.figures);
+	ret->figures = verdict.figures = *figures;
 	verdict.kind = ret->kind;
 	verdict.cause = *ret->cause ? ret->cause : NULL;
 	for (size_t i = 0; i < n_levers; i++)

@@ -21,6 +21,7 @@ struct crash {
 	int64_t rate;		  /* thousandths of `rate_unit` a second; FIGURE_NONE */
 	enum rate_unit rate_unit;
 	bool has_setting[SETTING_COUNT_]; /* settings that were in force already */
+	int64_t numbers[NUMBER_COUNT];	  /* by row of numbers.h; NUMBER_NONE */
 	int64_t time_ms;		  /* of the end; 0: not known */
 	struct crash_lever levers[CRASH_LEVERS_MAX];
 	size_t n_levers;
@@ -33,5 +34,7 @@ int crash_read(const char *name, const char *text, size_t n, struct crash *ret, 
 /** The same for a file of at most LIMIT_TRIAGE_OUTPUT_BYTES; "-" is standard input. @return also another -errno. */
 int crash_read_file(const char *path, struct crash *ret, struct err *err) ATTR_NODISCARD;
 /** Makes one from a kind and a cause ("": none), with the levers of the table. `variable`: the allocator's variable in
- * their settings; "": PyTorch's old one. @return 0; -EINVAL: no kind of memory. */
-int crash_make(const char *kind, const char *cause, const char *variable, struct crash *ret) ATTR_NODISCARD;
+ * their settings; "": PyTorch's old one. @param figures  that are known of the end. @return 0; -EINVAL: no kind of
+ * memory. */
+int crash_make(const char *kind, const char *cause, const char *variable, const struct figures *figures,
+	       struct crash *ret) ATTR_NODISCARD;

@@ -7,12 +7,14 @@
 int facts_init(struct facts *self)
 {
 	*self = (struct facts){.open_oom = SIZE_MAX,
-			       .kernel = {.open = SIZE_MAX, .pid = -1},
+			       .kernel = {.open = SIZE_MAX, .limited = SIZE_MAX, .pid = -1},
 			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
 			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
 	scanner_init(&self->scanner);
 	figures_init(&self->kernel.figures);
 	node_init(&self->node);
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		self->numbers[i].value = NUMBER_NONE;
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
@@ -77,6 +79,12 @@ static void set_position(struct facts *self, struct fact *fact)
 	}
 }
 
+/* Signals whose values do not stand for each other: each value has a first and a last fact. */
+static bool is_apart(enum signal_id signal)
+{
+	return signal == SIGNAL_SETTING || signal == SIGNAL_XID;
+}
+
 static size_t find_fact(const struct facts *self, const struct fact *fact, bool is_last)
 {
 	size_t found = SIZE_MAX;
@@ -87,7 +95,7 @@ static size_t find_fact(const struct facts *self, const struct fact *fact, bool 
 		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
 		    other->reading.scope != fact->reading.scope ||
 		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact) ||
-		    (fact->signal == SIGNAL_SETTING && other->reading.value != fact->reading.value))
+		    (is_apart(fact->signal) && other->reading.value != fact->reading.value))
 			continue;
 		if (!is_last)
 			return i;
@@ -109,7 +117,8 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .n_lines = 1};
 }
 
-/* Keeps the first and the last fact of a signal, rank, source and scope. @return its index; SIZE_MAX: no room. */
+/* Keeps the first and the last fact of a signal, rank, source and scope, and of some signals of each value. @return its
+ * index; SIZE_MAX: no room. */
 static size_t keep_fact(struct facts *self, struct fact *fact)
 {
 	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true);
@@ -154,6 +163,28 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	self->progress.n = 0;
 	self->open_oom = SIZE_MAX;
 	return vec_push(&self->sources, source);
+}
+
+/* ---- numbers ---- */
+
+void facts_see_numbers(struct facts *self, const char *lower, uint64_t number)
+{
+	int64_t values[NUMBER_COUNT];
+
+	numbers_init(values);
+	if (!numbers_read(lower, values))
+		return;
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		if (values[i] != NUMBER_NONE && self->numbers[i].value == NUMBER_NONE)
+			self->numbers[i] = (struct seen_number){values[i], self->sources.n - 1, number};
+}
+
+void facts_add_numbers(struct facts *self, const char *text)
+{
+	struct line line;
+
+	line_make(str_c(text), 1, self->buffer, &line);
+	facts_see_numbers(self, line.lower, 0);
 }
 
 /* ---- statements ---- */

@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
+#include "triage/numbers.h"
 #include "triage/position.h"
 #include "triage/scan.h"
 #include "triage/signals.h"
@@ -52,6 +53,13 @@ struct card {
 	uint64_t number;
 };
 
+/* A number that a lever may lower, and the line that has it. */
+struct seen_number {
+	int64_t value; /* NUMBER_NONE */
+	size_t source;
+	uint64_t number;
+};
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
@@ -63,9 +71,10 @@ struct facts {
 	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
-	struct card card; /* of all sources */
-	struct node node; /* settings of the node; of all sources */
-	size_t open_oom;  /* the fact that the next lines may complete; SIZE_MAX: none */
+	struct card card;			  /* of all sources */
+	struct seen_number numbers[NUMBER_COUNT]; /* the first of each row of numbers.h, of all sources */
+	struct node node;			  /* settings of the node; of all sources */
+	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
@@ -88,6 +97,8 @@ int facts_open(struct facts *self, const char *name) ATTR_NODISCARD;
 void facts_add(struct facts *self, enum signal_id signal, const struct reading *reading, const char *text);
 /** The same if the signal can be read in the text. @return whether it can. */
 bool facts_add_read(struct facts *self, enum signal_id signal, const char *text);
+/** Takes the numbers that a statement shows. */
+void facts_add_numbers(struct facts *self, const char *text);
 
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);

@@ -5,6 +5,8 @@
 
 /** Begins a source. @return 0 or -ENOMEM. */
 int facts_open_source(struct facts *self, const char *name, enum input input) ATTR_NODISCARD;
+/** Takes the numbers that a line of the current source shows. */
+void facts_see_numbers(struct facts *self, const char *lower, uint64_t number);
 /** The index of a rank's position, which is made where it is new. Ranks beyond the limit share the last one. */
 size_t facts_find_position(struct facts *self, size_t source, int rank);
 /** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */

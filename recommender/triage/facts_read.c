@@ -54,6 +54,7 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
 		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		kernel->limited = facts_add_line(self, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -64,6 +65,8 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		break;
 	default:
 		figures_fill(&kernel->figures, &reading->figures);
+		if (kernel->limited != SIZE_MAX)
+			figures_fill(&self->items.items[kernel->limited].reading.figures, &reading->figures);
 	}
 }
 
@@ -121,30 +124,37 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 			return;
 		position_see(&self->positions.items[position], signal, reading, line->number);
 		break;
+	case SIGNAL_NUMBER:
+		facts_see_numbers(self, line->lower, line->number);
+		break;
 	default:
 		facts_add_line(self, line, signal, reading);
 	}
 }
 
-/* Words that the search found and that another signal of the same line has explained. */
-static bool is_explained(enum signal_id signal, bool has_oom)
+/* Words that the search found and that another signal of the same line has explained. An exception that
+ * reports a signal or a time-out of other ranks is no ordinary error. */
+static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
 {
+	if (has_reason && signal == SIGNAL_EXCEPTION)
+		return true;
 	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
 			   signal == SIGNAL_GPU_SAMPLE);
 }
 
 static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
 {
-	bool has_oom = false;
+	bool has_oom = false, has_reason = false;
 
 	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
 		struct reading reading;
 
 		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom) ||
+		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom, has_reason) ||
 		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
+		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
 		see(self, line, (enum signal_id)i, &reading);
 	}
 }

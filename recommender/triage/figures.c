@@ -26,6 +26,7 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_HUGEPAGES] = "hugepages_bytes",
 	[FIGURE_NODE_RAM] = "node_memory_bytes",
 	[FIGURE_SAME_RSS] = "same_name_rss_bytes",
+	[FIGURE_LARGEST_RSS] = "largest_rss_bytes",
 };
 
 enum place {
@@ -53,6 +54,8 @@ static const struct label {
 	{FIGURE_TRIED, BEHIND_PLAIN, "allocation failed for size"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested bytes of"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested buffer of size"},
+	{FIGURE_TRIED, BEFORE, " kv cache is needed"},
+	{FIGURE_FREE, BEHIND, "available kv cache memory ("},
 	{FIGURE_TRIED, BEHIND, "tried to allocate more than"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "out of memory to allocate"},
 	/* PyTorch's cudaMallocAsync backend prints one figure a line, with blanks before the colon. */
@@ -172,21 +175,24 @@ int figures_parse_gpu(const char *lower, struct figures *ret)
 const char *figure_render(int64_t bytes, char buf[32])
 {
 	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	int64_t scale = 1, hundredths;
 	size_t unit = 0;
-	int64_t scale = 1;
 
-	if (bytes == FIGURE_NONE || bytes == FIGURE_ABSURD) {
+	if (bytes == FIGURE_NONE || bytes > FIGURE_MAX) {
 		snprintf(buf, 32, "%s", bytes == FIGURE_NONE ? "unknown" : "an absurd size");
 		return buf;
 	}
-	while (unit + 1 < ARRAY_LEN(units) && bytes >= scale * 1024) {
+	hundredths = bytes * 100;
+	/* What would be rounded to 1024.00 of a unit is 1.00 of the next one. */
+	while (unit + 1 < ARRAY_LEN(units) && hundredths >= 102400) {
 		scale *= 1024;
 		unit++;
+		hundredths = (bytes * 100 + scale / 2) / scale;
 	}
 	if (!unit)
 		snprintf(buf, 32, "%lld bytes", (long long)bytes);
 	else
-		snprintf(buf, 32, "%lld.%02lld %s", (long long)(bytes / scale),
-			 (long long)(bytes % scale * 100 / scale), units[unit]);
+		snprintf(buf, 32, "%lld.%02lld %s", (long long)(hundredths / 100), (long long)(hundredths % 100),
+			 units[unit]);
 	return buf;
 }

@@ -24,16 +24,17 @@ enum figure {
 	FIGURE_ALLOWED,	    /* limit that the process set for itself */
 	FIGURE_PRIVATE,	    /* in private pools of CUDA graphs */
 	/* of a host */
-	FIGURE_LIMIT,	  /* of the cgroup */
-	FIGURE_USAGE,	  /* of the cgroup, or of what was evicted */
-	FIGURE_REQUEST,	  /* of the container that was evicted or killed */
-	FIGURE_THRESHOLD, /* below which the kubelet evicts pods */
-	FIGURE_AVAILABLE, /* on the node, when the kubelet evicted */
-	FIGURE_ANON_RSS,  /* of the process that was killed */
-	FIGURE_SHMEM_RSS, /* of the process that was killed */
-	FIGURE_HUGEPAGES, /* reserved on the node as huge pages */
-	FIGURE_NODE_RAM,  /* memory of the node */
-	FIGURE_SAME_RSS,  /* resident memory of all tasks with the name of the one that was killed */
+	FIGURE_LIMIT,	    /* of the cgroup */
+	FIGURE_USAGE,	    /* of the cgroup, or of what was evicted */
+	FIGURE_REQUEST,	    /* of the container that was evicted or killed */
+	FIGURE_THRESHOLD,   /* below which the kubelet evicts pods */
+	FIGURE_AVAILABLE,   /* on the node, when the kubelet evicted */
+	FIGURE_ANON_RSS,    /* of the process that was killed */
+	FIGURE_SHMEM_RSS,   /* of the process that was killed */
+	FIGURE_HUGEPAGES,   /* reserved on the node as huge pages */
+	FIGURE_NODE_RAM,    /* memory of the node */
+	FIGURE_SAME_RSS,    /* resident memory of all tasks with the name of the one that was killed */
+	FIGURE_LARGEST_RSS, /* resident memory of the largest task, where another one was killed */
 	FIGURE_COUNT_
 };
 

@@ -8,7 +8,7 @@ void kernel_reset(struct kernel_state *self)
 	self->path[0] = '\0';
 	self->tasks.n = 0;
 	self->is_table = false;
-	self->open = SIZE_MAX;
+	self->open = self->limited = SIZE_MAX;
 	self->pid = -1;
 }
 
@@ -66,13 +66,24 @@ bool kernel_read_row(struct kernel_state *self, const char *text)
 
 void kernel_add_tasks(const struct kernel_state *self, struct reading *reading)
 {
+	const struct task *largest = NULL;
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < self->tasks.n; i++)
-		if (reading->name[0] && strncmp(self->tasks.items[i].name, reading->name, 15) == 0) {
-			reading->n_tasks++;
-			sum = MIN(sum + self->tasks.items[i].rss_bytes, FIGURE_ABSURD);
-		}
+	for (size_t i = 0; i < self->tasks.n; i++) {
+		const struct task *task = &self->tasks.items[i];
+
+		if (!largest || task->rss_bytes > largest->rss_bytes)
+			largest = task;
+		if (!reading->name[0] || strncmp(task->name, reading->name, 15) != 0)
+			continue;
+		reading->n_tasks++;
+		sum = MIN(sum + task->rss_bytes, FIGURE_ABSURD);
+	}
 	if (reading->n_tasks)
 		figures_set(&reading->figures, FIGURE_SAME_RSS, sum);
+	/* The kernel weighs tasks by their scores: the one that it kills need not hold the most. */
+	if (!largest || !reading->name[0] || strncmp(largest->name, reading->name, 15) == 0)
+		return;
+	figures_set(&reading->figures, FIGURE_LARGEST_RSS, largest->rss_bytes);
+	reading_copy(reading->largest, sizeof(reading->largest), largest->name, "");
 }

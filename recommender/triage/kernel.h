@@ -19,7 +19,8 @@ struct kernel_state {
 	int name_token; /* in a row: the tokens before the name */
 	int rss_token;
 	VEC(struct task) tasks;
-	size_t open; /* the caller's number of this kill; SIZE_MAX: none yet */
+	size_t open;	/* the caller's number of this kill; SIZE_MAX: none yet */
+	size_t limited; /* the caller's number of the line that named the limit; SIZE_MAX: none */
 	int64_t pid;
 };
 
@@ -29,5 +30,6 @@ void kernel_reset(struct kernel_state *self);
 void kernel_open_table(struct kernel_state *self, const char *lower);
 /** Takes a row such as "[ 1234]  1000  1234  5678  910  ...  0 python". @return whether it is one. */
 bool kernel_read_row(struct kernel_state *self, const char *text);
-/** Adds what all tasks of the victim's name hold. The kernel cuts names to 15 bytes. */
+/** Adds what all tasks of the victim's name hold, and the largest task of another name. The kernel cuts names to 15
+ *  bytes. */
 void kernel_add_tasks(const struct kernel_state *self, struct reading *reading);

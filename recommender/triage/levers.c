@@ -3,11 +3,20 @@
 
 const struct lever levers[] = {
 	/* GPU: true OOM */
-	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_NONE, "Raise the limit that the process sets for itself",
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TORCH, "Raise the limit that the process sets for itself",
 	 "torch.cuda.set_per_process_memory_fraction(1.0)",
 	 "the card has memory that the process does not allow itself"},
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TENSORFLOW, "Raise the limit that the process sets for itself",
+	 "gpu_options.per_process_gpu_memory_fraction=1.0",
+	 "the card has memory that the process does not allow itself"},
+	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_MPS, "Close other programs, or raise the limit of PyTorch on Metal",
+	 "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0",
+	 "PyTorch stops at a share of the memory that CPU and GPU have together; without a limit the system may fail"},
 	{KIND_TRUE_OOM, "leak", FRAMEWORK_NONE, "Stop what grows from step to step", "loss_sum += loss.item()",
 	 "tensors that keep their graph are never freed; every other lever only delays the end"},
+	{KIND_TRUE_OOM, "kv-cache", FRAMEWORK_NONE, "Serve shorter sequences, or let the engine take more of the GPU",
+	 "max_model_len=N gpu_memory_utilization=0.95",
+	 "the KV cache of one sequence must fit into what weights and activations leave"},
 	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Halve the micro-batch and double gradient accumulation",
 	 "per_device_train_batch_size=B/2 gradient_accumulation_steps=2*A",
 	 "activations shrink with the micro-batch, and the optimizer sees the same batch"},
@@ -30,7 +39,8 @@ const struct lever levers[] = {
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_JAX, "Use CUDA's own pool", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
 	 "its pool maps free pages together"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
-	 "freed pages are mapped together again instead of staying in pieces"},
+	 "freed pages are mapped together again instead of staying in pieces; before PyTorch 2.1 the run ends at its "
+	 "start with \"Unrecognized CachingAllocator option\", and 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "If that does not help, do not split large blocks",
 	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
@@ -38,7 +48,7 @@ const struct lever levers[] = {
 	 "blocks that were not used for long are freed before the card is full"},
 	/* GPU: co-tenant */
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the card, or wait for it",
-	 "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv",
+	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
 	 "the memory is held outside of this job; no change of the job frees it"},
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Put each rank on its own card",
 	 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
@@ -59,6 +69,8 @@ const struct lever levers[] = {
 	/* limits of containers and pods */
 	{KIND_CONTAINER_LIMIT, "slurm", FRAMEWORK_NONE, "Ask Slurm for more memory", "#SBATCH --mem={double}",
 	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
+	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
 	{KIND_CONTAINER_LIMIT, "shm", FRAMEWORK_NONE, "Count shared memory in the limit, or use less of it",
 	 "emptyDir: {medium: Memory, sizeLimit: S} with S inside the memory limit",
 	 "files in /dev/shm count against the limit"},
@@ -159,7 +171,8 @@ const struct advice levers_next[] = {
 	{KIND_FRAGMENTATION, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
 	{KIND_FRAGMENTATION,
 	 "print(torch.cuda.memory_summary())   # in the next run: reserved minus allocated must not grow"},
-	{KIND_CO_TENANT, "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv   # on the node"},
+	{KIND_CO_TENANT,
+	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv   # on the node"},
 	{KIND_GPU_FAULT, "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER   # on the node"},
 	{KIND_CONTAINER_LIMIT, TRIAGE_POD_COMMAND "   # the limit that was reached, and the log before"},
 	{KIND_CONTAINER_LIMIT, "dmesg -T | grep -A40 'invoked oom-killer'   # on the node: who held the memory"},
@@ -178,11 +191,31 @@ const struct advice levers_next[] = {
 };
 const size_t n_levers_next = ARRAY_LEN(levers_next);
 
+/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run
+ * ends at its start. */
+static const struct {
+	const char *option;
+	int64_t version;
+} first_versions[] = {
+	{"expandable_segments:", 2001},
+	{"garbage_collection_threshold:", 1012},
+};
+
+bool lever_is_refused(const char *setting, const struct verdict *verdict)
+{
+	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
+		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
+		    strstr(setting, first_versions[i].option))
+			return true;
+	return false;
+}
+
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
 	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
 
-	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)))
+	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)) ||
+	    lever_is_refused(lever->setting, verdict))
 		return false;
 	/* Where the framework is not known, PyTorch's levers are shown. */
 	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)
@@ -190,16 +223,19 @@ bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 	return lever->framework == FRAMEWORK_NONE || lever->framework == framework;
 }
 
-/* 2.9 renamed the variable; before that each device had its own. Without a version the message's own hint counts. */
+/* Devices with a build of their own keep their variable. 2.9 renamed that of PyTorch's own devices; without a version
+ * the message's own words count. */
 const char *lever_variable(const struct verdict *verdict)
 {
-	bool is_new = verdict->torch_version >= 2009;
+	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
 
-	if (verdict->torch_version < 0 && verdict->fact)
-		is_new = verdict->fact->reading.is_new_conf;
-	if (is_new)
-		return "PYTORCH_ALLOC_CONF";
-	return verdict->fact && verdict->fact->reading.is_hip ? "PYTORCH_HIP_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF";
+	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
+		return variable_names[variable];
+	if (verdict->torch_version >= 2009)
+		return variable_names[VARIABLE_ANY];
+	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
+		return variable_names[VARIABLE_CUDA];
+	return variable_names[variable];
 }
 
 static void add_double(const struct verdict *verdict, struct strbuf *buf)

@@ -29,9 +29,12 @@ extern const size_t n_levers_avoid;
 extern const struct advice levers_next[]; /* commands */
 extern const size_t n_levers_next;
 
-/** Whether a lever is for this verdict. Levers without a cause are for all verdicts of their kind. */
+/** Whether a lever is for this verdict. Levers without a cause are for all verdicts of their kind; an option that the
+ *  version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
-/** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version. */
+/** Whether the version of PyTorch in the log, if it is known, ends at its start with this setting of the allocator. */
+bool lever_is_refused(const char *setting, const struct verdict *verdict);
+/** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced. @return the sticky status of `buf`. */
 int lever_render(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);

@@ -294,6 +294,9 @@ static size_t read_prefix(const char *at, int *rank)
 
 	if (n)
 		return n;
+	/* A log that somebody quotes; ">>>" is a prompt. */
+	if (at[0] == '>' && at[1] == ' ')
+		return 2;
 	n = read_rank_prefix(at, &found);
 	if (!n)
 		n = read_pod_prefix(at, &found);

@@ -19,7 +19,25 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends)
 	utf8_clean(buf);
 }
 
-/* Words before the match that make a sentence of advice out of it. */
+bool is_exit_code(const char *lower, int64_t code)
+{
+	static const char *const names[] = {"exit code", "exitcode", "exit_code", "exit status"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (const char *at = strstr(lower, names[i]); at; at = strstr(at + 1, names[i])) {
+			const char *value = at + strlen(names[i]);
+			bool is_negative;
+			int64_t found;
+
+			value += strspn(value, "\"'` :=([\t");
+			is_negative = *value == '-';
+			if (text_number(value + is_negative, &found) && (is_negative ? -found : found) == code)
+				return true;
+		}
+	return false;
+}
+
+/* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
 static bool is_advice(const char *lower, const char *at)
 {
 	char before[97];
@@ -32,14 +50,15 @@ static bool is_advice(const char *lower, const char *at)
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
 		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
-		"see|no more |fixes |fixed |fix ");
+		"see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
 /* Lines of source code: in tracebacks, and where programs print their settings. */
 static bool is_code(const char *body, const char *lower, const char *at)
 {
-	if (strncmp(body, "#", 1) == 0 || strncmp(body, "//", 2) == 0 || strncmp(body, "* ", 2) == 0 ||
-	    strncmp(body, "> ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
+	/* "##[error]" is a level of CI systems. */
+	if ((*body == '#' && strncmp(body, "##[", 3) != 0) || strncmp(body, "//", 2) == 0 ||
+	    strncmp(body, "* ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
 		return true;
 	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
 	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||

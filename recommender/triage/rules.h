@@ -76,11 +76,12 @@ bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
 
-/* Tests of the rows, in rules_gpu.c, rules_deadly.c, rules_host.c and rules_pod.c. They set `fact` and may set cause,
- * confidence, figures and why.
+/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_host.c and rules_pod.c. They set `fact` and
+ * may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
+bool rule_xid_other(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret);

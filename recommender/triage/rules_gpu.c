@@ -5,56 +5,6 @@
 
 #include <stdio.h>
 
-/* XIDs that report a fault of the card, its memory, its links or its firmware. */
-static const struct xid {
-	int first, last;
-	const char *cause;
-} faults[] = {
-	{48, 48, "ecc"},	{61, 62, "internal"}, {63, 64, "row-remap"}, {74, 74, "nvlink"},
-	{79, 79, "lost"},	{92, 92, "ecc"},      {94, 95, "ecc"},	     {109, 110, "internal"},
-	{119, 120, "firmware"}, {121, 121, "nvlink"}, {140, 140, "ecc"},     {141, 150, "nvlink"},
-};
-
-static const struct xid *find_fault(int64_t number)
-{
-	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
-		if (number >= faults[i].first && number <= faults[i].last)
-			return &faults[i];
-	return NULL;
-}
-
-/* Facts keep the first and the last XID of a file; either may be the fault. */
-bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
-{
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-		const struct xid *fault = fact->signal == SIGNAL_XID ? find_fault(fact->reading.value) : NULL;
-
-		if (!fault)
-			continue;
-		ret->fact = fact;
-		ret->cause = fault->cause;
-		snprintf(ret->why, sizeof(ret->why),
-			 "The driver reports XID %lld, a fault of the card (%s); what followed in the program is "
-			 "collateral.",
-			 (long long)fact->reading.value, fault->cause);
-		return true;
-	}
-	return false;
-}
-
-bool rule_xid_application(const struct facts *facts, struct verdict *ret)
-{
-	ret->fact = facts_first(facts, SIGNAL_XID);
-	if (!ret->fact)
-		return false;
-	ret->cause = "xid-application";
-	snprintf(ret->why, sizeof(ret->why),
-		 "XID %lld is caused by the program, for instance by a wrong address; the card is not at fault.",
-		 (long long)ret->fact->reading.value);
-	return true;
-}
-
 /* ---- its figures ---- */
 
 static void set_if_missing(struct figures *figures, enum figure figure, int64_t bytes)
@@ -156,8 +106,10 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 {
 	const struct position *position = fact_position(facts, ret->fact);
 
-	if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
-	    position->last_bytes - position->first_bytes > position->first_bytes / 5)
+	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization"))
+		ret->cause = "kv-cache";
+	else if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
+		 position->last_bytes - position->first_bytes > position->first_bytes / 5)
 		ret->cause = "leak";
 	else if (ret->fact->step == 0)
 		ret->cause = "static-sizing";
@@ -208,7 +160,11 @@ bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret)
 	set_cause(facts, ret);
 	if (!ret->cause)
 		ret->cause = "static-sizing";
-	snprintf(ret->why, sizeof(ret->why), "One allocation of %s is larger than the whole card of %s.",
+	/* TPU compilers add up what a program needs. */
+	snprintf(ret->why, sizeof(ret->why),
+		 text_has(ret->fact->text, "Used ") && strcasestr(ret->fact->text, "hbm")
+			 ? "The program needs %s, which is more than the whole chip's %s."
+			 : "One allocation of %s is larger than the whole card of %s.",
 		 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 	return true;
 }
@@ -250,6 +206,7 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	int n;
 
 	if (!take_oom(facts, ret))
 		return false;
@@ -257,9 +214,15 @@ bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 	    !(facts_first(facts, SIGNAL_GPU_FRACTION) && is_sane(&ret->figures, FIGURE_TRIED) &&
 	      is_sane(&ret->figures, FIGURE_FREE) && bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
 		return false;
-	snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s of %s, and needed %s more.",
-		 FIGURE_TEXT(bytes[FIGURE_ALLOWED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
-		 FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	n = snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s",
+		     figures_has(&ret->figures, FIGURE_ALLOWED) ? FIGURE_TEXT(bytes[FIGURE_ALLOWED]) : "a part");
+	if (figures_has(&ret->figures, FIGURE_CAPACITY))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " of the card's %s",
+			      FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+	if (figures_has(&ret->figures, FIGURE_TRIED))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", and %s more was asked for",
+			      FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
 }
 
@@ -314,6 +277,14 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret) || !has_both(&ret->figures))
 		return false;
 	set_cause(facts, ret);
+	if (bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]) {
+		ret->confidence = CONFIDENCE_MEDIUM;
+		snprintf(ret->why, sizeof(ret->why),
+			 "%s was refused although %s of the card's %s was free by the message, which does not say why.",
+			 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
+			 FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+		return true;
+	}
 	n = snprintf(ret->why, sizeof(ret->why), "The card of %s is full: %s was asked for",
 		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
 	if (figures_has(&ret->figures, FIGURE_FREE))

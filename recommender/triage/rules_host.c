@@ -10,7 +10,8 @@ static bool is_kill(const struct fact *fact)
 	       fact->reading.scope != SCOPE_NONE;
 }
 
-/* The first kill; kills in cgroups outside of Kubernetes count only where there is no other. */
+/* The first kill; kills in cgroups outside of Kubernetes count only where there is no other. A report that ends before
+ * the line of the kill has said at whose limit a task was killed. */
 static const struct fact *find_kill(const struct facts *facts)
 {
 	const struct fact *found = NULL;
@@ -24,7 +25,7 @@ static const struct fact *find_kill(const struct facts *facts)
 		if (!found || fact->order < found->order || (!is_other && found->reading.scope == SCOPE_CGROUP))
 			found = fact;
 	}
-	return found;
+	return found ? found : facts_first(facts, SIGNAL_KERNEL_LIMIT_OF);
 }
 
 static bool is_at_least(const struct figures *figures, enum figure a, enum figure b, int percent)
@@ -86,20 +87,26 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 static void say_kill(struct verdict *ret, const char *what)
 {
 	const struct reading *reading = &ret->fact->reading;
-	int n = snprintf(ret->why, sizeof(ret->why), "%s and the kernel killed %s (process %lld", what,
-			 reading->name[0] ? reading->name : "a task", (long long)reading->value);
+	int n = snprintf(ret->why, sizeof(ret->why), "%s and the kernel killed %s", what,
+			 reading->name[0] ? reading->name : "a task");
 
-	if (figures_has(&ret->figures, FIGURE_ANON_RSS) && (size_t)n < sizeof(ret->why))
+	if (reading->value >= 0 && (size_t)n < sizeof(ret->why))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " (process %lld", (long long)reading->value);
+	if (reading->value >= 0 && figures_has(&ret->figures, FIGURE_ANON_RSS) && (size_t)n < sizeof(ret->why))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s resident",
 			      FIGURE_TEXT(ret->figures.bytes[FIGURE_ANON_RSS]));
 	if ((size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ").");
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, "%s", reading->value >= 0 ? ")." : ".");
 	if (figures_has(&ret->figures, FIGURE_LIMIT) && (size_t)n < sizeof(ret->why))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The limit was %s.",
 			      FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
 	if (reading->n_tasks > 1 && (size_t)n < sizeof(ret->why))
-		snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " %d tasks of that name held %s.",
-			 reading->n_tasks, FIGURE_TEXT(ret->figures.bytes[FIGURE_SAME_RSS]));
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " %d tasks of that name held %s.",
+			      reading->n_tasks, FIGURE_TEXT(ret->figures.bytes[FIGURE_SAME_RSS]));
+	if (ret->figures.bytes[FIGURE_LARGEST_RSS] > ret->figures.bytes[FIGURE_SAME_RSS] &&
+	    (size_t)n < sizeof(ret->why))
+		snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The largest task, %s, held %s.",
+			 reading->largest, FIGURE_TEXT(ret->figures.bytes[FIGURE_LARGEST_RSS]));
 }
 
 static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope scope, const char *what)
@@ -147,10 +154,38 @@ bool rule_kernel_node(const struct facts *facts, struct verdict *ret)
 	return is_scope(facts, ret, SCOPE_NODE, "The node ran out of memory,");
 }
 
+/* Lines of a traceback between the call that makes a semaphore and its error. */
+#define SEMAPHORE_LINES 8
+
+/* "No space left on device" where a semaphore was made: the file system is /dev/shm. */
+static const struct fact *find_semaphore(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *error = &facts->items.items[i];
+
+		for (size_t k = 0; error->signal == SIGNAL_DISK_FULL && k < facts->items.n; k++) {
+			const struct fact *call = &facts->items.items[k];
+
+			if (call->signal == SIGNAL_SEMAPHORE && call->source == error->source &&
+			    call->number < error->number && error->number - call->number <= SEMAPHORE_LINES)
+				return error;
+		}
+	}
+	return NULL;
+}
+
 /* Workers hand their batches over in shared memory. */
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_SHM);
+	if (!ret->fact) {
+		ret->fact = find_semaphore(facts);
+		if (ret->fact)
+			snprintf(ret->why, sizeof(ret->why),
+				 "There was no space for a semaphore: these are files in /dev/shm, which has 64 MiB "
+				 "unless "
+				 "the pod mounts more.");
+	}
 	if (ret->fact && text_has(ret->fact->text, "worker|DataLoader|</torch_"))
 		ret->cause = "loader-workers";
 	return ret->fact != NULL;
@@ -182,7 +217,7 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 	ret->figures = ret->fact->reading.figures;
 	if (text_has(ret->fact->text, "Java heap|java.lang"))
 		ret->cause = "heap-limit";
-	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc"))
+	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc|bytes on host"))
 		ret->cause = "pinned-memory";
 	else if (is_refused_by_node(&facts->node, ret))
 		return true;

@@ -124,20 +124,48 @@ static const struct fact *find_killed_child(const struct facts *facts)
 	return NULL;
 }
 
+static bool is_log_of(const char *source, const char *container)
+{
+	const char *at = strstr(source, " container ");
+
+	return at && streq(at + strlen(" container "), container);
+}
+
+/* Whether Prometheus has the counter of kills of the container whose log has this fact, and it stayed 0. */
+static bool is_not_counted(const struct facts *facts, const struct fact *fact)
+{
+	const struct source *log = &facts->sources.items[fact->source];
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *peak = &facts->items.items[i];
+
+		if (peak->signal == SIGNAL_PEAK && peak->reading.is_exact &&
+		    facts->sources.items[peak->source].origin.group == log->origin.group &&
+		    is_log_of(log->name, peak->reading.name))
+			return true;
+	}
+	return false;
+}
+
 bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
 {
+	bool is_zero;
+
 	ret->fact = find_killed_child(facts);
 	if (!ret->fact)
 		return false;
+	is_zero = is_not_counted(facts, ret->fact);
 	ret->figures = ret->fact->reading.figures;
 	figures_set(&ret->figures, FIGURE_LIMIT, facts->sources.items[ret->fact->source].origin.limit_bytes);
-	if (ret->fact->signal != SIGNAL_WORKER_KILLED)
+	if (ret->fact->signal != SIGNAL_WORKER_KILLED || is_zero)
 		ret->confidence = CONFIDENCE_LOW;
-	snprintf(
-		ret->why, sizeof(ret->why),
-		"A child got SIGKILL, most likely from the OOM killer at the container's memory limit of %s; process 1 "
-		"was not killed, so Kubernetes does not say OOMKilled. container_oom_events_total proves it.",
-		FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	snprintf(ret->why, sizeof(ret->why),
+		 "A child got SIGKILL, %s from the OOM killer at the container's memory limit of %s; process 1 was not "
+		 "killed, so Kubernetes does not say OOMKilled. %s",
+		 is_zero ? "perhaps" : "most likely", FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]),
+		 is_zero ? "In Prometheus container_oom_events_total stayed 0: either it was not the OOM killer, or "
+			   "the container ended before the next scrape. The kernel log of the node tells."
+			 : "container_oom_events_total or the kernel log of the node can prove it.");
 	return true;
 }
 
@@ -246,6 +274,13 @@ bool rule_evicted_storage(const struct facts *facts, struct verdict *ret)
 		ret->cause = "storage-limit";
 	else
 		ret->cause = "node-pressure";
+	if (streq(ret->cause, "node-pressure") && figures_has(&ret->figures, FIGURE_USAGE))
+		snprintf(ret->why, sizeof(ret->why),
+			 "The node's disk was nearly full, and the kubelet chose this pod, which used %s.",
+			 FIGURE_TEXT(ret->figures.bytes[FIGURE_USAGE]));
+	else if (streq(ret->cause, "node-pressure"))
+		snprintf(ret->why, sizeof(ret->why),
+			 "The node's disk was nearly full, and the kubelet chose this pod.");
 	return true;
 }
 

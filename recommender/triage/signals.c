@@ -35,7 +35,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				read_kernel_kill, "the kernel killed a process for want of memory"},
 	[SIGNAL_OOM_KILLED] = {"oomkilled",
 			       "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
-			       "container init was oom-killed",
+			       "container init was oom-killed| container oom ",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
 	[SIGNAL_OOM_COUNTED] = {"oom-counted", NULL, NULL,
@@ -44,14 +44,20 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
-			  "exceeded memory limit|cgroup out-of-memory handler",
-			  NULL, "Slurm reports a kill at the job's memory limit"},
+			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
+			  read_slurm, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_YARN] =
+		{"yarn",
+		 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
+		 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
+		 read_yarn, "YARN killed a container at its memory limit"},
 	[SIGNAL_RAY] = {"ray",
 			"killed due to the node running low on memory|killed due to memory pressure|"
-			"killed by ray's memory monitor|memory on the node (ip",
+			"killed by ray's memory monitor|memory on the node (ip|rayoutofmemoryerror: more than",
 			NULL, "Ray's own monitor killed a worker, not the kernel"},
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
-	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom", read_killer, "earlyoom killed a process, not the kernel"},
+	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom|: badness ", read_earlyoom,
+			     "earlyoom killed a process, not the kernel"},
 	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
@@ -71,33 +77,39 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
 			"</torch_|shared memory manager|posix_fallocate",
 			read_shm, "/dev/shm is full"},
+	[SIGNAL_SEMAPHORE] = {"semaphore", "multiprocessing.semlock", NULL,
+			      "Python makes a semaphore, which is a file in /dev/shm"},
 	[SIGNAL_WORKER_KILLED] = {"worker-killed", "is killed by signal: killed|exited unexpectedly with exit code: -9",
 				  NULL, "a DataLoader worker got SIGKILL"},
 	[SIGNAL_CHILD_KILLED] = {"child-killed",
-				 "exitcode: -9|exitcode : -9|exit code: -9|exit code -9|signal 9|sigkill|signal: 9|"
+				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|srun: error: |: line |"
 				 "return code = -9|return code -9|exits with return code = -9",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
-	[SIGNAL_CHILD_BUS] = {"child-bus", "exitcode: -7|exitcode : -7|sigbus|signal 7|exit code: 135|exit code 135",
+	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
 				   "the kubelet does not say how the container ended, and made its code up"},
 	[SIGNAL_EXIT_137] = {"exit-137",
-			     "exit code: 137|exit code 137|exitcode: 137|exit status 137|exitcode\":137|"
-			     "code=137|returned 137|exited with 137|with code 137",
+			     "exit code|exitcode|exit_code|exit status|code=137|returned 137|exited with 137|with code "
+			     "137",
 			     read_exit_137, "process 1 got SIGKILL; the code does not say from whom"},
 	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
-	[SIGNAL_REFUSED] = {"refused",
-			    "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
-			    "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
-			    "failed to cuda host alloc|pinned memory|failed to malloc|outofmemoryerror|errno 12]|"
-			    "memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
-			    read_refused, "the host refused memory; nobody was killed"},
+	[SIGNAL_REFUSED] =
+		{"refused",
+		 "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
+		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
+		 "failed to cuda host alloc|pinned memory|pinned host memory|"
+		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
-		 "out of memory|outofmemory|out_of_memory|oom when allocating|alloc_failed|tried to allocate|"
+		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|status_memory_error|"
+		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
-		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size",
+		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
+		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -125,7 +137,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				   "memory space vmem|memory space smem|out of resource: shared memory|"
 				   "out of resources: shared memory|uses too much shared data",
 				   NULL, "one kernel needs more on-chip memory than the chip has"},
-	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert", NULL, "a kernel of the program asserted"},
+	[SIGNAL_DEVICE_ASSERT] = {"device-assert", "device-side assert triggered|cudaerrorassert|, thread: [",
+				  read_device_assert, "a kernel of the program asserted"},
 	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
 				   "illegal memory access|illegal_address|illegal instruction was encountered|"
 				   "misaligned address",
@@ -134,21 +147,23 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "collective operation timeout|watchdog caught collective|nccl timeout|"
 				       "ncclsystemerror|ncclremoteerror|ncclinternalerror|connection closed by peer|"
 				       "connection reset by peer|timed out initializing process group|"
-				       "heartbeat monitor timed out",
+				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
 	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
 			      "a file system is full"},
 	[SIGNAL_SEGFAULT] = {"segfault",
-			     "segmentation fault|segfault at|sigsegv|exitcode: -11|exit code: 139|exit code 139", NULL,
-			     "the program used an address that it does not have"},
+			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
+			     read_segfault, "the program used an address that it does not have"},
 	[SIGNAL_PREEMPTED] = {"preempted",
-			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager", NULL,
-			      "the pod was stopped from outside"},
-	[SIGNAL_NOT_STARTED] = {"not-started", NULL, NULL, "a container never ran"},
+			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
+			      read_preempted, "the pod was stopped from outside"},
+	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
+				"a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
-			       "sigterm|received signal 15|signal: terminated|exit code: 143|exit code 143|"
+			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
+			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
-			       NULL, "the program was asked to end"},
+			       read_terminated, "the program was asked to end"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
@@ -195,6 +210,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
 			    "full_shard|mounted at /dev/shm",
 			    read_setting, "a setting of the tables of levers is in force"},
+	[SIGNAL_NUMBER] =
+		{"number",
+		 "batch_size|batch-size|seq_length|seq-length|max_seq_len|max-seq-len|num_workers|num-workers|"
+		 "prefetch_factor|prefetch-factor",
+		 read_number, "a number that a lever would lower"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

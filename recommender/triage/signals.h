@@ -30,6 +30,7 @@ enum signal_id {
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
+	SIGNAL_YARN,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
@@ -39,6 +40,7 @@ enum signal_id {
 	SIGNAL_DISRUPTED,
 	SIGNAL_PROBE_KILLED,
 	SIGNAL_SHM,
+	SIGNAL_SEMAPHORE,
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
 	SIGNAL_CHILD_BUS,
@@ -87,6 +89,7 @@ enum signal_id {
 	SIGNAL_SNAPSHOT,
 	SIGNAL_TORCH_VERSION,
 	SIGNAL_SETTING,
+	SIGNAL_NUMBER,
 	SIGNAL_COUNT_
 };
 
@@ -114,7 +117,12 @@ struct setting_row {
 };
 extern const struct setting_row settings[SETTING_COUNT_];
 
-enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_TENSORFLOW, FRAMEWORK_JAX, FRAMEWORK_OTHER };
+/* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read
+ * for all of PyTorch's own devices. */
+enum variable { VARIABLE_NONE, VARIABLE_CUDA, VARIABLE_HIP, VARIABLE_NPU, VARIABLE_MLU, VARIABLE_ANY, VARIABLE_COUNT_ };
+extern const char *const variable_names[VARIABLE_COUNT_];
+
+enum framework { FRAMEWORK_NONE, FRAMEWORK_TORCH, FRAMEWORK_MPS, FRAMEWORK_TENSORFLOW, FRAMEWORK_JAX, FRAMEWORK_OTHER };
 
 /* Where a kernel's OOM kill had its limit. */
 enum scope { SCOPE_NONE, SCOPE_CONTAINER, SCOPE_POD, SCOPE_CGROUP, SCOPE_KUBEPODS, SCOPE_NODE, SCOPE_POLICY };
@@ -150,14 +158,14 @@ struct reading {
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
-	bool is_caught;	  /* the program caught the error, or went on for long after a kill */
-	bool is_hip;	  /* AMD's wording */
-	bool is_new_conf; /* the message names PYTORCH_ALLOC_CONF, the variable of 2.9 and later */
-	bool is_exact;	  /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			   * of kills; a search for a batch that has found one */
-	bool is_peak;	  /* a figure is the greatest so far, so that differences mean nothing */
-	int n_tasks;	  /* tasks with the name of the one that was killed */
+	bool is_caught;		/* the program caught the error, or went on for long after a kill */
+	enum variable variable; /* that the message names, or that its device reads */
+	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
+			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
+	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
+	int n_tasks;   /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
+	char largest[24];		 /* of the task that held the most when the kernel killed another one */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
 };
 
@@ -171,6 +179,9 @@ struct signal {
 };
 
 extern const struct signal signals[SIGNAL_COUNT_];
+/* What makes a line a SIGNAL_GPU_OOM, separated by '|': each contains one of the words of its row. */
+#define GPU_OOM_FORMS 3
+extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
 
 /** Whether a line contains the signal; what it says. Sets line->at. */
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
@@ -178,6 +189,9 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
+/** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
+ * code (137)", "exitcode: -9". */
+bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
@@ -189,6 +203,7 @@ bool read_gpu_oom(const struct line *line, struct reading *ret);
 bool read_gpu_detail(const struct line *line, struct reading *ret);
 bool read_gpu_sample(const struct line *line, struct reading *ret);
 bool read_gpu_device(const struct line *line, struct reading *ret);
+bool read_device_assert(const struct line *line, struct reading *ret);
 bool read_smi_only(const struct line *line, struct reading *ret);
 bool read_tests_passed(const struct line *line, struct reading *ret);
 bool read_kernel_limit_of(const struct line *line, struct reading *ret);
@@ -201,6 +216,9 @@ bool read_evicted_memory(const struct line *line, struct reading *ret);
 bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
 /* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
+bool read_slurm(const struct line *line, struct reading *ret);
+bool read_yarn(const struct line *line, struct reading *ret);
+bool read_earlyoom(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
@@ -208,6 +226,10 @@ bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
+bool read_preempted(const struct line *line, struct reading *ret);
+bool read_not_started(const struct line *line, struct reading *ret);
+bool read_segfault(const struct line *line, struct reading *ret);
+bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
@@ -215,6 +237,7 @@ bool read_rate(const struct line *line, struct reading *ret);
 bool read_rss(const struct line *line, struct reading *ret);
 bool read_cgroup_peak(const struct line *line, struct reading *ret);
 bool read_setting(const struct line *line, struct reading *ret);
+bool read_number(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);

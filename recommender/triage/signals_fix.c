@@ -143,9 +143,14 @@ const struct setting_row settings[SETTING_COUNT_] = {
 };
 
 /* The hint of an out-of-memory message names settings that are not in force. */
+static bool is_hint(const struct line *line)
+{
+	return text_has(line->lower, "out of memory|tried to allocate|try setting|to avoid frag");
+}
+
 bool read_setting(const struct line *line, struct reading *ret)
 {
-	if (line->n > 4096 || text_has(line->lower, "out of memory|tried to allocate|try setting|to avoid frag"))
+	if (line->n > 4096 || is_hint(line))
 		return false;
 	for (int i = 0; i < SETTING_COUNT_; i++) {
 		const char *at = text_find(line->lower, settings[i].words);
@@ -156,4 +161,11 @@ bool read_setting(const struct line *line, struct reading *ret)
 		return true;
 	}
 	return false;
+}
+
+/* The values are read by numbers.h, as a line may have several. */
+bool read_number(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !is_hint(line) && !is_mention(line, line->at);
 }

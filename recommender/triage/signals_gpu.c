@@ -2,19 +2,25 @@
 #include "triage/signals.h"
 
 #include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
 
 /* Messages of allocators with figures, wherever they stand in a line. */
 #define FORMS                                                                                                          \
 	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
-	"failed to cuda malloc|error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"                   \
+	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"     \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate"
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING
+/* vLLM, before it serves: the card has no room for its KV cache, or less than it shall take. */
+#define SERVING                                                                                                        \
+	"tokens that can be stored in kv cache|kv cache is needed, which is larger|memory for the cache blocks|"       \
+	"is less than desired gpu memory utilization"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
 	"cusolver_status_alloc_failed|cusparse_status_alloc_failed|cufft_alloc_failed|hiperroroutofmemory|"            \
-	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|cuda error 2: out of memory|"  \
+	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
 	"error code: out of memory|cudamalloc failed: out of memory"
@@ -26,11 +32,14 @@
 #define HOST                                                                                                           \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
-	"ray.exceptions|os error 12|fork: cannot|cannot allocate memory|out-of-memory handler|not enough memory: you " \
+	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
+	"memory|out-of-memory handler|not enough memory: you "                                                         \
 	"tried"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
 #define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
+
+const char *const gpu_oom_forms[GPU_OOM_FORMS] = {FORMS, CODES, WORDS};
 
 static enum framework read_framework(const char *lower)
 {
@@ -38,9 +47,39 @@ static enum framework read_framework(const char *lower)
 		return text_has(lower, "tensorflow|oom when allocating") ? FRAMEWORK_TENSORFLOW : FRAMEWORK_JAX;
 	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)|stream_executor"))
 		return FRAMEWORK_TENSORFLOW;
+	if (strstr(lower, "mps backend"))
+		return FRAMEWORK_MPS;
 	if (text_has(lower, "tried to allocate|torch|outofmemoryerror: cuda"))
 		return FRAMEWORK_TORCH;
 	return FRAMEWORK_OTHER;
+}
+
+const char *const variable_names[VARIABLE_COUNT_] = {
+	[VARIABLE_CUDA] = "PYTORCH_CUDA_ALLOC_CONF", [VARIABLE_HIP] = "PYTORCH_HIP_ALLOC_CONF",
+	[VARIABLE_NPU] = "PYTORCH_NPU_ALLOC_CONF",   [VARIABLE_MLU] = "PYTORCH_MLU_ALLOC_CONF",
+	[VARIABLE_ANY] = "PYTORCH_ALLOC_CONF",
+};
+
+/* What a message without a variable's name says of its device. Intel's devices have only the new variable. */
+static const struct {
+	const char *words;
+	enum variable variable;
+} devices[] = {
+	{"npu out of memory|(npu ", VARIABLE_NPU},
+	{"mlu out of memory|(mlu ", VARIABLE_MLU},
+	{"xpu out of memory", VARIABLE_ANY},
+	{"hip out of memory|hiperror|hip error|rocm", VARIABLE_HIP},
+};
+
+static enum variable read_variable(const char *lower)
+{
+	for (int i = VARIABLE_NONE + 1; i < VARIABLE_COUNT_; i++)
+		if (strcasestr(lower, variable_names[i]))
+			return (enum variable)i;
+	for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+		if (text_has(lower, devices[i].words))
+			return devices[i].variable;
+	return VARIABLE_NONE;
 }
 
 /* Reads the figures of the first message of a line; interleaved ranks may have put two into one. */
@@ -70,6 +109,32 @@ static void read_hbm(const char *lower, struct reading *ret)
 	figures_set(&ret->figures, FIGURE_CAPACITY, capacity);
 }
 
+/* vLLM: "Free memory on device cuda:1 (19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9,
+ * 19.84 GiB)": free, capacity, and what it would take; it holds nothing yet. */
+static void read_start_check(const char *lower, struct reading *ret)
+{
+	const char *at = strstr(lower, "free memory on device"), *slash, *wanted;
+	int64_t free, capacity, tried;
+	char text[48];
+
+	at = at ? strchr(at, '(') : NULL;
+	slash = at ? strchr(at, '/') : NULL;
+	wanted = slash ? strstr(slash, "utilization (") : NULL;
+	wanted = wanted ? strchr(wanted, ',') : NULL;
+	if (!wanted || !text_size(slash + 1, false, &capacity) ||
+	    !text_size(wanted + 1 + strspn(wanted + 1, " "), false, &tried))
+		return;
+	/* The unit stands only behind the second of both. */
+	snprintf(text, sizeof(text), "%.*s %.8s", (int)MIN(slash - at - 1, (ptrdiff_t)24), at + 1,
+		 slash + 1 + strspn(slash + 1, "0123456789. "));
+	if (!text_size(text, false, &free))
+		return;
+	figures_set(&ret->figures, FIGURE_FREE, free);
+	figures_set(&ret->figures, FIGURE_CAPACITY, capacity);
+	figures_set(&ret->figures, FIGURE_TRIED, tried);
+	figures_set(&ret->figures, FIGURE_ALLOCATED, 0);
+}
+
 /* Whether an exception's name or a level of errors leads to the words. */
 static bool is_raised(const struct line *line, const char *at)
 {
@@ -81,6 +146,25 @@ static bool is_raised(const struct line *line, const char *at)
 	return error && error <= at && error - body < 80;
 }
 
+/* "error=2 : out of memory", "error 2 out of memory", "CUDA error 2: out of memory": the code 2 of the CUDA runtime
+ * with its text, whatever stands between them. */
+static const char *find_code(const char *lower)
+{
+	for (const char *at = strstr(lower, "out of memory"); at; at = strstr(at + 1, "out of memory")) {
+		const char *start = at;
+
+		while (start > lower && strchr(" :,.'\"()=-", start[-1]))
+			start--;
+		if (start == at || start == lower || *--start != '2')
+			continue;
+		while (start > lower && strchr(" =:(", start[-1]))
+			start--;
+		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0))
+			return at;
+	}
+	return NULL;
+}
+
 static const char *find_words(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, FORMS);
@@ -88,6 +172,8 @@ static const char *find_words(const struct line *line, struct reading *ret)
 	ret->is_exact = at != NULL;
 	if (!at)
 		at = text_find(line->lower, CODES);
+	if (!at && text_has(line->lower, "cuda|hip"))
+		at = find_code(line->lower);
 	if (at)
 		return at;
 	at = text_find(line->lower, WORDS);
@@ -110,12 +196,15 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	start = text_find(line->lower, "out of memory|outofmemory");
 	read_first_message(start && start < at ? start : at, ret);
 	read_hbm(line->lower, ret);
+	read_start_check(line->lower, ret);
 	if (ret->is_exact && !figures_has(&ret->figures, FIGURE_TRIED) &&
-	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory"))
+	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory|" SERVING))
 		return false;
 	ret->framework = read_framework(line->lower);
-	ret->is_hip = text_has(line->lower, "hip out of memory|hiperror|hip error|rocm");
-	ret->is_new_conf = text_has(line->lower, "pytorch_alloc_conf");
+	ret->variable = read_variable(line->lower);
+	/* Only PyTorch itself reads a variable that admission may set. */
+	if (ret->variable == VARIABLE_NPU || ret->variable == VARIABLE_MLU)
+		ret->framework = FRAMEWORK_OTHER;
 	ret->is_caught = text_has(line->lower, CAUGHT);
 	return true;
 }
@@ -182,10 +271,11 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
 }
 
-/* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus." */
+/* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.", "...: 45, pid=1234, Ch 00000001 caused by
+ * previous Xid 149", which is about 149. Numbers of switches (SXid) have five digits. */
 bool read_xid(const struct line *line, struct reading *ret)
 {
-	const char *at = strstr(line->lower, "xid (");
+	const char *at = strstr(line->lower, "xid ("), *previous = strstr(line->lower, "caused by previous xid ");
 	size_t n;
 
 	at += strcspn(at, ")");
@@ -193,30 +283,40 @@ bool read_xid(const struct line *line, struct reading *ret)
 		return false;
 	at += 1 + strspn(at + 1, ": ");
 	n = text_number(at, &ret->value);
-	if (!n || n > 4 || is_mention(line, strstr(line->lower, "xid (")))
+	if (!n || n > 3 || is_mention(line, strstr(line->lower, "xid (")))
 		return false;
-	return true;
+	if (previous)
+		text_number(previous + strlen("caused by previous xid "), &ret->value);
+	return ret->value < 1000;
 }
 
-/* A line that says that nothing was found is no fault: "Uncorrectable ECC errors: 0", "Remapped rows: none". */
+/* The value of a field: "Uncorrectable ECC errors : 2", "Row Remapping Pending: Yes". A heading is no field, and what
+ * says that nothing was found ("Remapped rows: none") is no fault. */
+static bool is_bad_field(const char *at)
+{
+	const char *value = strpbrk(at, ":=");
+	int64_t number;
+
+	if (!value || value - at > 48)
+		return false;
+	value += strspn(value, ":=\" ");
+	if (text_number(value, &number))
+		return number > 0;
+	return *value && !strstarts(value, "none") && !strstarts(value, "n/a") && !strstarts(value, "no");
+}
+
+/* A driver, a tool or a runtime reports it, or a field has it; sentences about such errors report none. */
 bool read_ecc(const struct line *line, struct reading *ret)
 {
-	const char *at = line->at, *value;
+	const char *lower = line->lower;
 
-	if (is_mention(line, at))
+	(void)ret;
+	if (is_mention(line, line->at))
 		return false;
-	/* The heading of a section. */
-	if (streq(at, "remapped rows") || streq(at, "row remapper"))
-		return false;
-	value = strpbrk(at, ":=");
-	if (value) {
-		value += strspn(value, ":= ");
-		if (text_number(value, &ret->value) && ret->value == 0)
-			return false;
-		if (strncmp(value, "none", 4) == 0 || strncmp(value, "n/a", 3) == 0 || strncmp(value, "no", 2) == 0)
-			return false;
-	}
-	return true;
+	if (text_has(lower,
+		     "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
+		return true;
+	return is_bad_field(line->at);
 }
 
 /* What TensorFlow prints of a card before it uses it: "Total memory: 7.92GiB", "Free memory: 190.31MiB" (1.x, also in
@@ -236,6 +336,17 @@ bool read_gpu_device(const struct line *line, struct reading *ret)
 	if (at && text_size_before(line->lower, at + 2, &bytes))
 		figures_set(&ret->figures, FIGURE_FREE, bytes);
 	return figures_has(&ret->figures, FIGURE_CAPACITY) || figures_has(&ret->figures, FIGURE_FREE);
+}
+
+/* "CUDA error: device-side assert triggered", and what the kernel prints: "Index.cu:53: ... block: [502,0,0], thread:
+ * [2,0,0] Assertion `...` failed." */
+bool read_device_assert(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (text_has(line->lower, "device-side assert triggered|cudaerrorassert"))
+		return !is_mention(line, line->at);
+	return text_has(line->lower, "block: [") && text_has(line->lower, "assertion") &&
+	       text_has(line->lower, "failed");
 }
 
 /* Only what nvidia-smi prints as a whole shows this; see smi.h. */

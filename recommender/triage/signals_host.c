@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include <ctype.h>
+
 static void read_size_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
 {
 	const char *at = strstr(lower, label);
@@ -68,11 +70,82 @@ bool read_evicted_storage(const struct line *line, struct reading *ret)
 	       is_reclaimed(line->lower, "ephemeral|nodefs|imagefs|inodes|containerfs") && !is_mention(line, line->at);
 }
 
+/* Whether the name of a field ends at `end`: a reason, a state, a status, or a verb that reports an end. */
+static bool is_field_before(const char *lower, const char *end)
+{
+	static const char *const names[] = {"reason", "terminated", "state",  "status", "init",	 "warning",
+					    "error",  "failed",	    "exited", "killed", "cause", "code"};
+
+	while (end > lower && strchr("\"'` ", end[-1]))
+		end--;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if ((size_t)(end - lower) >= n && memcmp(end - n, names[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "was OOMKilled", but not "if a pod was OOMKilled". */
+static bool is_passive(const char *lower, const char *at)
+{
+	char before[65];
+	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
+
+	memcpy(before, at - n, n);
+	before[n] = '\0';
+	return n >= 4 && text_has(before + n - 4, "was |een |got ") &&
+	       !text_has(before, "if |when |whether |why |how ");
+}
+
+/* The column STATUS of "kubectl get pods" behind READY: "0/1     OOMKilled". */
+static bool is_column(const char *lower, const char *at)
+{
+	while (at > lower && at[-1] == ' ')
+		at--;
+	if (at == lower || !isdigit((unsigned char)at[-1]))
+		return false;
+	while (at > lower && isdigit((unsigned char)at[-1]))
+		at--;
+	return at > lower + 1 && at[-1] == '/' && isdigit((unsigned char)at[-2]);
+}
+
+/* Whether the word reports an end: as the value of a field ("reason":"OOMKilled", Reason [OOMKilled]), as a field that
+ * is true ("OOMKilled": true), as a column, alone on its line. In prose and in code it only names the reason. */
+static bool is_oomkilled(const struct line *line, const char *at)
+{
+	const char *end = at + strlen("oomkilled"), *start = at, *value = end + strspn(end, "\"'` ");
+
+	if (*value == ':' || *value == '=') {
+		value += strspn(value, ":=\"'` ");
+		if (strstarts(value, "true"))
+			return true;
+		if (strstarts(value, "false") || *value == '0')
+			return false;
+	}
+	while (start > line->lower && strchr("\"'[( ", start[-1]))
+		start--;
+	/* Not "==" of a program. */
+	if (start > line->lower + 1 && strchr(":=", start[-1]) && !strchr("=!", start[-2]) &&
+	    is_field_before(line->lower, start - 1))
+		return true;
+	return is_field_before(line->lower, start) || is_column(line->lower, at) || is_passive(line->lower, at) ||
+	       strstarts(end, " (exit code") || (at == line->lower + line->body && !end[strspn(end, ". ")]);
+}
+
+/* docker events: "2019-05-04T18:05:45.011-05:00 container oom 29d72966e0be (image=...)": the id in hexadecimal. */
+static bool is_docker_event(const char *lower)
+{
+	const char *at = strstr(lower, " container oom ") + strlen(" container oom ");
+
+	return strspn(at, "0123456789abcdef") >= 12;
+}
+
 /* The reason of a container's end, or a metric above 0. */
 bool read_oom_killed(const struct line *line, struct reading *ret)
 {
-	const char *at = text_find(line->lower, "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
-						"container init was oom-killed");
+	const char *at = line->at;
 
 	/* A row of memory.events. */
 	if (strstr(line->lower, "oom_kill") == at) {
@@ -87,16 +160,75 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
-	if (strncmp(at, "oomkilled\":false", 16) == 0 || strncmp(at, "oomkilled\": false", 17) == 0 ||
-	    strncmp(at, "oomkilled=false", 15) == 0 || strncmp(at, "oomkilled: false", 16) == 0)
-		return false;
-	return !is_mention(line, at);
+	if (strstr(line->lower, "oomkilled") != at)
+		return !is_mention(line, at) &&
+		       (!strstr(line->lower, " container oom ") || is_docker_event(line->lower));
+	while (at && !is_oomkilled(line, at))
+		at = strstr(at + 1, "oomkilled");
+	return at && !is_mention(line, at);
 }
 
 bool read_killer(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed ");
+	return text_has(line->lower, "sending sigterm to |sending sigkill to |killing |killed |attempting to kill ");
+}
+
+/* How srun says that tasks ended: "srun: error: node7: task 0: Killed", "srun: error: node7: tasks 0-3: Out Of Memory"
+ */
+static bool is_srun_end(const char *lower, const char *words)
+{
+	const char *at = strstr(lower, "srun: error: "), *end;
+
+	at = at ? text_find(at, ": task ") ? text_find(at, ": task ") : text_find(at, ": tasks ") : NULL;
+	end = at ? strchr(at + 2, ':') : NULL;
+	return end && strncmp(end, ": ", 2) == 0 && strstarts(end + 2, words);
+}
+
+bool read_slurm(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (strstr(line->lower, "srun: error: "))
+		return is_srun_end(line->lower, "out of memory");
+	return !is_mention(line, line->at);
+}
+
+/* A shell's report of a command: "/bin/bash: line 27:   318 Killed                  python train.py" */
+static bool is_shell_kill(const char *lower)
+{
+	const char *at = strstr(lower, ": line ");
+	int64_t number;
+	size_t n;
+
+	for (int i = 0; at && i < 2; i++) {
+		at += i ? strspn(at, ": ") : strlen(": line ");
+		n = text_number(at, &number);
+		at = n ? at + n : NULL;
+	}
+	return at && strstarts(at + strspn(at, " "), "killed") && strchr(" ", at[strspn(at, " ") + 6]);
+}
+
+/* "7.2 GB of 4.2 GB virtual memory used", "8.3 GB of 8 GB physical memory used" */
+bool read_yarn(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, " physical memory used| virtual memory used"), *of;
+	int64_t bytes;
+
+	if (at && text_size_before(line->lower, at, &bytes))
+		figures_set(&ret->figures, FIGURE_LIMIT, bytes);
+	for (of = at; at && of > line->lower && strncmp(of, " of ", 4) != 0;)
+		of--;
+	if (at && of > line->lower && text_size_before(line->lower, of, &bytes))
+		figures_set(&ret->figures, FIGURE_USAGE, bytes);
+	return !is_mention(line, line->at);
+}
+
+/* earlyoom need not name itself: "sending SIGTERM to process 12 uid 0 "python3": badness 209, VmRSS 2891 MiB". */
+bool read_earlyoom(const struct line *line, struct reading *ret)
+{
+	if (strstr(line->lower, "earlyoom"))
+		return read_killer(line, ret);
+	return text_has(line->lower, "sending sigterm to process |sending sigkill to process |killing process ");
 }
 
 /* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
@@ -137,27 +269,32 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (is_launcher_kill(lower) || is_mention(line, line->at))
 		return false;
-	return text_has(lower, "exitcode: -9|exitcode : -9|exitcode  : -9|exit code: -9|exit code -9|return code = -9|"
-			       "return code -9|signal 9 (sigkill)|killed by signal 9|signal 9 (killed)|received by pid|"
-			       "killed by sigkill|signal: 9|by signal: sigkill");
+	return is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
+	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
+			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	return !is_mention(line, line->at);
+	return (text_has(line->lower, "sigbus|signal 7") || is_srun_end(line->lower, "bus error") ||
+		is_exit_code(line->lower, -7) || is_exit_code(line->lower, 135)) &&
+	       !is_mention(line, line->at);
 }
 
 bool read_exit_137(const struct line *line, struct reading *ret)
 {
 	ret->value = 137;
-	return !is_mention(line, line->at);
+	return (is_exit_code(line->lower, 137) ||
+		text_has(line->lower, "code=137|returned 137|exited with 137|with code 137")) &&
+	       !is_mention(line, line->at);
 }
 
 static void read_refused_size(const char *lower, struct reading *ret)
 {
-	static const char *const labels[] = {"unable to allocate ", "tried to allocate ", "allocation of ", "malloc ",
-					     "allocating "};
+	static const char *const labels[] = {
+		"unable to allocate ", "tried to allocate ", "allocation of ",	     "malloc ",
+		"allocating ",	       "failed to alloc ",   "host memory of size: "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
@@ -185,8 +322,12 @@ bool read_refused(const struct line *line, struct reading *ret)
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
-	if (!at && text_has(lower, "pinned memory") && text_has(lower, "failed|cannot|unable|error"))
-		at = strstr(lower, "pinned memory");
+	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
+	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
+		at = strstr(lower, "posix_memalign");
+	if (!at && text_has(lower, "pinned memory|pinned host memory|bytes on host") &&
+	    text_has(lower, "fail|cannot|could not|unable|error"))
+		at = text_find(lower, "pinned memory|pinned host memory|bytes on host");
 	if (!at && strstr(body, "memoryerror")) {
 		/* The name of the exception at the end of a traceback; numpy's has a module before it. */
 		const char *name = strstr(body, "memoryerror");
@@ -195,7 +336,7 @@ bool read_refused(const struct line *line, struct reading *ret)
 		if (at && at[11] && !strchr(": (\\\"", at[11]))
 			at = NULL;
 	}
-	if (!at || is_mention(line, at))
+	if (!at || is_mention(line, at) || text_has(lower, "continuing anyway|continuing without"))
 		return false;
 	if (text_has(lower, "unable to allocate") && !text_has(lower, "unable to allocate internal") &&
 	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))

@@ -18,16 +18,57 @@ bool read_retry(const struct line *line, struct reading *ret)
 	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
 }
 
+/* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
+bool read_preempted(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !text_has(line->lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available") &&
+	       !is_mention(line, line->at);
+}
+
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */
+bool read_not_started(const struct line *line, struct reading *ret)
+{
+	ret->value = STOP_UNSCHEDULABLE;
+	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
+}
+
+bool read_segfault(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
+		is_exit_code(line->lower, -11)) &&
+	       !is_mention(line, line->at);
+}
+
+/* A launcher that ends its other children, or a killer that prints its settings, says nothing of this program's end. */
+bool read_terminated(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (text_has(line->lower, "closing signal sigterm|sigterm limits|sigterm when"))
+		return false;
+	return (text_has(line->lower,
+			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
+			 "due to time limit|got signal: 15") ||
+		(text_has(line->lower, "*** step |*** job ") && strstr(line->lower, " cancelled at ")) ||
+		is_exit_code(line->lower, 143)) &&
+	       !is_mention(line, line->at);
+}
+
 /* An exception at the end of a traceback, or what a launcher says of a child's end. */
 bool read_exception(const struct line *line, struct reading *ret)
 {
 	const char *body = line->lower + line->body, *end = body;
 
+	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
+	if (strstarts(body, "failed ") && strstr(body, " - "))
+		body = end = strstr(body, " - ") + 3;
 	/* What a launcher raises for the end of its child. */
 	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
 	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
 		end++;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + line->body, "");
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower),
+		     "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
 	if (end - body > 5 && (*end == ':' || *end == '(' || !*end) &&
@@ -68,6 +109,11 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 		if (end == at + n)
 			continue;
 		digits = text_number(end, ret);
+		/* "step 3756240.batch" of Slurm, "global_step=3.2e+4"; an epoch may have a fraction. */
+		if (digits && *word != 'e' &&
+		    (isalpha((unsigned char)end[digits]) ||
+		     (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
+			continue;
 		if (digits && ret_total && end[digits] == '/')
 			text_number(end + digits + 1, ret_total);
 		if (digits)

@@ -6,21 +6,6 @@ void smi_reset(struct smi_state *self)
 	*self = (struct smi_state){.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1};
 }
 
-static bool is_set(const char *value)
-{
-	int64_t number;
-
-	return strncmp(value, "yes", 3) == 0 || (text_number(value, &number) && number > 0);
-}
-
-static void see_memory(struct smi_state *self, int64_t used, int64_t total)
-{
-	if (self->used != FIGURE_NONE && used <= self->used)
-		return;
-	self->used = used;
-	self->total = total;
-}
-
 /* No process: a quarter of a card that is in use nevertheless is held by nobody who is listed. */
 static enum signal_id see_no_process(const struct smi_state *self, struct reading *ret)
 {
@@ -39,36 +24,6 @@ static void count_process(struct smi_state *self, size_t card)
 	self->most_processes = MAX(self->most_processes, self->n_processes[card]);
 }
 
-/* ---- CSV ---- */
-
-static const char *next_column(const char *at)
-{
-	at += strcspn(at, ",");
-	return *at ? at + 1 + strspn(at + 1, " ") : NULL;
-}
-
-static void read_heading(struct smi_state *self, const char *lower)
-{
-	const char *at = lower;
-
-	for (size_t i = 0; at && i < SMI_COLUMNS_MAX; i++, at = next_column(at))
-		self->is_fault[i] = strncmp(at, "remapped_rows.pending", 21) == 0 ||
-				    strncmp(at, "remapped_rows.failure", 21) == 0 ||
-				    strncmp(at, "retired_pages.pending", 21) == 0 ||
-				    strncmp(at, "ecc.errors.uncorrected.volatile", 31) == 0;
-	self->is_csv = true;
-}
-
-static enum signal_id read_values(const struct smi_state *self, const char *lower)
-{
-	const char *at = lower;
-
-	for (size_t i = 0; at && i < SMI_COLUMNS_MAX; i++, at = next_column(at))
-		if (self->is_fault[i] && is_set(at))
-			return SIGNAL_ROW_REMAP;
-	return SIGNAL_COUNT_;
-}
-
 /* ---- the table ---- */
 
 /* "| N/A   52C    P0    71W / 300W |  79151MiB / 81920MiB |    100%      Default |" */
@@ -78,7 +33,7 @@ static void read_table(struct smi_state *self, const char *lower)
 		int64_t used, total;
 
 		if (text_size_before(lower, at + 3, &used) && text_size(at + 6, false, &total))
-			see_memory(self, used, total);
+			smi_see_memory(self, used, total);
 	}
 }
 
@@ -132,14 +87,14 @@ static enum signal_id read_xml(struct smi_state *self, const char *lower, struct
 	for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
 		const char *at = strstr(lower, tags[i]);
 
-		if (at && is_set(at + strlen(tags[i])))
+		if (at && smi_is_set(at + strlen(tags[i])))
 			return SIGNAL_ROW_REMAP;
 	}
 	if (strstr(lower, "<volatile>"))
 		self->is_volatile = true;
 	if (self->is_volatile)
 		for (const char *at = strstr(lower, "uncorrectable"); at; at = strstr(at + 1, "uncorrectable"))
-			if (is_set(at + strcspn(at, ">") + (at[strcspn(at, ">")] == '>')))
+			if (smi_is_set(at + strcspn(at, ">") + (at[strcspn(at, ">")] == '>')))
 				return SIGNAL_GPU_ECC;
 	if (strstr(lower, "</volatile>"))
 		self->is_volatile = false;
@@ -153,11 +108,11 @@ static enum signal_id read_key(struct smi_state *self, const char *key, const ch
 	int64_t bytes;
 
 	if (strncmp(self->section, "remapped rows", 13) == 0 &&
-	    (strncmp(key, "pending", 7) == 0 || strncmp(key, "remapping failure", 17) == 0) && is_set(value))
+	    (strncmp(key, "pending", 7) == 0 || strncmp(key, "remapping failure", 17) == 0) && smi_is_set(value))
 		return SIGNAL_ROW_REMAP;
-	if (strncmp(self->section, "retired pages", 13) == 0 && strncmp(key, "pending", 7) == 0 && is_set(value))
+	if (strncmp(self->section, "retired pages", 13) == 0 && strncmp(key, "pending", 7) == 0 && smi_is_set(value))
 		return SIGNAL_ROW_REMAP;
-	if (self->is_volatile && is_set(value) &&
+	if (self->is_volatile && smi_is_set(value) &&
 	    (strstr(key, "uncorrectable") || strncmp(self->section, "double bit", 10) == 0))
 		return SIGNAL_GPU_ECC;
 	if (strncmp(self->section, "fb memory usage", 15) == 0 && text_size(value, false, &bytes)) {
@@ -193,12 +148,8 @@ enum signal_id smi_read(struct smi_state *self, const char *lower, struct readin
 		return SIGNAL_GPU_LOST;
 	if (*key == '<')
 		return read_xml(self, key, ret);
-	if (strchr(key, ',') && text_has(key, "memory.|remapped_rows.|ecc.errors.|retired_pages.")) {
-		read_heading(self, key);
-		return SIGNAL_COUNT_;
-	}
-	if (self->is_csv && strchr(key, ','))
-		return read_values(self, key);
+	if (strchr(key, ',') && (self->is_csv || smi_csv_begins(key)))
+		return smi_csv_read(self, key);
 	if (*key == '|') {
 		read_table(self, key);
 		read_process(self, key);

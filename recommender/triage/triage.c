@@ -72,6 +72,13 @@ static void note_missing(struct triage *self)
 		triage_note(&self->unseen, "%s", gaps[i]);
 }
 
+const struct position *triage_progress(const struct triage *self)
+{
+	const struct position *position = self->verdict.fact ? fact_position(&self->facts, self->verdict.fact) : NULL;
+
+	return position && position->furthest.number ? position : facts_furthest(&self->facts);
+}
+
 void triage_decide(struct triage *self)
 {
 	groups_decide(&self->facts, &self->verdict);

@@ -33,6 +33,8 @@ int triage_init(struct triage *self) ATTR_NODISCARD;
 void triage_release(struct triage *self);
 /** Decides on what was read into `facts` and chooses the evidence. */
 void triage_decide(struct triage *self);
+/** How far the rank that decides came, else the furthest one; NULL: no step or epoch was seen. */
+const struct position *triage_progress(const struct triage *self);
 /** Appends a line to `unseen` or `next`, without control characters. Lines that do not fit are dropped. */
 void triage_note(struct strbuf *lines, const char *fmt, ...) ATTR_PRINTF(2, 3);
 /** The next line of `unseen` or `next`. @return false after the last. */

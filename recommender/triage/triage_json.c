@@ -143,13 +143,12 @@ static void add_inputs(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
-/* How far the rank that decides came, and how fast: what a later run is compared with. */
+/* What a later run is compared with. */
 static void add_progress(const struct triage *self, struct strbuf *buf)
 {
-	const struct position *position = self->verdict.fact ? fact_position(&self->facts, self->verdict.fact) : NULL;
+	const struct position *position = triage_progress(self);
 	const struct furthest *furthest;
 
-	position = position && position->furthest.number ? position : facts_furthest(&self->facts);
 	if (!position) {
 		json_write_text(buf, "progress", NULL);
 		return;
@@ -172,6 +171,15 @@ static void add_settings(const struct triage *self, struct strbuf *buf)
 		if (facts_setting(&self->facts, (enum setting)i))
 			json_write_text(buf, NULL, settings[i].name);
 	strbuf_addc(buf, ']');
+}
+
+static void add_numbers(const struct triage *self, struct strbuf *buf)
+{
+	json_write_open(buf, "numbers", '{');
+	for (int i = 0; i < NUMBER_COUNT; i++)
+		if (self->facts.numbers[i].value != NUMBER_NONE)
+			json_write_int(buf, number_rows[i].key, self->facts.numbers[i].value);
+	strbuf_addc(buf, '}');
 }
 
 static const char *words_or_null(const struct fact *fact)
@@ -199,6 +207,7 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_line(buf, 2);
 	add_progress(self, buf);
 	add_settings(self, buf);
+	add_numbers(self, buf);
 	json_write_line(buf, 2);
 	add_evidence(self, buf);
 	json_write_line(buf, 2);

@@ -12,9 +12,9 @@ const char *const verify_outcome_names[] = {"too-early", "held", "did-not-hold"}
 const struct verify_row verify_rows[VERIFY_COUNT_] = {
 	[VERIFY_LEVER] =
 		{"lever-present", verify_lever,
-		 "a lever of the crash's list is seen in the log or in the pod's spec and was not there before: "
-		 "an allocator setting, activation checkpointing, full sharding, a volume at /dev/shm, a higher "
-		 "memory limit, a larger card",
+		 "a lever of the list that was not there before: an allocator setting, activation checkpointing, "
+		 "full sharding, a volume at /dev/shm, a higher limit, a larger card, or a smaller number of the same "
+		 "name (batch size, sequence length, workers)",
 		 "all levers of the list are values of the allocator's variable, and it has another value",
 		 "echo \"PYTORCH_CUDA_ALLOC_CONF=$PYTORCH_CUDA_ALLOC_CONF\"   # at the start of the run, or "
 		 "whatever setting was changed"},

@@ -36,6 +36,25 @@ static int find_setting(const struct verification *self, struct verify_check *re
 	return found;
 }
 
+/* A smaller number of the same name; a lever behind `found` in the list. */
+static int find_number(const struct verification *self, int found, struct verify_check *ret)
+{
+	for (size_t i = 0; i < NUMBER_COUNT; i++) {
+		const struct seen_number *now = &self->triage->facts.numbers[i];
+		int64_t then = self->crash->numbers[i];
+		int row = find_row(self->crash, number_rows[i].lever);
+
+		if (row <= found || now->value == NUMBER_NONE || then == NUMBER_NONE || now->value >= then)
+			continue;
+		found = row;
+		snprintf(ret->text, sizeof(ret->text), "%s is %lld, before %lld", number_rows[i].key,
+			 (long long)now->value, (long long)then);
+		ret->source = now->source;
+		ret->number = now->number;
+	}
+	return found;
+}
+
 static int64_t find_limit(const struct facts *facts, size_t *ret_source)
 {
 	int64_t limit = FIGURE_NONE;
@@ -85,7 +104,7 @@ static int find_card(const struct verification *self, struct verify_check *ret)
 
 int verify_find_lever(const struct verification *self, struct verify_check *ret)
 {
-	int row = find_setting(self, ret);
+	int row = find_number(self, find_setting(self, ret), ret);
 
 	if (row < 0)
 		row = find_raise(self, ret);

@@ -45,7 +45,7 @@ static struct profile *make_profile(const struct bench *self, int i, int64_t rev
 {
 	char name[48], key[48];
 	const char *const aliases[] = {key};
-	const char *const reasons[] = {"limit 1200Mi = peak 993Mi of 32 complete runs + 6%",
+	const char *const reasons[] = {"limit 1200Mi = peak 993Mi of 32 complete runs + 6 %",
 				       "request 608Mi = median use over time"};
 	const struct profile draft = {.namespace_name = self->namespace_name,
 				      .name = name,

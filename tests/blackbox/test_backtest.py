@@ -126,6 +126,14 @@ class Backtest(Case):
         self.assertIn("causal, cold start with runs 2 and 3 (scored runs: 2, workloads: 1)", text)
         for rule in RULES:
             self.assertRegex(text, rf"(?m)^  {rule} ")
+        self.assertRegex(text, r"(?m)^  RULE +OOM +WASTE +TIME>REQ +NODES +OOM % TO MEMTAMER +WASTE TO MEMTAMER$")
+        self.assertLessEqual(max(map(len, text.splitlines())), 120, text)
+        self.assertRegex(text, r"(?m)^  memtamer +\d+\.\d\d % +")
+        wide = self.call("--trace", self.path("trace"), "-o", "wide").stdout
+        for words in ("MACRO", "RETRIES", "AREA", "SLACK", "REQ-SLACK", "PEAK>REQ"):
+            self.assertNotIn(words, text)
+            self.assertIn(words, wide)
+        self.assertNotIn("-o wide", wide)
 
     def test_plot(self):
         plot = self.path("plot.svg")

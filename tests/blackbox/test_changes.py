@@ -104,8 +104,27 @@ class Changes(Case):
             self.assertIn(words, wide)
         for words in ("UNUSED GIB-HOURS", "288.0"):
             self.assertIn(words, wide)
-        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate\)\n.* ~30Gi ")
+        self.assertRegex(self.call("explain", "Job/r").stdout, r"(?s)  runs \(~: approximate; all columns: -o wide\)\n.* ~30Gi ")
         self.assertNotIn("r-3", table)
+
+    def test_the_runs_of_explain_fit_a_terminal(self):
+        """The longest name and outcome are shortened; -o wide has both, and the columns that are left out."""
+        name = "a-team-that-likes-long-names-" + 4 * "and-longer-" + "x7k2p"
+        run_of = {"uid": "r", "name": name, "outcome": "oom-killed", "start": "2026-11-02T08:00:00Z", "harm": ["oom"],
+                  "duration": "10h59m59s", "attempts": 3, "ranks": 128, "request": "1280Mi", "limit": "1600Mi", "peak": "1270Mi",
+                  "rss": "1111Mi", "median": "1011Mi", "samples": 60, "activity": 613, "source": "query"}
+        told = history("b-0123456789", "PyTorchJob/b", namespace="research")
+        told["spec"]["runs"] = [run_of]
+        self.write("profiles.json", json.dumps(store(profile("b-0123456789", "PyTorchJob/b", namespace="research"), told)))
+        narrow, wide = (self.call("explain", "PyTorchJob/b", "-o", form).stdout for form in ("text", "wide"))
+        (row,) = [line for line in narrow.splitlines() if "x7k2p" in line]
+        self.assertRegex(row, r" a-team.*\.\.\..*x7k2p +10h59m59s +128, 3 attempts +1280Mi +1600Mi +~?1011Mi +1270Mi +oom-.*\.\.\..*oom$")
+        self.assertLessEqual(len(row), 120)
+        self.assertIn("  runs (~: approximate; all columns: -o wide)\n", narrow)
+        for words in (name, "1111Mi", "61.3 %"):
+            self.assertNotIn(words, narrow)
+            self.assertIn(words, wide)
+        self.assertNotIn("-o wide", wide)
 
     def test_history_fits_a_terminal(self):
         run_of = {"uid": "r", "name": "bert-large-finetune-20261102", "outcome": "failed", "start": "2026-11-02T08:00:00Z",
@@ -131,6 +150,7 @@ class Changes(Case):
         (line,) = [line for line in self.call("explain", "PyTorchJob/bert-large-finetune").stdout.splitlines()
                    if "peak+buffer" in line]
         self.assertLessEqual(len(line), 120)
+        self.assertIn("LimitRange team-of-research", self.call("explain", "PyTorchJob/bert-large-finetune", "-o", "wide").stdout)
         # containers are shown where they tell rows apart
         self.assertNotIn("pytorch", narrow)
         other = profile("c-0123456789", "PyTorchJob/bert-large-finetune", namespace="research", role="worker",
@@ -142,7 +162,8 @@ class Changes(Case):
         failed = profile("r-0123456789", "Job/r")
         failed["status"]["diagnosis"] = {
             "kind": "fragmentation", "cause": "growth", "confidence": "high", "time": "2026-11-02T14:00:00Z", "run": "r-2",
-            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no"}
+            "evidence": "CUDA out of memory.", "allocatorVariable": "PYTORCH_CUDA_ALLOC_CONF", "helped": "no",
+            "epoch": 3, "step": 1240, "steps": 5000}
         used = history("r-0123456789", "Job/r")
         used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
                                  "world": 1, "limit": "64Gi", "peak": "40Gi", "samples": 60, "source": "query",
@@ -151,11 +172,12 @@ class Changes(Case):
         self.write("profiles.json", json.dumps(store(failed, profile("s-0123456789", "Job/s"), used)))
         for name in PROGRAMS:
             text = self.call("explain", "-n", "ml", "Job/r", name=name).stdout
-            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z\n", text)
+            self.assertIn("diagnosis   fragmentation: growth, confidence high: run r-2, 2026-11-02T14:00:00Z, epoch 3, step 1240 "
+                          "of 5000\n", text)
             self.assertIn("              CUDA out of memory.\n", text)
             self.assertIn("allocator   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True did not help\n", text)
             (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r", name=name).stdout)["workloads"]
-            self.assertEqual(told["profile"]["diagnosis"], failed["status"]["diagnosis"])
+            self.assertEqual(told["profile"]["diagnosis"], {**failed["status"]["diagnosis"], "since": None, "sinceRun": None})
             runs = json.loads(self.call("history", "-o", "json", name=name).stdout)["runs"]
             self.assertEqual([run["diagnosis"] for run in runs], [None, "fragmentation"])
         table = self.call("history", "-n", "ml", "Job/r").stdout
@@ -163,6 +185,31 @@ class Changes(Case):
         self.assertNotIn("diagnosis", self.call("explain", "-n", "ml", "Job/s").stdout)
         (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/s").stdout)["workloads"]
         self.assertIsNone(told["profile"]["diagnosis"])
+
+    def test_whether_a_fix_held(self):
+        """Of the end at a limit: a later complete run with room says that it held."""
+        for kind, peak, text, since in (
+                ("container-limit", "40Gi", "held since run r-2 of 2026-11-02T08:00:00Z", "held"),
+                ("container-limit", "60Gi", "completed since: run r-2 of 2026-11-02T08:00:00Z", "completed"),
+                ("true-oom", "40Gi", "completed since: run r-2 of 2026-11-02T08:00:00Z", "completed")):
+            ended = profile("r-0123456789", "Job/r")
+            ended["status"]["diagnosis"] = {"kind": kind, "confidence": "high", "time": "2026-11-01T14:00:00Z", "run": "r-1"}
+            used = history("r-0123456789", "Job/r")
+            used["spec"]["runs"] = [{"uid": name, "name": name, "start": start, "duration": "6h", "attempts": 1, "ranks": 1,
+                                     "world": 1, "limit": "64Gi", "peak": used_most, "samples": 60, "source": "query",
+                                     "outcome": outcome, "whole": outcome == "completed"}
+                                    for name, start, used_most, outcome in (
+                                        ("r-1", "2026-11-01T08:00:00Z", "63Gi", "failed"),
+                                        ("r-2", "2026-11-02T08:00:00Z", peak, "completed"))]
+            self.write("profiles.json", json.dumps(store(ended, used)))
+            with self.subTest(text):
+                self.assertIn(f"              {text}\n", self.call("explain", "-n", "ml", "Job/r").stdout)
+                (told,) = json.loads(self.call("explain", "-n", "ml", "-o", "json", "Job/r").stdout)["workloads"]
+                self.assertEqual([told["profile"]["diagnosis"][name] for name in ("since", "sinceRun")], [since, "r-2"])
+                runs = json.loads(self.call("history", "-o", "json").stdout)["runs"]
+                self.assertEqual([run["since"] for run in runs], [since, None])
+                table = self.call("history", "-n", "ml", "Job/r").stdout
+                self.assertEqual(table.count(f"failed ({kind}, held)"), int(since == "held"))
 
     def test_history_of_nothing(self):
         self.assertIn("No changes recorded", self.call("history", "Job/c").stdout)
@@ -329,14 +376,14 @@ class Changes(Case):
     def test_explain_gives_each_reason_once(self):
         one = profile("r-0123456789", "Job/r", request="8Gi", limit="16Gi", proven="8Gi")
         one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
-                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20%",
+                                    "limit 12Gi = peak 10Gi of 14 complete runs + 20 %",
                                     "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
         self.write("profiles.json", json.dumps(store(one)))
         lines = self.call("explain", "Job/r").stdout.splitlines()
         for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
                       "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
                       "  because     harm: killed (run r-1); not lowered for 10 runs",
-                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20%"):
+                      "              limit 12Gi = peak 10Gi of 14 complete runs + 20 %"):
             self.assertEqual(lines.count(words), 1, lines)
         self.assertEqual(sum("median use" in line for line in lines), 1)
 

@@ -15,7 +15,8 @@ LIMIT = 64  # connections of the servers here
 # Far more clients than places. None of their connections is read or closed by the test while the attack is on.
 CLIENTS = 4 * LIMIT
 HEAD = b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-ELSEWHERE = "127.0.0.2"  # where hostile clients come from
+PLACES = 512  # the default of webhook.connections
+ADDRESSES = 32  # where they come from if they come from many
 CLIENT_HELLO_BEGINS = b"\x16\x03\x01\x02\x00\x01\x00"
 
 
@@ -23,6 +24,11 @@ def send_some(connection, data):
     """As much as the server lets us: a server that hangs up is no failure of a hostile client."""
     with contextlib.suppress(OSError):
         connection.sendall(data)
+
+
+def elsewhere(number=0):
+    """Where hostile clients come from."""
+    return f"127.0.0.{2 + number}"
 
 
 def half_body(size):
@@ -44,12 +50,12 @@ class Attack:
         for load in self.loads:
             load.wait_done(more)
 
-    def open(self, count, data=b"", tls=True, **options):
+    def open(self, count, data=b"", tls=True, addresses=1, **options):
         """`count` further connections that send this and nothing more."""
-        for _ in range(count):
+        for number in range(count):
             with contextlib.suppress(OSError):  # evicted during its handshake
                 dial = self.webhook.dial_tls if tls else self.webhook.dial
-                made = dial(source=ELSEWHERE, **options)
+                made = dial(source=elsewhere(number % addresses), **options)
                 self.connections.append(made)
                 send_some(made, data)
 
@@ -62,8 +68,8 @@ class Attack:
 
 
 class Connections(Case):
-    def attack(self, config=""):
-        webhook = self.webhook(f"mode: raise\nwebhook.connections: {LIMIT}\n{config}")
+    def attack(self, config=f"webhook.connections: {LIMIT}"):
+        webhook = self.webhook(f"mode: raise\n{config}")
         return webhook, Attack(self, webhook)
 
     def assert_harmless(self, attack, more=50):
@@ -89,8 +95,17 @@ class Connections(Case):
                 self.assertGreater(evicted, CLIENTS - LIMIT - 10, "the attack has filled all places")
                 webhook.stop()
 
+    def test_clients_of_many_addresses_give_way_at_the_default(self):
+        for name, data in (("no byte", b""), ("a slow handshake", CLIENT_HELLO_BEGINS)):
+            with self.subTest(name):
+                webhook, attack = self.attack("")
+                attack.open(2 * PLACES, data, tls=False, addresses=ADDRESSES)
+                self.assert_harmless(attack)
+                self.assertGreater(webhook.metric("memtamer_http_connections_evicted_total"), PLACES - 10)
+                webhook.stop()
+
     def test_clients_that_do_not_read_are_cut(self):
-        webhook, attack = self.attack("webhook.requestTimeout: 1s")
+        webhook, attack = self.attack(f"webhook.connections: {LIMIT}\nwebhook.requestTimeout: 1s")
         # Answers of some 20 KB each, of which the client takes 4 KiB.
         attack.open(8, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 2000, receive_bytes=4096)
         harness.wait_until(lambda: webhook.metric("memtamer_watchdog_closed_total") >= 8, "all to be cut")
@@ -103,7 +118,7 @@ class Connections(Case):
         def flood():
             while not stopping.is_set():
                 with contextlib.suppress(OSError):
-                    webhook.dial(source=ELSEWHERE).close()
+                    webhook.dial(source=elsewhere()).close()
         threads = [threading.Thread(target=flood) for _ in range(3)]
         self.addCleanup(lambda: [thread.join() for thread in threads])
         self.addCleanup(stopping.set)
@@ -112,7 +127,7 @@ class Connections(Case):
         self.assert_harmless(attack)
 
     def test_sigterm_ends_the_process_under_attack(self):
-        webhook, attack = self.attack("webhook.requestTimeout: 2s\nwebhook.drain: 500ms")
+        webhook, attack = self.attack(f"webhook.connections: {LIMIT}\nwebhook.requestTimeout: 2s\nwebhook.drain: 500ms")
         attack.open(LIMIT // 4, half_body(1000))
         attack.open(LIMIT // 4, half_body(7 * MIB))
         attack.open(LIMIT // 4, CLIENT_HELLO_BEGINS, tls=False)
@@ -172,6 +187,21 @@ class Memory(Case):
         until.set()
         self.assertLess(self.mebibytes(webhook, "VmHWM") - before, 128)
         self.assertEqual(load.stop(), [])
+        harness.wait_until(lambda: self.mebibytes(webhook, "VmRSS") - before < 16, "the memory to be given back")
+
+    def test_all_connections_with_half_sent_bodies(self):
+        if harness.WRAP:
+            self.skipTest("valgrind's own memory would be counted")
+        webhook = self.webhook("mode: raise")
+        before = self.mebibytes(webhook, "VmRSS")
+        attack = Attack(self, webhook)
+        attack.open(2 * PLACES, half_body(65000), addresses=ADDRESSES)
+        for _ in range(5):  # together the 32 MiB of all
+            attack.open(1, half_body(32 * MIB // 5))
+        attack.wait_answered(5)
+        self.assertLess(self.mebibytes(webhook, "VmHWM") - before, 96)  # two large reviews may take the rest of 128
+        self.assertEqual(attack.end(), [])
+        # by connections that end, without a further review
         harness.wait_until(lambda: self.mebibytes(webhook, "VmRSS") - before < 16, "the memory to be given back")
 
 

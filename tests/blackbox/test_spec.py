@@ -100,6 +100,23 @@ class Spec(Case):
                 self.assertEqual(told["nextRun"], {"text": words, "mode": mode, "requestFrom": 512 << 20,
                                                    "requestTo": 512 << 20, "limitFrom": 512 << 20, "limitTo": limit << 20})
 
+    def test_the_next_run_and_the_end_are_told_apart(self):
+        """A limit is lowered in steps: `explain` names the step and the end, and `report` says that its figure is the end."""
+        run_of = {"uid": "r1", "name": "train-7", "outcome": "completed", "start": "2026-11-02T08:00:00Z", "duration": "1h",
+                  "attempts": 1, "ranks": 1, "world": 1, "acceleratorsMilli": 1000, "request": "512Mi", "limit": "2Gi",
+                  "by": "user", "peak": "500Mi", "whole": True, "source": "pods"}
+        history = {"apiVersion": "memtamer.io/v1alpha1", "kind": "MemoryHistory",
+                   "metadata": {"namespace": "ml", "name": "train-0123456789"},
+                   "spec": {"workload": "Job/train", "container": "pytorch", "aliases": ["Job/train"], "runs": [run_of]}}
+        learned = self.learned()
+        learned["status"]["recommendation"]["lastLimit"] = "2Gi"
+        self.put(learned, history)
+        self.assertIn("limit 2Gi -> 1536Mi in mode enforce (at most 25 % a run, on the way to 712Mi)",
+                      self.explain().splitlines()[1])
+        report = run("memtamer-recommender", "report", "--store", self.path("profiles.json")).stdout
+        self.assertIn("2Gi -> 712Mi", report)
+        self.assertIn("of the last run -> recommended in the end (next run: `explain`).\n", report)
+
     def test_explain_for_programs(self):
         self.put(self.learned(modeCap="raise", pinLimit="2Gi"))
         told = json.loads(self.explain("-o", "json"))

@@ -10,7 +10,7 @@ import subprocess
 from harness import PATIENCE, TOP, WRAP, Case, program, run
 
 RECOMMENDER = "memtamer-recommender"
-KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures",
+KEYS = {"apiVersion", "kind", "cause", "confidence", "rule", "why", "rank", "step", "checkpoint", "snapshot", "figures", "numbers",
         "progress", "settings", "evidence", "levers", "avoid", "next", "node", "unseen", "inputs"}
 OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
        "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
@@ -82,7 +82,7 @@ class Node(Case):
         for output in ("text", "markdown"):
             done = run(RECOMMENDER, "triage", "--log", log, "--node", node, "-o", output)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("2.96 GiB of 133.81 GiB may still be committed, while 234.70 GiB are available", done.stdout)
+            self.assertIn("2.96 GiB of 133.82 GiB may still be committed, while 234.70 GiB are available", done.stdout)
             self.assertIn("sysctl -w vm.overcommit_memory=0", done.stdout)
             self.assertIn("vm.overcommit_memory = 2", done.stdout)
 

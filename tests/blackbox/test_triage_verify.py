@@ -152,6 +152,32 @@ class Cluster(World):
         case["logs"]["llama-master-0/pytorch"] += "Training complete\n"
         self.assertEqual(self.verify(case, "llama-master-0")["verdict"], "held")
 
+    def test_step_and_figures_of_the_profile(self):
+        """With the step of the crash, a run that goes on is compared with it, and its peak with the card of the crash."""
+        case = {"pods": [pod("llama-master-0", "2026-11-02T09:00:00Z", setting="expandable_segments:True")],
+                "logs": {"llama-master-0/pytorch": "step 1500\npeak_reserved=60 GiB\n"},
+                "memoryprofiles": [profile("llama", "PyTorchJob/llama", step=1240, steps=5000, tried="2Gi", capacity="80Gi",
+                                           unallocated="18Gi")]}
+        answer = self.verify(case, "llama-master-0")
+        self.assertEqual(answer["verdict"], "held", answer)
+        self.assertEqual(self.check(answer, "passed-step")["figure"], "step 1500; the crash was at step 1240 of 5000")
+        self.assertIn("60.00 GiB of 80.00 GiB (75 %), as of the crash", self.check(answer, "peak-below")["figure"])
+        case["logs"]["llama-master-0/pytorch"] = "step 1000\npeak_reserved=60 GiB\n"
+        answer = self.verify(case, "llama-master-0")
+        self.assertEqual((answer["verdict"], self.check(answer, "passed-step")["answer"]), ("too-early", "unknown"))
+        case["memoryprofiles"] = [profile("llama", "PyTorchJob/llama", kind="container-limit", limit="32Gi", peak="31Gi")]
+        answer = self.verify(case, "llama-master-0")
+        self.assertEqual(self.check(answer, "lever-present")["figure"], "the memory limit is 64.00 GiB, before 32.00 GiB")
+
+    def test_odd_numbers_of_the_profile(self):
+        """Anybody who may edit MemoryProfiles writes them: what makes no sense is not known."""
+        case = {"pods": [pod("llama-master-0", "2026-11-02T09:00:00Z")],
+                "logs": {"llama-master-0/pytorch": "step 1500\npeak_reserved=60 GiB\n"},
+                "memoryprofiles": [profile("llama", "PyTorchJob/llama", step=-7, epoch="x", steps=2 ** 60, tried=[1],
+                                           capacity="900Ei", unallocated="much", others=None, peak={}, limit="")]}
+        answer = self.verify(case, "llama-master-0")
+        self.assertEqual([self.check(answer, name)["answer"] for name in ("passed-step", "peak-below")], ["unknown"] * 2, answer)
+
     def test_crash_itself(self):
         """The pod that the diagnosis is about is no new run."""
         case = {"pods": [pod("llama-master-0", "2026-11-02T07:00:00Z", "2026-11-02T08:00:00Z")],
@@ -175,6 +201,23 @@ class Cluster(World):
                              "llama-master-0")
         self.assertEqual(self.check(answer, "lever-present")["answer"], "yes")
         self.assertIn("volume shm mounted at /dev/shm, sizeLimit 16Gi", self.check(answer, "lever-present")["figure"])
+
+    def test_numbers_of_the_spec(self):
+        """A smaller batch in the arguments or the environment, of which the crash's log shows the old one."""
+        full = OOM.replace("18.00 GiB is reserved", "0.10 GiB is reserved")
+        crash = self.write("crash.json", run(RECOMMENDER, "triage", "--log", self.write(
+            "crash.log", "Namespace(per_device_train_batch_size=32, num_workers=8)\nstep 1240\n" + full), "-o", "json").stdout)
+        with open(crash, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["numbers"], {"per_device_train_batch_size": 32, "num_workers": 8})
+        for change in ({"args": ["train.py", "--per_device_train_batch_size", "16"]},
+                       {"command": ["sh", "-c", "python train.py --per-device-train-batch-size=16 --lr 1"]},
+                       {"env": [{"name": "PER_DEVICE_TRAIN_BATCH_SIZE", "value": "16"}]}):
+            new = pod("llama-master-0", "2026-11-02T09:00:00Z")
+            new["spec"]["containers"][0].update(change)
+            answer = self.verify({"pods": [new]}, "llama-master-0", "--against", crash)
+            lever = self.check(answer, "lever-present")
+            self.assertEqual((lever["answer"], lever["figure"], lever["source"]),
+                             ("yes", "per_device_train_batch_size is 16, before 32", "pod/llama-master-0 status"), change)
 
     def test_refusals(self):
         pods = [pod("llama-master-0", "2026-11-02T09:00:00Z")]

@@ -58,7 +58,7 @@ def test_annotations(t):
     job["spec"]["suspend"] = True
     t.cluster.create(f"/apis/batch/v1/namespaces/{namespace}/jobs", job)
     said = wait_for(lambda: events(namespace, "jobs"), "the audit event of the Job")[0]["annotations"]
-    assert said["workloads.memtamer.io/decision"] == "raise: 1 templates, 2 findings", said
+    assert said["workloads.memtamer.io/decision"] == "raise: 1 template, 2 findings", said
     # Fail open: the API server says so itself.
     webhook.kill()
     opened = made(harness.job_pod("train", namespace))

@@ -52,7 +52,7 @@ def test_install_and_operations(t):
     run(dry_run)
     run(namespace)
     run(ladder)
-    assert "default" not in t.kubectl("get", "namespace", "-l", "memtamer.io/mode").out
+    assert "ml-team" not in t.kubectl("get", "namespace", "-l", "memtamer.io/mode").out
     run(well)
     run(see)
     run(killed)
@@ -67,7 +67,7 @@ def test_install_and_operations(t):
     run(stop_one)
     run(stop_all)
     assert t.kubectl("get", "mutatingwebhookconfiguration", "a0-memtamer", check=False).status != 0
-    t.kubectl("label", "namespace", "default", "memtamer.io/mode-")
+    t.kubectl("label", "namespace", "ml-team", "memtamer.io/mode-")
     run(uninstall)
     run(forget)
     return f"all {sum(len(blocks(page)) for page in PAGES)} shell blocks of {', '.join(PAGES)} do what the pages say"

@@ -36,11 +36,7 @@ static int by_check(const void *a, const void *b)
 
 static bool is_bad(const char *text)
 {
-	size_t n = strlen(text);
-
-	if (n > LIMIT_WARNING_CHARS)
-		return true;
-	return str_ends(str_c(text), STR("...")) && !strstr(text, "LimitRange ") && !strstr(text, "quota ");
+	return strlen(text) > LIMIT_WARNING_CHARS || str_ends(str_c(text), STR("..."));
 }
 
 static void render(const struct golden_lines *self, struct strbuf *buf)

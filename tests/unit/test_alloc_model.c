@@ -15,7 +15,7 @@
 #define GI ((int64_t)1 << 30)
 
 static const char *const aliases[] = {"Job/bert", "pod-stem:bert"};
-static const char *const reasons[] = {"peak 85Gi of 14 runs + 12%"};
+static const char *const reasons[] = {"peak 85Gi of 14 runs + 12 %"};
 static const struct recommendation variant = {
 	.request_bytes = 9 * GI, .limit_bytes = 12 * GI, .runs = 3, .variant = "abcdef0123"};
 

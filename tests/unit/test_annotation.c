@@ -19,7 +19,7 @@ static void only_words_of_ours_are_taken(void **state)
 	static const struct {
 		const char *text, *rule, *cap;
 	} rows[] = {
-		{SET("peak+buffer", "at most 25% a run"), "peak+buffer", "at most 25% a run"},
+		{SET("peak+buffer", "at most 25 % a run"), "peak+buffer", "at most 25 % a run"},
 		{SET("", ""), "", ""},
 		{SET(TEN TEN "012", CAP "01234"), TEN TEN "012", CAP "01234"},
 		{SET(TEN TEN "0123", CAP "012345"), "", ""},

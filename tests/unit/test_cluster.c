@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a cluster's API server tells, as snapshots; by a server that plays its part. */
+#include "base/log.h"
 #include "cluster_world.h"
 
 #define PROFILE(name, version, limit)                                                                                  \
@@ -75,6 +76,50 @@ static void test_changes_come_in(void **state)
 	assert_int_equal(fake_api_unexpected(world.api), 0);
 	/* no quota: nobody looks for pods */
 	assert_int_equal(fake_api_count(world.api, "/pods"), 0);
+	stop(&world);
+}
+
+static void count_line(void *context, const char *line, size_t n)
+{
+	size_t *counts = context;
+
+	counts[0] += memmem(line, n, "object skipped", 14) != NULL;
+	counts[1] += memmem(line, n, "is not applied", 14) != NULL;
+}
+
+/* Whoever may write objects of a namespace must not fill the log. */
+static void test_lines_about_objects_are_limited(void **state)
+{
+	enum { OBJECTS = 200, LINES = 100 };
+	CLEANUP(strbuf_release) struct strbuf events = STRBUF_INIT(256 * KIB);
+	size_t counts[2] = {0, 0};
+	struct world world;
+
+	(void)state;
+	for (size_t i = 10; i < 10 + OBJECTS; i++) {
+		strbuf_addf(&events, EVENT("ADDED", PROFILE("a", "%zu", "nonsense")), i);
+		strbuf_addf(&events,
+			    EVENT("ADDED", "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\"," META(
+						   "ml", "b", "%zu") ",\"spec\":{\"pinLimit\":\"1\"}}"),
+			    i);
+	}
+	assert_int_equal(strbuf_adds(&events, EVENT("ADDED", PROFILE("c", "999", "4Gi"))), 0);
+	log_set_sink(&(struct log_sink){.context = counts, .write = count_line});
+	start(&world,
+	      (const struct fake_step[]){{.fits = PROFILES "?", .body = LIST("5", "")},
+					 {.fits = PROFILES "?watch", .body = strbuf_text(&events), .end = FAKE_HOLD},
+					 NOTHING(SHAPES),
+					 NOTHING(SPACES),
+					 NOTHING(RANGES),
+					 NOTHING(QUOTAS),
+					 NOTHING(CLASSES),
+					 NO_KINDS,
+					 {0}});
+	WAIT_FOR(&world, limit_of(&world, "c") == 4);
+	log_set_sink(NULL);
+	assert_int_equal(world.passed_over, OBJECTS);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		assert_in_range(counts[i], 20, LINES);
 	stop(&world);
 }
 
@@ -163,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes_come_in),
+		cmocka_unit_test(test_lines_about_objects_are_limited),
 		cmocka_unit_test(test_new_list_after_410),
 		cmocka_unit_test(test_says_what_it_waits_for),
 	};

@@ -293,6 +293,37 @@ static void only_a_better_result_replaces_one_of_the_same_death(void **state)
 	teardown(&place);
 }
 
+/* The status shows exit code 1 and no more; a later cycle reads the counter of kills. */
+static void a_kill_that_only_prometheus_shows_is_added(void **state)
+{
+	enum { TODAY = 30 * 24 * 60 };
+	static const struct fake_pod counted[] = {
+		{"t-1", "t-1", "Job", "t-1", .start_min = TODAY, .end_min = TODAY + 10, .ends = END_FAILED,
+		 .container_ends = END_ERROR | END_OOM_EVENTS, .limit_mib = 64, .usual_mib = 40, .peak_mib = 60,
+		 .rss_mib = 60, .peak_after_min = 5},
+	};
+	struct teller teller = {.kind = "unknown", .variable = "", .time_ms = minute(10)};
+	struct diagnosis diagnosis;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	connect(&place, &teller);
+	end_pod(&place, "t-1", 10, "Error", NULL);
+	quick_and_diagnose(&place);
+	assert_string_equal(diagnosis_of(&place).kind, "unknown");
+	whole(&place, counted, ARRAY_LEN(counted));
+	diagnosis = diagnosis_of(&place);
+	assert_string_equal(diagnosis.kind, "container-limit");
+	assert_string_equal(diagnosis.cause, "child-killed");
+	assert_string_equal(diagnosis.confidence, "low");
+	assert_string_equal(diagnosis.evidence,
+			    "container_oom_events_total rose; used at most 60Mi of the limit of 64Mi");
+	assert_int_equal(diagnosis.time_ms, minute(10));
+	assert_int_equal(whole(&place, counted, ARRAY_LEN(counted)), 0);
+	teardown(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +333,7 @@ int main(void)
 		cmocka_unit_test(cycles_read_no_pods),
 		cmocka_unit_test(what_is_not_in_the_store_is_not_marked_as_stored),
 		cmocka_unit_test(only_a_better_result_replaces_one_of_the_same_death),
+		cmocka_unit_test(a_kill_that_only_prometheus_shows_is_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

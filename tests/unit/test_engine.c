@@ -921,6 +921,57 @@ static void a_foreign_state_is_refused_and_kept(void **state)
 	teardown(&place);
 }
 
+struct leaving_out {
+	enum engine_left_out ml;
+};
+
+static enum engine_left_out leave_out(void *context, const char *namespace_name)
+{
+	const struct leaving_out *self = context;
+
+	return self->ml == ENGINE_LEFT_OUT_UNKNOWN || streq(namespace_name, "ml") ? self->ml : ENGINE_LEARNED;
+}
+
+/* From a namespace that people want to be left out nothing is learned, also not from a run that was open before; what
+ * was learned stays. While it is not known which they are, nothing is read. */
+static void a_namespace_that_is_left_out_is_not_learned_from(void **state)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	CLEANUP(strbuf_release) struct strbuf before, after;
+	struct leaving_out leaving_out = {.ml = ENGINE_LEFT_OUT_UNKNOWN};
+	struct engine_result result;
+	struct place place;
+	struct engine engine = {.left_out = leave_out, .left_out_context = &leaving_out};
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+	engine.config = place.config;
+	engine.reader = &place.reader.base;
+	engine.store = store;
+	assert_int_equal(engine_cycle(&engine, NOW_MS, &result, NULL), 0);
+	assert_int_equal(result.partial, 1U << ENGINE_PARTIAL_IGNORED);
+	assert_non_null(strstr(result.why, "memtamer.io/ignore"));
+	assert_int_equal(place.reader.n_reads, 0);
+	leaving_out.ml = ENGINE_LEFT_OUT;
+	assert_int_equal(engine_cycle(&engine, NOW_MS - FAKE_DAY_MS, &result, NULL), 0);
+	assert_true(place.reader.n_reads > 0);
+	assert_int_equal(result.n_runs + result.n_profiles_changed, 0);
+	/* The last run is open at this time, in the state too. */
+	leaving_out.ml = ENGINE_LEARNED;
+	assert_int_equal(engine_cycle(&engine, NOW_MS, &result, NULL), 0);
+	assert_true(result.n_profiles_changed > 0);
+	digest_of(&place, &before);
+	leaving_out.ml = ENGINE_LEFT_OUT;
+	assert_int_equal(engine_cycle(&engine, NOW_MS + FAKE_DAY_MS, &result, NULL), 0);
+	assert_int_equal(result.n_runs + result.n_profiles_changed, 0);
+	digest_of(&place, &after);
+	assert_string_equal(strbuf_text(&before), strbuf_text(&after));
+	engine_release(&engine);
+	store_closep(&store);
+	teardown(&place);
+}
+
 static void nodes_alike_are_one_shape(void **state)
 {
 	struct evidence_node items[] = {
@@ -1032,6 +1083,7 @@ int main(void)
 		cmocka_unit_test(gaps_of_the_future_are_forgotten),
 		cmocka_unit_test(gaps_are_joined_when_there_are_many),
 		cmocka_unit_test(a_foreign_state_is_refused_and_kept),
+		cmocka_unit_test(a_namespace_that_is_left_out_is_not_learned_from),
 		cmocka_unit_test(nodes_alike_are_one_shape),
 		cmocka_unit_test(nodes_cut_into_slices_are_one_shape),
 	};

@@ -125,18 +125,21 @@ static void owners_and_accelerators_tell_training(void **state)
 		{"a notebook with a GPU", "Notebook", "", NULL, 1000, false},
 		{"a server with a GPU, labelled", "ReplicaSet", "", "true", 1000, true},
 		{"a PyTorchJob labelled as none", "PyTorchJob", "", "false", 1000, false},
+		{"a PyTorchJob to be ignored", "PyTorchJob", "", "ignore", 1000, false},
 		{"nobody knows its owner", NULL, "", NULL, 1000, false},
 		{"an unknown kind with a GPU", "Frobnicator", "", NULL, 1000, true},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct k8s_label label = {"memtamer.io/training", rows[i].label};
+		bool is_ignored = rows[i].label && streq(rows[i].label, "ignore");
+		struct k8s_label labels[] = {{"memtamer.io/training", is_ignored ? "true" : rows[i].label},
+					     {"memtamer.io/ignore", "true"}};
 		struct pod_container container = {.accelerators_milli = rows[i].accelerators_milli};
 		struct pod pod = {.owner_kind = rows[i].owner_kind ? rows[i].owner_kind : "",
 				  .root_kind = rows[i].root_kind,
 				  .is_owner_known = rows[i].owner_kind != NULL,
-				  .labels = {.items = &label, .n = rows[i].label != NULL},
+				  .labels = {.items = labels, .n = is_ignored ? 2 : rows[i].label != NULL},
 				  .containers = {.items = &container, .n = 1}};
 
 		test_row(rows[i].name);

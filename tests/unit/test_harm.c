@@ -10,7 +10,7 @@
 #define MEMORY(f, to) "{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"to\":\"" to "\",\"rule\":\"peak+buffer\"}"
 #define MEMORY_FROM(f, from, to)                                                                                       \
 	"{\"c\":\"main\",\"r\":\"memory\",\"f\":\"" f "\",\"from\":\"" from "\",\"to\":\"" to                          \
-	"\",\"rule\":\"median\",\"cap\":\"at most 25% a run\"}"
+	"\",\"rule\":\"median\",\"cap\":\"at most 25 % a run\"}"
 
 /* ---- the fold ---- */
 
@@ -18,7 +18,7 @@ struct seen {
 	const char *name, *decision;
 	int64_t request_mib, limit_mib, peak_mib, killed_mib;
 	unsigned int ends, container_ends;
-	int64_t room_wait_ms, ephemeral_request_mib;
+	int64_t room_wait_ms, ephemeral_request_mib, ephemeral_limit_mib;
 };
 
 static void put(struct pod_table *table, const struct seen *seen)
@@ -39,6 +39,7 @@ static void put(struct pod_table *table, const struct seen *seen)
 	container.request_bytes = seen->request_mib * MI;
 	container.limit_bytes = seen->limit_mib * MI;
 	container.ephemeral_request_bytes = seen->ephemeral_request_mib * MI;
+	container.ephemeral_limit_bytes = seen->ephemeral_limit_mib * MI;
 	container.peak_bytes = seen->peak_mib * MI;
 	container.ends = seen->container_ends;
 	if (seen->killed_mib)
@@ -56,8 +57,11 @@ static void fold_seen(const struct seen *seen, size_t n, struct pod_table *table
 	assert_int_equal(fold->runs.n, 1);
 }
 
-#define EVICTED .ends = END_FAILED | END_EVICTED | END_EVICTED_MEMORY, .container_ends = END_ERROR
-#define KILLED	.ends = END_FAILED, .container_ends = END_OOM_KILLED
+#define EVICTED		 .ends = END_FAILED | END_EVICTED | END_EVICTED_MEMORY, .container_ends = END_ERROR
+#define EVICTED_FOR_DISK .ends = END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL
+#define KILLED		 .ends = END_FAILED, .container_ends = END_OOM_KILLED
+#define DISK_LIMIT(from)                                                                                               \
+	"{\"c\":\"main\",\"r\":\"ephemeral-storage\",\"f\":\"limit\"," from "\"to\":\"1Gi\",\"rule\":\"peak+buffer\"}"
 
 static void harm_is_what_we_took_or_added(void **state)
 {
@@ -107,6 +111,22 @@ static void harm_is_what_we_took_or_added(void **state)
 		{{"evicted below it", SET(MEMORY_FROM("request", "96Mi", "64Mi")), 64, 128, 50, 0, EVICTED}, 0, 0},
 		{{"evicted, raised", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 80, 0, EVICTED}, 0, 0},
 		{{"evicted, edited since", SET(MEMORY_FROM("request", "96Mi", "64Mi")), 70, 128, 80, 0, EVICTED}, 0, 0},
+		{{"evicted at a disk limit that we added", SET(DISK_LIMIT("")), 64, 128, 0, 0,
+		  EVICTED_FOR_DISK | END_DISK_LIMIT, .ephemeral_limit_mib = 1024},
+		 1U << HARM_EVICTED,
+		 0},
+		{{"evicted as the node's disk was full", SET(DISK_LIMIT("")), 64, 128, 0, 0, EVICTED_FOR_DISK,
+		  .ephemeral_limit_mib = 1024},
+		 0,
+		 0},
+		{{"evicted at its own disk limit", NULL, 64, 128, 0, 0, EVICTED_FOR_DISK | END_DISK_LIMIT,
+		  .ephemeral_limit_mib = 1024},
+		 0,
+		 0},
+		{{"evicted at a disk limit edited since", SET(DISK_LIMIT("")), 64, 128, 0, 0,
+		  EVICTED_FOR_DISK | END_DISK_LIMIT, .ephemeral_limit_mib = 512},
+		 0,
+		 0},
 		{{"waited", SET(MEMORY_FROM("request", "32Mi", "64Mi")), 64, 128, 0, 0,
 		  .ends = END_UNSCHEDULABLE_MEMORY | END_SUCCEEDED, .room_wait_ms = 5000},
 		 0,
@@ -152,6 +172,9 @@ static void harm_is_what_we_took_or_added(void **state)
 		if (fold.runs.items[0].run.harm != rows[i].harm ||
 		    fold.runs.items[0].harm_waited_ms != rows[i].waited_ms)
 			fail_msg("%s: harm %x", rows[i].seen.name, fold.runs.items[0].run.harm);
+		if (rows[i].seen.ends & END_DISK_LIMIT)
+			assert_int_equal(fold.runs.items[0].run.peak_ephemeral_bytes,
+					 rows[i].seen.ephemeral_limit_mib * MI);
 		fold_release(&fold);
 		pod_table_release(&table);
 	}
@@ -187,7 +210,7 @@ static void one_entry_for_each_set_of_values(void **state)
 	assert_int_equal(entries[0].limit_from_bytes, 128 * MI);
 	assert_int_equal(entries[0].limit_to_bytes, 96 * MI);
 	assert_string_equal(entries[0].rule, "median");
-	assert_string_equal(entries[0].cap, "at most 25% a run");
+	assert_string_equal(entries[0].cap, "at most 25 % a run");
 	assert_int_equal(entries[1].limit_to_bytes, 192 * MI);
 	/* the limit was changed by somebody else: only the request is ours */
 	assert_int_equal(entries[2].limit_to_bytes, 0);

@@ -148,6 +148,8 @@ static void the_first_pod_that_died_is_read_once(void **state)
 	assert_string_equal(diagnosed.diagnosis.kind, "container-limit");
 	assert_int_equal(diagnosed.diagnosis.time_ms, NOW_MS - 3 * TIME_MINUTE_MS);
 	assert_string_not_equal(diagnosed.diagnosis.evidence, "");
+	assert_int_equal(diagnosed.diagnosis.limit_bytes, (int64_t)64 << 30);
+	assert_int_equal(diagnosed.diagnosis.step, DIAGNOSIS_NONE);
 	assert_string_equal(diagnosed.diagnosis.variable, "");
 	assert_false(diagnosed.has_setting);
 	assert_false(diagnosed.is_again);
@@ -163,8 +165,18 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 	static const struct {
 		const char *name;
 		struct fake_step steps[8];
-		bool has_setting;
+		bool has_setting, is_refused;
 	} rows[] = {
+		{"by a version that refuses the setting",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57")))},
+		  {LOG("a"), .body = "torch==2.0.1\nstep 100 loss 2.1\n" CUDA_LINE "\n"},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 false,
+		 true},
 		{"without the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
@@ -173,6 +185,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {LOG("a"), .body = "step 100 loss 2.1\n" CUDA_LINE "\n"},
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
+		 false,
 		 false},
 		{"with the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
@@ -182,7 +195,8 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {LOG("a"), .body = "step 100 loss 2.1\n" CUDA_LINE "\n"},
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
-		 true},
+		 true,
+		 false},
 	};
 
 	(void)state;
@@ -195,9 +209,71 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		find(&scene, NOW_MS, "train");
 		assert_int_equal(read_found(&scene, &diagnosed), 0);
 		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
-		assert_string_equal(diagnosed.diagnosis.variable, ALLOCATOR_VARIABLE_CUDA);
+		assert_string_equal(diagnosed.diagnosis.variable, rows[i].is_refused ? "" : ALLOCATOR_VARIABLE_CUDA);
 		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
 		assert_int_equal(diagnosed.has_setting, rows[i].has_setting);
+		stop(&scene);
+	}
+}
+
+/* The step and the figures of a log, also of the part of it that is in the status, for `triage --verify`. */
+static void numbers_need_the_right_to_read_logs(void **state)
+{
+#define TOLD                                                                                                           \
+	OVER("{\"terminated\":{\"reason\":\"Error\",\"exitCode\":1,\"startedAt\":\"2026-11-02T07:00:00Z\","            \
+	     "\"finishedAt\":\"2026-11-02T07:57:00Z\",\"message\":\"" CUDA_LINE "\"}}")
+#define STEPS_OF(pod_, log)                                                                                            \
+	{                                                                                                              \
+		{WATCHED, .body = LIST(pod_)}, {WATCHED, .body = "", .end = FAKE_HOLD}, JOB("train"),                  \
+			{ONE("a"), .body = LIST(pod_)}, {LOG("a"), .body = (log)}, {EVENTS("a"), .body = LIST("")},    \
+		{                                                                                                      \
+			.fits = NULL                                                                                   \
+		}                                                                                                      \
+	}
+	static const struct {
+		const char *name;
+		bool reads_logs;
+		struct fake_step steps[8];
+		int64_t epoch, step, n_steps, tried_mib;
+	} rows[] = {
+		{"a step of all", true, STEPS_OF(POD("a", "train", FAILED("57")), "step 90/500\n" CUDA_LINE "\n"), -1,
+		 90, 500, 2048},
+		{"an epoch", true, STEPS_OF(POD("a", "train", FAILED("57")), "Epoch 3 step 90\n" CUDA_LINE "\n"), 3, 90,
+		 -1, 2048},
+		{"steps that begin anew", true,
+		 STEPS_OF(POD("a", "train", FAILED("57")), "step 90\nstep 10\nstep 50\n" CUDA_LINE "\n"), -1, -1, -1,
+		 2048},
+		{"no step", true, STEPS_OF(POD("a", "train", FAILED("57")), CUDA_LINE "\n"), -1, -1, -1, 2048},
+		{"no right",
+		 false,
+		 {{WATCHED, .body = LIST(POD("a", "train", TOLD))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", TOLD))},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 -1,
+		 -1,
+		 -1,
+		 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diagnosed diagnosed;
+		struct scene scene;
+
+		test_row(rows[i].name);
+		start(&scene, rows[i].steps, rows[i].reads_logs);
+		find(&scene, NOW_MS, "train");
+		assert_int_equal(read_found(&scene, &diagnosed), 0);
+		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
+		assert_int_equal(diagnosed.diagnosis.epoch, rows[i].epoch);
+		assert_int_equal(diagnosed.diagnosis.step, rows[i].step);
+		assert_int_equal(diagnosed.diagnosis.n_steps, rows[i].n_steps);
+		assert_int_equal(diagnosed.diagnosis.tried_bytes, rows[i].tried_mib << 20);
+		assert_true((diagnosed.diagnosis.capacity_bytes > 0) == rows[i].reads_logs);
+		assert_true((diagnosed.diagnosis.unallocated_bytes > 0) == rows[i].reads_logs);
 		stop(&scene);
 	}
 }
@@ -241,6 +317,26 @@ static void refusals_are_final(void **state)
 		find(&scene, NOW_MS + DIAGNOSE_REST_MS, "");
 		stop(&scene);
 	}
+}
+
+/* Of a pod of an ignored namespace nothing is read: there is no step for its Events and its log. */
+static void a_pod_of_an_ignored_namespace_is_not_read(void **state)
+{
+	static const struct fake_step steps[] = {
+		{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		{WATCHED, .body = "", .end = FAKE_HOLD},
+		JOB("train"),
+		{.fits = NULL},
+	};
+	struct scene scene;
+
+	(void)state;
+	start(&scene, steps, true);
+	pods_set_ignored(scene.pods, "ml", true);
+	find(&scene, NOW_MS, "");
+	pods_set_ignored(scene.pods, "ml", false);
+	find(&scene, NOW_MS, "train");
+	stop(&scene);
 }
 
 #define REFUSED_LOG                                                                                                    \
@@ -485,7 +581,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_pod_that_died_is_read_once),
 		cmocka_unit_test(the_end_of_the_log_tells_fragmentation),
+		cmocka_unit_test(numbers_need_the_right_to_read_logs),
 		cmocka_unit_test(refusals_are_final),
+		cmocka_unit_test(a_pod_of_an_ignored_namespace_is_not_read),
 		cmocka_unit_test(a_log_that_cannot_be_read_is_tried_again),
 		cmocka_unit_test(tries_end),
 		cmocka_unit_test(what_was_not_stored_is_read_again),

@@ -49,6 +49,7 @@ struct world {
 	struct pods *pods;
 	int n_changed, n_failed;
 	char why[256];
+	bool ignores_still; /* namespace "still" is ignored */
 };
 
 static void on_changed(void *context)
@@ -64,11 +65,17 @@ static void on_failed(void *context, const struct err *why)
 	snprintf(world->why, sizeof(world->why), "%s", why->msg);
 }
 
+static bool is_ignored(void *context, const char *namespace_name)
+{
+	return ((struct world *)context)->ignores_still && streq(namespace_name, "still");
+}
+
 static void setup(struct world *world, const struct fake_step *steps)
 {
 	static const char *const excluded[] = {"quiet", NULL};
 	struct pods_config config = {.own_namespace = "memtamer",
 				     .excluded_namespaces = excluded,
+				     .is_ignored = is_ignored,
 				     .changed = on_changed,
 				     .failed = on_failed,
 				     .context = world};
@@ -168,6 +175,78 @@ static void what_is_left_out_is_not_kept(void **state)
 	assert_int_equal(world.n_failed, 1);  /* the odd one */
 	assert_int_equal(world.n_changed, 1); /* all at once, when they are listed */
 	assert_int_equal(count_told(&world, 0, NULL), 1);
+	teardown(&world);
+}
+
+static void set_ignored(struct world *world, bool is_ignored_now)
+{
+	world->ignores_still = is_ignored_now;
+	pods_set_ignored(world->pods, "still", is_ignored_now);
+}
+
+static bool count_visit(void *context, const struct sighting *sighting)
+{
+	(void)sighting;
+	++*(int *)context;
+	return true;
+}
+
+static int count_visits(struct world *world)
+{
+	int n = 0;
+
+	pods_visit(world->pods, count_visit, &n);
+	return n;
+}
+
+/* Pods of an ignored namespace are not told, visited or counted, and their owners are not read, until the label is
+ * removed. */
+static void an_ignored_namespace_is_left_alone(void **state)
+{
+	static const char owner[] = "GET /apis/batch/v1/namespaces/still/jobs/j ";
+	static const struct fake_step steps[] = {
+		{PODS "&watch=",
+		 .body = EVENT("DELETED", POD_IN("still", "c", "u3", "11", "", RUNS)) EVENT(
+			 "MODIFIED", POD_IN("still", "b", "u2", "12", OWNED("Job", "batch/v1", "j", "j1"), KILLED))
+			 EVENT("ADDED", POD("d", "u4", "13", "", RUNS)),
+		 .end = FAKE_HOLD},
+		{PODS, .body = LIST(POD("a", "u1", "1", "",
+					RUNS) "," POD_IN("still", "b", "u2", "2", OWNED("Job", "batch/v1", "j", "j1"),
+							 RUNS) "," POD_IN("still", "c", "u3", "3", "", RUNS))},
+		{owner, .body = "{\"metadata\":{\"uid\":\"j1\"}}"},
+		{.fits = NULL},
+	};
+	struct pods_figures figures;
+	struct evidence_batch batch;
+	struct world world;
+	int64_t seq = 0;
+	size_t gone;
+
+	(void)state;
+	setup(&world, steps);
+	world.ignores_still = true;
+	while (count_of(&world, NULL) < 2)
+		poll_once(&world);
+	assert_int_equal(count_visits(&world), 2);
+	assert_int_equal(count_told(&world, 0, &seq), 2); /* a and d */
+	assert_int_equal(world.n_changed, 1);		  /* the list */
+	pods_figures(world.pods, &figures);
+	assert_int_equal(figures.ends[OUTCOME_OOM_KILLED] + figures.gone, 0);
+	assert_int_equal(fake_api_count(world.api, owner), 0);
+	/* The label is removed: the pod is told as it is now. */
+	set_ignored(&world, false);
+	assert_int_equal(world.n_changed, 2);
+	while (count_told(&world, 0, NULL) < 3)
+		poll_once(&world);
+	assert_int_equal(tell(&world, seq, &seq, &batch), 1);
+	assert_int_equal(evidence_pod_get(&batch, "still", "b", "u2")->containers.items[0].killed_limits[0], 64 * MIB);
+	evidence_batch_release(&batch);
+	/* It is set again: what is known of the pod is not told any more. */
+	set_ignored(&world, true);
+	assert_int_equal(count_of(&world, &gone), 2);
+	assert_int_equal(gone, 0);
+	assert_int_equal(count_told(&world, 0, NULL), 2);
+	assert_int_equal(world.n_failed, 0);
 	teardown(&world);
 }
 
@@ -346,6 +425,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_left_out_is_not_kept),
+		cmocka_unit_test(an_ignored_namespace_is_left_alone),
 		cmocka_unit_test(runs_are_told_whole_and_once),
 		cmocka_unit_test(owners_are_followed_to_the_top),
 		cmocka_unit_test(a_run_of_unknown_owners_waits),

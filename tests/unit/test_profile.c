@@ -72,7 +72,7 @@ static void every_field_survives(void **state)
 		"\"modeCapBeforeUndo\":\"fill\"},"
 		"\"status\":{\"workload\":\"Job/bert\",\"role\":\"worker\",\"container\":\"pytorch\","
 		"\"aliases\":[\"Job/bert\",\"pod-stem:bert\"],\"revision\":7,\"updated\":\"2026-11-02T08:15:00Z\","
-		"\"reasons\":[\"peak 85Gi of 14 runs + 12%\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
+		"\"reasons\":[\"peak 85Gi of 14 runs + 12 %\"],\"summary\":{\"median\":\"7Gi\",\"peak\":\"11Gi\"},"
 		"\"recommendation\":{\"request\":\"8Gi\","
 		"\"limit\":\"12Gi\",\"ephemeralRequest\":\"1Gi\",\"ephemeralLimit\":\"2Gi\",\"median\":\"7Gi\","
 		"\"p95\":\"10Gi\",\"peak\":\"11Gi\",\"ephemeralPeak\":\"512Mi\",\"gpuPeak\":\"79Gi\","
@@ -84,7 +84,10 @@ static void every_field_survives(void **state)
 		"\"previous\":[{\"limit\":\"10Gi\",\"runs\":13},{\"variant\":\"abcdef0123\",\"limit\":\"11Gi\"}],"
 		"\"diagnosis\":{\"kind\":\"fragmentation\",\"cause\":\"growth\",\"confidence\":\"high\","
 		"\"time\":\"2026-11-01T08:15:00Z\",\"run\":\"bert-20261101\",\"evidence\":\"CUDA out of memory.\","
-		"\"allocatorVariable\":\"PYTORCH_CUDA_ALLOC_CONF\",\"helped\":\"no\"}}}";
+		"\"allocatorVariable\":\"PYTORCH_CUDA_ALLOC_CONF\",\"helped\":\"no\",\"epoch\":0,\"step\":1240,"
+		"\"steps\":5000,"
+		"\"tried\":\"2Gi\",\"capacity\":\"80Gi\",\"unallocated\":\"18Gi\",\"others\":\"1Gi\",\"peak\":\"7Gi\","
+		"\"limit\":\"8Gi\"}}}";
 	CLEANUP(profile_freep) struct profile *profile = decode(text);
 	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
 
@@ -109,6 +112,26 @@ static void every_field_survives(void **state)
 	assert_string_equal(profile->diagnosis->kind, "fragmentation");
 	assert_int_equal(profile->diagnosis->time_ms, 1793520900000);
 	assert_string_equal(profile->diagnosis->helped, "no");
+	assert_int_equal(profile->diagnosis->epoch, 0);
+	assert_int_equal(profile->diagnosis->n_steps, 5000);
+	assert_int_equal(profile->diagnosis->limit_bytes, 8 * GI);
+}
+
+/* As it was stored before it had numbers. */
+static void a_diagnosis_without_numbers_survives(void **state)
+{
+	static const char text[] = "{\"apiVersion\":\"memtamer.io/v1alpha1\",\"kind\":\"MemoryProfile\",\"metadata\":{"
+				   "\"name\":\"bert\"},\"spec\":{},\"status\":{\"recommendation\":{},\"diagnosis\":{"
+				   "\"kind\":\"container-limit\",\"run\":\"bert-1\"}}}";
+	CLEANUP(profile_freep) struct profile *profile = decode(text);
+	CLEANUP(strbuf_release) struct strbuf again = STRBUF_INIT(8 * KIB);
+
+	(void)state;
+	assert_int_equal(profile->diagnosis->step, DIAGNOSIS_NONE);
+	assert_int_equal(profile->diagnosis->epoch, DIAGNOSIS_NONE);
+	assert_int_equal(profile->diagnosis->tried_bytes, 0);
+	assert_int_equal(profile_encode(profile, &again), 0);
+	assert_string_equal(strbuf_text(&again), text);
 }
 
 /* Of one variant then and now: nothing but its name says so. */
@@ -182,6 +205,10 @@ static void refused_rows(void **state)
 		{"diagnosis no object", HEAD(",\"status\":{\"diagnosis\":1}"), "status.diagnosis"},
 		{"another variable", HEAD(",\"status\":{\"diagnosis\":{\"allocatorVariable\":\"LD_PRELOAD\"}}"),
 		 "status.diagnosis.allocatorVariable"},
+		{"a step below 0", HEAD(",\"status\":{\"diagnosis\":{\"step\":-5}}"), "status.diagnosis.step"},
+		{"a step beyond all bounds", HEAD(",\"status\":{\"diagnosis\":{\"steps\":9007199254740992}}"),
+		 "status.diagnosis.steps"},
+		{"no quantity", HEAD(",\"status\":{\"diagnosis\":{\"tried\":\"much\"}}"), "status.diagnosis.tried"},
 		{"neither yes nor no", HEAD(",\"status\":{\"diagnosis\":{\"helped\":\"so\"}}"),
 		 "status.diagnosis.helped"},
 		{"status no object", HEAD(",\"status\":\"fine\""), "status"},
@@ -355,7 +382,7 @@ static void size_stays_bounded(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
 		aliases[i] = repeat(texts[5 + i], (char)('0' + i), i ? 20 : 127);
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
-		reasons[i] = "peak 85Gi of 14 runs + 12%; limit raised after an OOM kill at 80Gi on 2026-11-01";
+		reasons[i] = "peak 85Gi of 14 runs + 12 %; limit raised after an OOM kill at 80Gi on 2026-11-01";
 	for (size_t n = 0; n <= LIMIT_PROFILE_VARIANTS; n++) {
 		CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
@@ -423,8 +450,20 @@ static void copy_is_deep_and_counted(void **state)
 /* Of the largest diagnosis the line of the log goes before anything that sizes need. */
 static void a_diagnosis_stays_bounded(void **state)
 {
-	struct diagnosis diagnosis = {
-		.time_ms = 1793607300000, .confidence = "medium", .helped = "yes", .variable = ALLOCATOR_VARIABLE_CUDA};
+	struct diagnosis diagnosis = {.time_ms = 1793607300000,
+				      .confidence = "medium",
+				      .helped = "yes",
+				      .variable = ALLOCATOR_VARIABLE_CUDA,
+				      .epoch = DIAGNOSIS_NUMBER_MAX,
+				      .step = DIAGNOSIS_NUMBER_MAX,
+				      .n_steps = DIAGNOSIS_NUMBER_MAX,
+				      /* no multiple of 1Ki, so that all digits are written */
+				      .tried_bytes = DIAGNOSIS_NUMBER_MAX - 1,
+				      .capacity_bytes = DIAGNOSIS_NUMBER_MAX - 1,
+				      .unallocated_bytes = DIAGNOSIS_NUMBER_MAX - 1,
+				      .others_bytes = DIAGNOSIS_NUMBER_MAX - 1,
+				      .peak_bytes = DIAGNOSIS_NUMBER_MAX - 1,
+				      .limit_bytes = DIAGNOSIS_NUMBER_MAX - 1};
 	struct profile draft = {.name = "a", .workload = "w", .diagnosis = &diagnosis, .spec = &profile_spec_none};
 	CLEANUP(profile_freep) struct profile *profile = NULL, *back = NULL;
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * KIB);
@@ -497,6 +536,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_survives),
 		cmocka_unit_test(bare_object_has_documented_absences),
+		cmocka_unit_test(a_diagnosis_without_numbers_survives),
 		cmocka_unit_test(an_only_variant_survives),
 		cmocka_unit_test(refused_rows),
 		cmocka_unit_test(an_invalid_spec_counts_for_nothing),

@@ -21,6 +21,8 @@
 	"\"containerStatuses\":[{\"name\":\"c\",\"state\":{\"running\":{}}}]}}"
 
 static const struct fake_step cluster_steps[] = {
+	{"GET /api/v1/namespaces?labelSelector=memtamer.io%2Fignore%3Dtrue&watch=", .body = "", .end = FAKE_HOLD},
+	{"GET /api/v1/namespaces?", .body = LIST("")},
 	{"GET /api/v1/nodes?watch=", .body = "", .end = FAKE_HOLD},
 	{"GET /api/v1/nodes?", .body = LIST(NODE("n1", "1", "", GPUS("8")))},
 	{"GET /api/v1/pods?fieldSelector=metadata.namespace%21%3Dkube-system&watch=", .body = "", .end = FAKE_HOLD},

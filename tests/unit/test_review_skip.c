@@ -128,6 +128,7 @@ static void json_lists_what_was_not_examined(void **state)
 	second = json_object_array_get_idx(objects, 1);
 	assert_string_equal(json_object_get_string(json_member(first, "status")), "examined");
 	assert_int_equal(json_object_get_int64(json_member(first, "findings")), 1);
+	assert_string_equal(json_object_get_string(json_member(first, "message")), "1 finding");
 	assert_string_equal(json_object_get_string(json_member(second, "status")), "not-training");
 	assert_string_equal(json_object_get_string(json_member(second, "reason")), "serving");
 	assert_int_equal(json_object_array_length(json_member(answer, "errors")), 1);

@@ -14,7 +14,7 @@ struct expected {
 	enum outcome outcome;
 	int attempts, ranks, world_size;
 	int64_t peak_mib, killed_mib; /* killed: greatest; -1: none */
-	bool is_whole, is_cache_bound, is_final;
+	bool is_whole, is_cache_bound, is_final, has_lost_child;
 	bool has_activity;
 	int activity_permille;
 };
@@ -103,12 +103,12 @@ static const struct row rows[] = {
 	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 70, .ends = END_FAILED,
 	   .container_ends = END_ERROR | END_OOM_EVENTS, .limit_mib = 100, MEMORY(50, 60)}},
 	 {{"Job/a", "", .outcome = OUTCOME_SUSPECTED_OOM, .attempts = 1, .ranks = 1, .world_size = 1, .peak_mib = 60,
-	   .is_final = true}}},
+	   .is_final = true, .has_lost_child = true}}},
 	{"a child was killed, and the first process ended well",
 	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 70, .ends = END_SUCCEEDED,
 	   .container_ends = END_COMPLETED | END_OOM_EVENTS, .limit_mib = 100, MEMORY(50, 60)}},
 	 {{"Job/a", "", .outcome = OUTCOME_SUSPECTED_OOM, .attempts = 1, .ranks = 1, .world_size = 1, .peak_mib = 60,
-	   .is_final = true}}},
+	   .is_final = true, .has_lost_child = true}}},
 	{"a kill that Kubernetes shows is counted once",
 	 {{"a-x", "u1", JOB("a"), .start_min = 10, .end_min = 70, .ends = END_SUCCEEDED,
 	   .container_ends = END_COMPLETED | END_OOM_RESTARTED | END_OOM_EVENTS, .restarts = 1, .limit_mib = 100,
@@ -218,6 +218,7 @@ static void check(const struct expected *expected, const struct found_run *found
 		assert_int_equal(run->killed_limits[0], -1);
 	assert_int_equal(run->is_whole, expected->is_whole);
 	assert_int_equal(run->is_cache_bound, expected->is_cache_bound);
+	assert_int_equal(found->has_lost_child, expected->has_lost_child);
 	assert_int_equal(run->activity_permille, expected->has_activity ? expected->activity_permille : -1);
 	assert_int_equal(found->is_final, expected->is_final);
 }

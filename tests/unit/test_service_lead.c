@@ -188,19 +188,26 @@ static void without_rights_it_is_not_ready(void **state)
 	fake_api_free(api);
 }
 
-#define POD                                                                                                            \
-	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ml\",\"uid\":\"u\",\"labels\":{\"memtamer.io/training\":"       \
-	"\"true\"}},\"spec\":{\"containers\":[{\"name\":\"c\"}]},\"status\":{\"startTime\":\"2026-11-02T08:00:00Z\"}}"
+#define POD_IN(namespace)                                                                                              \
+	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"" namespace "\",\"uid\":\"u\",\"labels\":{\"memtamer.io/"       \
+								   "training\":"                                       \
+								   "\"true\"}},\"spec\":{\"containers\":[{\"name\":"   \
+								   "\"c\"}]},\"status\":{\"startTime\":\"2026-11-"     \
+								   "02T08:00:00Z\"}}"
 
-/* Without an election it leads at once, watches nodes, pods and refusals, and probes. */
+/* Without an election it leads at once, watches nodes, namespaces, pods and refusals, and probes. */
 static void without_an_election_it_leads(void **state)
 {
 	static const struct fake_step steps[] = {
+		{"GET /api/v1/namespaces?labelSelector=memtamer.io%2Fignore%3Dtrue&watch=", .body = "",
+		 .end = FAKE_HOLD},
+		{"GET /api/v1/namespaces?",
+		 .body = LIST("{\"metadata\":{\"name\":\"still\",\"resourceVersion\":\"1\"}}")},
 		{"GET /api/v1/nodes?", .body = LIST(NODE("a", "1", "", GPUS("8")))},
 		{"GET /api/v1/nodes?watch=", .body = "", .end = FAKE_HOLD},
 		{"GET /api/v1/pods?fieldSelector=metadata.namespace%21%3Dkube-system&watch=", .body = "",
 		 .end = FAKE_HOLD},
-		{"GET /api/v1/pods?", .body = LIST(POD)},
+		{"GET /api/v1/pods?", .body = LIST(POD_IN("ml") "," POD_IN("still"))},
 		{"GET /api/v1/events?fieldSelector=reason%3DFailedCreate&watch=", .body = "", .end = FAKE_HOLD},
 		{"GET /api/v1/events?fieldSelector=reason%3DFailedCreate", .body = LIST(REFUSED("e", "j"))},
 		{DRY_RUN, .body = MARKED, .times = 1000000},
@@ -229,6 +236,8 @@ static void without_an_election_it_leads(void **state)
 	while (!(metrics_value(place.metrics, METRIC_PODS_WATCHED, 0, 0, 0) == 1))
 		service_wait(service, 1);
 	assert_true(service_urgent_since_ms(service) > 0); /* what there is is news */
+	assert_int_equal(replica_ignores(replica, "ml"), ENGINE_LEARNED);
+	assert_int_equal(replica_ignores(replica, "still"), ENGINE_LEFT_OUT);
 	while (metrics_value(place.metrics, METRIC_PROBES, PROBE_REACHED, 0, 0) < 2)
 		service_wait(service, 1);
 	assert_true(metrics_value(place.metrics, METRIC_REACHABLE, 0, 0, 0) == 1);
@@ -283,6 +292,9 @@ static void wait_for_gangs(const struct place *place, struct service *service, s
 static void a_hung_gang_is_shown_told_and_withdrawn(void **state)
 {
 	static const struct fake_step steps[] = {
+		{"GET /api/v1/namespaces?labelSelector=memtamer.io%2Fignore%3Dtrue&watch=", .body = "",
+		 .end = FAKE_HOLD},
+		{"GET /api/v1/namespaces?", .body = LIST("")},
 		{"GET /api/v1/nodes?", .body = LIST(NODE("a", "1", "", GPUS("8")))},
 		{"GET /api/v1/nodes?watch=", .body = "", .end = FAKE_HOLD},
 		{"GET /api/v1/pods?fieldSelector=metadata.namespace%21%3Dkube-system&watch=",

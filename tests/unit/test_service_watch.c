@@ -4,6 +4,7 @@
 
 #include "base/attr.h"
 #include "base/timefmt.h"
+#include "service/ignored_namespaces.h"
 #include "service/nodes.h"
 #include "service/refusals.h"
 
@@ -69,6 +70,62 @@ static void nodes_come_change_and_go(void **state)
 		poll_once(&world);
 	assert_int_equal(n, 4); /* a c d z */
 	nodes_free(nodes);
+	world_stop(&world);
+}
+
+/* ---- namespaces that people want to be ignored ---- */
+
+#define IGNORED			 "GET /api/v1/namespaces?labelSelector=memtamer.io%2Fignore%3Dtrue"
+#define NAMESPACE(name, version) "{\"metadata\":{\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+
+static void note_namespace(void *context, const char *namespace_name, bool is_ignored)
+{
+	char *said = context;
+
+	snprintf(said + strlen(said), 64 - strlen(said), "%c%s ", is_ignored ? '+' : '-', namespace_name);
+}
+
+static void note_synced(void *context)
+{
+	note_namespace(context, "synced", true);
+}
+
+static void note_failed(void *context, const struct err *why)
+{
+	(void)why;
+	note_namespace(context, "failed", false);
+}
+
+static void namespaces_are_ignored_while_they_have_the_label(void **state)
+{
+	static const struct fake_step steps[] = {
+		{IGNORED "&watch=",
+		 .body = EVENT("ADDED", NAMESPACE("c", "11")) EVENT("DELETED", NAMESPACE("a", "12"))
+			 EVENT("MODIFIED", NAMESPACE("b", "13")),
+		 .end = FAKE_HOLD},
+		{IGNORED, .status = 403, .body = STATUS("403", "Forbidden")},
+		{IGNORED, .body = LIST(NAMESPACE("a", "1") "," NAMESPACE("b", "2"))},
+		{.fits = NULL},
+	};
+	static const char *const rows[] = {"a", "b", "c", "d"};
+	struct ignored_namespaces_config config = {
+		.changed = note_namespace, .synced = note_synced, .failed = note_failed};
+	struct ignored_namespaces *ignored = NULL;
+	char said[64] = "";
+	struct world world;
+
+	(void)state;
+	config.context = said;
+	world_start(&world, steps);
+	assert_int_equal(ignored_namespaces_start(world.client, &config, &ignored, NULL), 0);
+	assert_int_equal(ignored_namespaces_find(ignored, "a"), ENGINE_LEFT_OUT_UNKNOWN);
+	while (!strstr(said, "-a"))
+		poll_once(&world);
+	assert_string_equal(said, "-failed +a +b +synced +c -a ");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(ignored_namespaces_find(ignored, rows[i]) == ENGINE_LEFT_OUT,
+				 streq(rows[i], "b") || streq(rows[i], "c"));
+	ignored_namespaces_free(ignored);
 	world_stop(&world);
 }
 
@@ -209,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_come_change_and_go),
+		cmocka_unit_test(namespaces_are_ignored_while_they_have_the_label),
 		cmocka_unit_test(refusals_are_read),
 		cmocka_unit_test(a_refusal_is_of_one_owner_not_of_a_name),
 		cmocka_unit_test(refusals_are_forgotten_after_a_day),

@@ -104,13 +104,14 @@ static void ends_are_told_apart(void **state)
 			       ",\"reason\":\"Evicted\",\"message\":\"Pod ephemeral local storage usage exceeds the "
 			       "total limit of containers 20Mi. \"",
 			       STATE(ENDED("Error", "137", "07:30:00")))),
-		 END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL, END_ERROR, 0, "2026-11-02T07:30:00Z"},
+		 END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL | END_DISK_LIMIT, END_ERROR, 0,
+		 "2026-11-02T07:30:00Z"},
 		{"evicted for a container's disk",
 		 TRAINS("", STATUS("Failed",
 				   ",\"reason\":\"Evicted\",\"message\":\"Container main exceeded its local ephemeral "
 				   "storage limit \\\"20Mi\\\". \"",
 				   "")),
-		 END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL, 0, 0, "2026-11-02T07:01:00Z"},
+		 END_FAILED | END_EVICTED | END_EVICTED_EPHEMERAL | END_DISK_LIMIT, 0, 0, "2026-11-02T07:01:00Z"},
 		{"evicted since processes ran out",
 		 TRAINS("",
 			STATUS("Failed", ",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: pids. \"",

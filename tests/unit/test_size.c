@@ -98,7 +98,7 @@ static void whole_runs_make_a_size(void **state)
 	assert_int_equal(f->rec.median_bytes, 60 * GI);
 	assert_int_equal(f->rec.confidence, CONFIDENCE_HIGH);
 	assert_int_equal(f->rec.flags, 0);
-	assert_true(has_reason(f, "limit 87Gi = peak 82752Mi of 15 complete runs + 7%"));
+	assert_true(has_reason(f, "limit 87Gi = peak 82752Mi of 15 complete runs + 7 %"));
 	assert_true(has_reason(f, "request 60Gi = median use over time"));
 }
 

@@ -64,9 +64,9 @@ static void slower_says_by_what(void **state)
 		const char *words;
 	} rows[] = {
 		{HOUR_MS * 3 / 2, -1, "harm: slower: took 1h30m, at most 1h in 10 runs before it (run"},
-		{HOUR_MS, 310, "harm: slower: accelerators 31.0% active, at least 80.0% in 10 runs before it (run"},
+		{HOUR_MS, 310, "harm: slower: accelerators 31.0 % active, at least 80.0 % in 10 runs before it (run"},
 		/* the longest there is */
-		{HOUR_MS, 799, "harm: slower: accelerators 79.9% active, at least 80.0% in 10 runs before it (run"},
+		{HOUR_MS, 799, "harm: slower: accelerators 79.9 % active, at least 80.0 % in 10 runs before it (run"},
 		{(int64_t)1 << 53, -1, "harm: slower: took 104249991d8h59m"},
 		{HOUR_MS, -1, "slower at a lowered size (run"}, /* it was, by runs that are forgotten */
 	};
@@ -198,34 +198,38 @@ static void own_values_stand(void **state)
 	}
 }
 
-/* The request that no node had room for may have been one for disk. */
+/* The request that no node had room for may have been one for disk, and a disk limit may be what ended the run. */
 static void disk_is_not_added_again(void **state)
 {
 	static const struct {
 		uint8_t flags;
 		int64_t measured_bytes;
-		bool is_added;
-	} rows[] = {{0, 0, true},
-		    {0, 2 * GI, true},
-		    {REC_HARM | REC_NO_LOWER, 0, true},
-		    {REC_HARM | REC_NO_RAISE, 0, false},
-		    {REC_HARM | REC_NO_RAISE, 2 * GI, false}};
+		int64_t request, limit; /* 0: not added */
+	} rows[] = {{0, 0, GI, 0},
+		    {0, 2 * GI, 2 * GI, 3 * GI},
+		    {REC_HARM | REC_NO_LOWER, 0, GI, 0},
+		    {REC_HARM | REC_NO_LOWER, 2 * GI, 2 * GI, 0},
+		    {REC_HARM | REC_NO_RAISE, 0, 0, 0},
+		    {REC_HARM | REC_NO_RAISE, 2 * GI, 0, 0}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct recommendation rec = base;
 		struct decide_fixture self;
-		bool is_added = false;
+		int64_t added[2] = {0, 0};
 
 		rec.flags = rows[i].flags;
 		rec.ephemeral_request_bytes = rows[i].measured_bytes;
+		rec.ephemeral_limit_bytes = rows[i].measured_bytes * 3 / 2;
 		fixture_init(&self, POD("{\"requests\":{\"memory\":\"4Gi\"}}"), fixture_snapshot(&rec, 0, false));
 		self.policy.mode = MODE_ENFORCE;
 		self.policy.sizing.no_history_ephemeral_request_bytes = GI;
 		fixture_decide(&self);
 		for (size_t k = 0; k < self.decision.n_sizes; k++)
-			is_added |= self.decision.sizes[k].resource == K8S_EPHEMERAL_STORAGE;
-		assert_int_equal(is_added, rows[i].is_added);
+			if (self.decision.sizes[k].resource == K8S_EPHEMERAL_STORAGE)
+				added[self.decision.sizes[k].field == SIZE_LIMIT] = self.decision.sizes[k].to_bytes;
+		assert_int_equal(added[0], rows[i].request);
+		assert_int_equal(added[1], rows[i].limit);
 		fixture_release(&self);
 	}
 }

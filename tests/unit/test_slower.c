@@ -41,9 +41,9 @@ static void slower_is_beyond_the_range_of_earlier_runs(void **state)
 		{MEASURES, 110000, 96, "abcdefabcd", -1, -1, NULL},	/* of other work */
 		/* 479 and a quarter of it are less than 600 */
 		{MEASURES, 60000, 96, "0123456789", 600, 479,
-		 "slower: accelerators 47.9% active, at least 60.0% in 10 runs before it; "},
+		 "slower: accelerators 47.9 % active, at least 60.0 % in 10 runs before it; "},
 		{MEASURES, 60000, 96, "0123456789", 600, 480, NULL}, /* no less than that */
-		{MEASURES, 60000, 96, "0123456789", 600, 0, "accelerators 0.0% active"},
+		{MEASURES, 60000, 96, "0123456789", 600, 0, "accelerators 0.0 % active"},
 		{MEASURES, 60000, 96, "0123456789", 0, 0, NULL},    /* its work needs none */
 		{MEASURES, 60000, 96, "0123456789", 600, -1, NULL}, /* not measured */
 		{MEASURES, 60000, 96, "0123456789", -1, 100, NULL},
@@ -52,7 +52,7 @@ static void slower_is_beyond_the_range_of_earlier_runs(void **state)
 		{MEASURES, 60000, 96, "abcdefabcd", 600, 100, NULL},
 		/* both: what is worse is told */
 		{MEASURES, 90000, 96, "0123456789", 600, 470, "took 1m30s"},
-		{MEASURES, 78000, 96, "0123456789", 600, 100, "accelerators 10.0% active"},
+		{MEASURES, 78000, 96, "0123456789", 600, 100, "accelerators 10.0 % active"},
 	};
 
 	(void)state;

@@ -242,7 +242,7 @@ static void readers_and_a_writer(void **state)
 /* 100,000 realistic profiles: says what they take (not asserted under sanitizers, whose heap is another). */
 static void memory_of_many(void **state)
 {
-	static const char *const reasons[] = {"request = median of 14 runs; limit = peak 85Gi + 12%"};
+	static const char *const reasons[] = {"request = median of 14 runs; limit = peak 85Gi + 12 %"};
 	struct snapshot_builder *builder = start(NULL);
 	size_t before = mallinfo2().uordblks, after;
 	struct snapshot *snapshot;

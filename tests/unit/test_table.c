@@ -6,6 +6,7 @@
 #include "report/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void text_of_others_is_made_plain(void **state)
 {
@@ -34,6 +35,54 @@ static void text_of_others_is_made_plain(void **state)
 		assert_string_equal(printed, rows[i].want);
 		assert_string_equal(plain_text(rows[i].text, buf), rows[i].want);
 		free(printed);
+	}
+}
+
+/* Prints a table with one row; its last line is copied. */
+static void print_two(const char *name, const char *other, bool is_wide, char line[512])
+{
+	char *printed = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&printed, &n);
+	struct table table;
+
+	assert_non_null(out);
+	table_init(&table, "~NAME,OTHER");
+	table.is_wide = is_wide;
+	table_add(&table, name);
+	table_add(&table, other);
+	assert_int_equal(table_print(&table, out, 4), 0);
+	assert_int_equal(fclose(out), 0);
+	snprintf(line, 512, "%s", strchr(printed, '\n') + 1);
+	free(printed);
+}
+
+static void long_names_lose_their_middle_unless_wide(void **state)
+{
+	static const struct {
+		const char *name;
+		int other; /* characters of the other column */
+		bool is_wide;
+		const char *want;
+	} rows[] = {
+		{"a-name-that-fits", 90, false, "a-name-that-fits"},
+		{"resnet-training-x7k2p", 98, false, "resnet-...-x7k2p"},
+		{"resnet-training-x7k2p", 98, true, "resnet-training-x7k2p"},
+		{"\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac"
+		 "\u20ac",
+		 100, false, "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac...\u20ac\u20ac\u20ac\u20ac\u20ac"},
+		{"resnet-training-x7k2p", 200, false, "resne...7k2p"},
+	};
+	char line[512], other[256], want[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		test_row(rows[i].want);
+		memset(other, 'o', sizeof(other));
+		other[rows[i].other] = '\0';
+		print_two(rows[i].name, other, rows[i].is_wide, line);
+		snprintf(want, sizeof(want), "    %s  %s\n", rows[i].want, other);
+		assert_string_equal(line, want);
 	}
 }
 
@@ -94,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_of_others_is_made_plain),
+		cmocka_unit_test(long_names_lose_their_middle_unless_wide),
 		cmocka_unit_test(cells_are_plain_and_in_columns),
 		cmocka_unit_test(columns_for_wide_tables),
 	};

@@ -253,14 +253,77 @@ static void logs(void **state)
 	}
 }
 
+/* What the answer says besides the kind. */
+static void sentences_name_what_is_known(void **state)
+{
+	static const struct {
+		enum input input;
+		const char *text, *want;
+		enum confidence confidence;
+	} rows[] = {
+		{INPUT_DMESG,
+		 "kernel: [ pid ] uid tgid total_vm rss pgtables_bytes swapents oom_score_adj name\n"
+		 "kernel: [ 64320] 1011 64320 47586463 5345805 128630784 547757 0 yb-tserver\n"
+		 "kernel: [ 69072] 1011 69072 602678 8365 360448 751 0 postgres\n"
+		 "kernel: Out of memory: Killed process 69072 (postgres) total-vm:2484556kB, anon-rss:143224kB\n",
+		 "The largest task, yb-tserver, held 20.39 GiB.", CONFIDENCE_HIGH},
+		{INPUT_DMESG,
+		 "Task in /docker/5929cf05bc9e killed as a result of limit of /docker/5929cf05bc9e\n"
+		 "memory: usage 524288kB, limit 524288kB, failcnt 1620\n",
+		 "A cgroup reached its memory limit, and the kernel killed a task. The limit was 512.00 MiB.",
+		 CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "XPU out of memory. Tried to allocate 4.66 GiB. GPU 0 has a total capacity of 5.65 GiB of which 5.65 "
+		 "GiB is free.\n",
+		 "4.66 GiB was refused although 5.65 GiB of the card's 5.65 GiB was free", CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "Compilation failure: Ran out of memory in memory space hbm. Used 8.38G of 8.00G hbm. Exceeded hbm "
+		 "capacity by 385.25M.\n",
+		 "The program needs 8.38 GiB, which is more than the whole chip's 8.00 GiB.", CONFIDENCE_HIGH},
+		{INPUT_LOG,
+		 "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 "
+		 "GiB). Tried to allocate 292.50 MiB on private pool.\n",
+		 "The process allows itself only 27.20 GiB, and 292.50 MiB more was asked for.", CONFIDENCE_HIGH},
+		{INPUT_DMESG, "NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0\n",
+		 "XID 144 (nvlink) and calls it nonfatal", CONFIDENCE_LOW},
+		{INPUT_DMESG,
+		 "NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0\n"
+		 "NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.\n",
+		 "XID 79, a fault of the card", CONFIDENCE_HIGH},
+		{INPUT_LOG,
+		 "The node was low on resource: ephemeral-storage. Container a was using 52Ki, which exceeds "
+		 "its request of 0.\n",
+		 "The node's disk was nearly full, and the kubelet chose this pod, which used 52.00 KiB.",
+		 CONFIDENCE_HIGH},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = decide("a.log", rows[i].input, rows[i].text);
+
+		if (!strstr(triage->verdict.why, rows[i].want) || triage->verdict.confidence != rows[i].confidence)
+			fail_msg("%s: %s, %s", rows[i].text, triage->verdict.why,
+				 triage_confidence_names[triage->verdict.confidence]);
+		end(triage);
+	}
+}
+
 static void settings_follow_the_version(void **state)
 {
 	static const struct {
-		const char *version, *want;
+		const char *version, *want, *want_not;
 	} rows[] = {
-		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True"},
-		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		/* Options that the version does not know would end the run at its start. */
+		{"torch 2.1.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.0.1\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=expandable_segments"},
+		{"torch==1.13.1\n", "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold", "=expandable_segments"},
+		{"torch==1.11.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=garbage_collection"},
+		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB already "
+		 "allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
+		 "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF=exp"},
 	};
 	char text[1024], oom[900];
 
@@ -274,7 +337,7 @@ static void settings_follow_the_version(void **state)
 		triage = decide("rank3.log", INPUT_LOG, text);
 		assert_int_equal(triage->verdict.rank, 3);
 		assert_int_equal(triage_text(triage, &buf), 0);
-		if (!strstr(strbuf_text(&buf), rows[i].want))
+		if (!strstr(strbuf_text(&buf), rows[i].want) || strstr(strbuf_text(&buf), rows[i].want_not))
 			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
 		end(triage);
 	}
@@ -321,6 +384,7 @@ int main(void)
 		cmocka_unit_test(thresholds),
 		cmocka_unit_test(logs),
 		cmocka_unit_test(long_runs),
+		cmocka_unit_test(sentences_name_what_is_known),
 		cmocka_unit_test(settings_follow_the_version),
 	};
 

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
+#define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
+
 static struct line_buffer buffer;
 
 static bool read_line(enum signal_id signal, const char *text, struct reading *ret)
@@ -36,6 +39,15 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_GPU_OOM, true,
 		 "ResourceExhaustedError: OOM when allocating tensor with shape[16,112] and type float on "
 		 "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"},
+		{SIGNAL_GPU_OOM, true, "THCudaCheck FAIL file=THCStorage.cu line=58 error=2 : out of memory"},
+		{SIGNAL_GPU_OOM, true, "cuda failed with error 2 out of memory. use CUDA_LAUNCH_BLOCKING=1"},
+		{SIGNAL_GPU_OOM, false,
+		 "My model reports \xe2\x80\x9c"
+		 "cuda runtime error(2): out of memory\xe2\x80\x9d"},
+		{SIGNAL_GPU_OOM, false, "cuda graph 2: out of memory pools"},
+		{SIGNAL_GPU_OOM, false,
+		 "cuda_driver.cc:802] failed to alloc 34359738368 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of "
+		 "memory"},
 		{SIGNAL_GPU_OOM, true, "node1:22:33 [0] NCCL WARN Cuda failure 2 'out of memory'"},
 		{SIGNAL_GPU_OOM, true,
 		 "Out of memory error on GPU 0. Cannot allocate 15.503906GB memory on GPU 0, 28.770508GB memory has "
@@ -64,7 +76,18 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_XID, true, "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus."},
 		{SIGNAL_XID, false, "docs: NVRM: Xid (PCI:...) is explained here"},
 		{SIGNAL_GPU_ECC, true, "RuntimeError: CUDA error: uncorrectable ECC error encountered"},
+		{SIGNAL_GPU_ECC, true, "    Uncorrectable ECC errors : 2"},
+		{SIGNAL_GPU_ECC, false, "when an uncorrectable ECC error is detected, the driver recovers from it"},
+		{SIGNAL_GPU_ECC, false, "XID 48: This XID indicates an uncorrectable ECC error has occurred."},
+		{SIGNAL_ROW_REMAP, true, "NVRM: Row Remapper: New row marked for remapping, reset gpu to activate."},
+		{SIGNAL_ROW_REMAP, true, "Row remapping pending: Yes"},
+		{SIGNAL_ROW_REMAP, false, "Remapped rows: none"},
+		{SIGNAL_ROW_REMAP, false, "Row remapping replaces faulty rows of the memory by spare ones."},
 		{SIGNAL_GPU_ECC, false, "    Uncorrectable ECC errors : 0"},
+		{SIGNAL_DEVICE_ASSERT, true, "RuntimeError: CUDA error: device-side assert triggered"},
+		{SIGNAL_DEVICE_ASSERT, true,
+		 "IndexKernel.cu:92: operator(): block: [7,0,0], thread: [64,0,0] Assertion `i < n` failed."},
+		{SIGNAL_DEVICE_ASSERT, false, "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."},
 		{SIGNAL_SHM, true,
 		 "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared "
 		 "memory (shm)."},
@@ -77,6 +100,61 @@ static void lines_are_recognised(void **state)
 		 "Unable to shutdown process 12 via SIGTERM, forcefully exiting via SIGKILL"},
 		{SIGNAL_OOM_KILLED, true, "      Reason:       OOMKilled"},
 		{SIGNAL_OOM_KILLED, false, "\"OOMKilled\": false,"},
+		{SIGNAL_OOM_KILLED, false, "OOMKilled:false,"},
+		{SIGNAL_OOM_KILLED, false, "\"OOMKilled\" : false"},
+		{SIGNAL_OOM_KILLED, false, "oomKilled = false"},
+		{SIGNAL_OOM_KILLED, true, "\"OOMKilled\" : true"},
+		{SIGNAL_OOM_KILLED, true, "{\"OOMKilled\":false,\"reason\":\"OOMKilled\"}"},
+		{SIGNAL_OOM_KILLED, true, "train-0   0/1     OOMKilled          3          5m"},
+		{SIGNAL_OOM_KILLED, true, "train-0   0/1     Init:OOMKilled     3          5m"},
+		{SIGNAL_OOM_KILLED, true, "[n0-0] terminated with exit code (137). Reason [OOMKilled]."},
+		{SIGNAL_OOM_KILLED, true, "message: OOMKilled (exit code 137)"},
+		{SIGNAL_OOM_KILLED, true, "pod train-0 was OOMKilled"},
+		{SIGNAL_OOM_KILLED, false, "ask why a pod was OOMKilled"},
+		{SIGNAL_OOM_KILLED, false,
+		 "The `OOMKilled` reason comes from a counter of the cgroup (exit code 143)."},
+		{SIGNAL_OOM_KILLED, false, "+                == \"OOMKilled\""},
+		{SIGNAL_OOM_KILLED, false, "+  if state.terminated.reason == \"OOMKilled\""},
+		{SIGNAL_EXIT_137, true, "      Exit Code:    137"},
+		{SIGNAL_EXIT_137, true, "\"ExitCode\" : 137,"},
+		{SIGNAL_EXIT_137, true, "[n0-0] terminated with exit code (137). Reason [Error]."},
+		{SIGNAL_EXIT_137, false, "      Exit Code:    1370"},
+		{SIGNAL_EXIT_137, false, "      Exit Code:    1"},
+		{SIGNAL_TERMINATED, true, "      Exit Code:    143"},
+		{SIGNAL_TERMINATED, true,
+		 "2022-12-01T17:39:21.5137635Z ##[error]Process completed with exit code 143."},
+		{SIGNAL_TERMINATED, false, "# exit code 143"},
+		{SIGNAL_NOT_STARTED, true,
+		 "Warning FailedScheduling  6m7s  default-scheduler  0/1 nodes are available: 1 Insufficient "
+		 "nvidia.com/gpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming "
+		 "pod."},
+		{SIGNAL_PREEMPTED, false, "preemption: 0/1 nodes are available: 1 No preemption victims found"},
+		{SIGNAL_PREEMPTED, false, "1 Pod is waiting for preemptible or free resource to appear"},
+		{SIGNAL_PREEMPTED, true, "Preempted by pod 0b1e7a52-8d10 on node gpu-4"},
+		{SIGNAL_EXCEPTION, true,
+		 "FAILED tests/test_a.py::test_b - RuntimeError: CUDA error: invalid device ordinal"},
+		{SIGNAL_TERMINATED, true,
+		 "slurmstepd: error: *** STEP 6053.0 ON node20 CANCELLED AT 2024-04-23T12:18:08 ***"},
+		{SIGNAL_TERMINATED, true, "api.SignalException: Process 293812 got signal: 15"},
+		{SIGNAL_TERMINATED, false, "WARNING:api:Sending process 153929 closing signal SIGTERM"},
+		{SIGNAL_OOM_KILLED, true,
+		 "2019-05-04T18:05:45.01-05:00 container oom 29d72966e0beb17d9b0b9fbcb (image=a)"},
+		{SIGNAL_OOM_KILLED, false, "to debug a container oom event, see below"},
+		{SIGNAL_REFUSED, true,
+		 "RuntimeError: [enforce fail at CPUAllocator.cpp:56] posix_memalign(&data, gAlignment, nbytes) == 0. "
+		 "12 vs "
+		 "0"},
+		{SIGNAL_SEGFAULT, true, "      Exit Code:    139"},
+		{SIGNAL_CHILD_BUS, true, "    \"exitCode\": 135,"},
+		{SIGNAL_CHILD_KILLED, true, "2020-11-24 20:22:28.106 /bin/bash: line 27: 318 Killed sh start.sh"},
+		{SIGNAL_CHILD_KILLED, true, "run.sh: line 4:  4711 Killed                  python3 train.py"},
+		{SIGNAL_CHILD_KILLED, false, "notes: line 27: 318 killed-process rows"},
+		{SIGNAL_CHILD_KILLED, true, "srun: error: c002: task 0: Killed"},
+		{SIGNAL_CHILD_KILLED, false, "srun: error: c002: task 0: Terminated"},
+		{SIGNAL_SLURM, true, "srun: error: c002: tasks 0-3: Out Of Memory"},
+		{SIGNAL_SLURM, false, "srun: error: c002: task 0: Killed"},
+		{SIGNAL_CHILD_BUS, true, "srun: error: c002: task 289: Bus error"},
+		{SIGNAL_CHILD_KILLED, true, "  exitcode  : -9 (pid: 1168)"},
 		{SIGNAL_EVICTED_MEMORY, true,
 		 "The node was low on resource: memory. Threshold quantity: 100Mi, available: 97032Ki. Container "
 		 "trainer was using 31Gi, request is 0, has larger consumption of memory."},
@@ -94,8 +172,68 @@ static void lines_are_recognised(void **state)
 	}
 }
 
-#define GI(hundredths) (((int64_t)(hundredths)*1073741824 + 50) / 100)
-#define MI(hundredths) (((int64_t)(hundredths)*1048576 + 50) / 100)
+/* A form without a word of its row would never be looked at. */
+static void forms_contain_words(void **state)
+{
+	char form[128];
+
+	(void)state;
+	for (size_t i = 0; i < GPU_OOM_FORMS; i++)
+		for (const char *at = gpu_oom_forms[i]; *at; at += strcspn(at, "|"), at += *at == '|') {
+			reading_copy(form, sizeof(form), at, "|");
+			if (!text_has(form, signals[SIGNAL_GPU_OOM].words))
+				fail_msg("no word is in: %s", form);
+		}
+}
+
+static void sizes_are_rounded(void **state)
+{
+	static const struct {
+		int64_t bytes;
+		const char *want;
+	} rows[] = {
+		{0, "0 bytes"},
+		{1023, "1023 bytes"},
+		{1024, "1.00 KiB"},
+		{1073741823, "1.00 GiB"},
+		{GI(838), "8.38 GiB"},
+		{GI(235), "2.35 GiB"},
+		{GI(12468), "124.68 GiB"},
+		{MI(1), "10.24 KiB"},
+		{FIGURE_MAX, "1024.00 TiB"},
+		{FIGURE_ABSURD, "an absurd size"},
+		{FIGURE_NONE, "unknown"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(FIGURE_TEXT(rows[i].bytes), rows[i].want);
+}
+
+static void variables_follow_the_message_and_the_device(void **state)
+{
+	static const struct {
+		const char *text;
+		enum variable want;
+	} rows[] = {
+		{"CUDA out of memory. Tried to allocate 1.00 GiB", VARIABLE_NONE},
+		{"CUDA out of memory. Tried to allocate 1.00 GiB. try setting PYTORCH_ALLOC_CONF=a", VARIABLE_ANY},
+		{"HIP out of memory. Tried to allocate 1.00 GiB", VARIABLE_HIP},
+		{"HIP out of memory. Tried to allocate 1.00 GiB. try setting PYTORCH_CUDA_ALLOC_CONF=a", VARIABLE_CUDA},
+		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.97 GiB total capacity", VARIABLE_NPU},
+		{"MLU out of memory. Tried to allocate 1.00 GiB", VARIABLE_MLU},
+		{"XPU out of memory. Tried to allocate 1.00 GiB", VARIABLE_ANY},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		assert_true(read_line(SIGNAL_GPU_OOM, rows[i].text, &reading));
+		if (reading.variable != rows[i].want)
+			fail_msg("%s: %d", rows[i].text, (int)reading.variable);
+	}
+}
 
 static void figures_are_read_by_label(void **state)
 {
@@ -156,6 +294,10 @@ static void positions_versions_and_paths_are_read(void **state)
 		{SIGNAL_STEP, "Iteration 7/500", 7, ""},
 		{SIGNAL_STEP, " 12%|xx  | 120/1000 [00:10<01:13, 12.0it/s]", 120, ""},
 		{SIGNAL_STEP, "{'loss': 1.2, 'epoch': 0.01}", -1, ""},
+		{SIGNAL_STEP, "global_step=3.2e+4, consumed_samples=2.56e+7", -2, ""},
+		{SIGNAL_STEP, "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.", -2, ""},
+		{SIGNAL_STEP, "slurmstepd: error: *** STEP 494583.0 ON node1 CANCELLED", -2, ""},
+		{SIGNAL_STEP, "saved at step 12.", 12, ""},
 		{SIGNAL_STEP, "max_steps=1000 warmup_step=5", -2, ""},
 		{SIGNAL_STEP, "gradient_accumulation_steps: 4", -2, ""},
 		{SIGNAL_TORCH_VERSION, "PyTorch version 2.3.0+cu121", 2003, ""},
@@ -183,6 +325,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_recognised),
+		cmocka_unit_test(forms_contain_words),
+		cmocka_unit_test(variables_follow_the_message_and_the_device),
+		cmocka_unit_test(sizes_are_rounded),
 		cmocka_unit_test(figures_are_read_by_label),
 		cmocka_unit_test(positions_versions_and_paths_are_read),
 	};

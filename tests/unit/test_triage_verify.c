@@ -56,6 +56,20 @@
 	"    Processes\n        Process ID : 4321\n            Type : C\n            Name : python3\n"
 #define SMI_Q_OTHERS SMI_Q "        Process ID : 9876\n            Type : C\n            Name : vllm\n"
 
+#define CSV_CARD                                                                                                       \
+	"timestamp, name, uuid, memory.total [MiB], memory.used [MiB]\n"                                               \
+	"2026/11/02 08:00:00.123, NVIDIA H100 80GB HBM3, GPU-1, 81920 MiB, 62000 MiB\n"
+#define CSV_FULL "name, memory.used [MiB], memory.total [MiB]\nNVIDIA H100 80GB HBM3, 80000, 81920\n"
+#define CSV_ONE	 "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\nGPU-1, 4321, python3, 61990 MiB\n"
+#define CSV_AGAIN                                                                                                      \
+	CSV_ONE "GPU-1, 4321, python3, 61990 MiB\nGPU-2, 4322, python3, 61990 MiB\nGPU-1, 4321, python3, 61991 MiB\n"
+#define CSV_OTHERS CSV_ONE "GPU-1, 9876, /usr/bin/vllm, 40000 MiB\n"
+#define CSV_TIMES                                                                                                      \
+	"timestamp, gpu_bus_id, pid, used_gpu_memory [MiB]\n"                                                          \
+	"2026/11/02 08:00:00.123, 00000000:3B:00.0, 4321, 61990 MiB\n"                                                 \
+	"2026/11/02 08:00:05.123, 00000000:3B:00.0, 4399, 61990 MiB\n"
+#define CSV_NO_CARD "pid, process_name, used_gpu_memory [MiB]\n4321, python3, 61990 MiB\n9876, vllm, 4000 MiB\n"
+
 static struct triage *read_run(const char *log, const char *smi)
 {
 	struct triage *triage = malloc(sizeof(*triage));
@@ -188,6 +202,36 @@ static const struct gpu_row {
 	{"one process, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q, VERIFY_HELD, "?y?y?yy", NULL},
 	{"others, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny",
 	 NULL},
+	{"one process, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_ONE, VERIFY_HELD, "?y?y?yy", NULL},
+	{"others, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny", NULL},
+	{"others hold a quarter, of CSV", BAR_AT_1240 FULL, BARS_TO_1500 PEAK(38), CSV_CARD CSV_OTHERS,
+	 VERIFY_DID_NOT_HOLD, "?y?y?ny", NULL},
+	{"a list of CSV again and again", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_AGAIN, VERIFY_HELD, "?y?y?yy",
+	 NULL},
+	{"one process after the other, of CSV", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_TIMES, VERIFY_HELD,
+	 "?y?y?yy", NULL},
+	{"CSV without the cards", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), CSV_NO_CARD, VERIFY_HELD, "?y?y??y", NULL},
+	{"the card in use, of CSV", BAR_AT_1240 FULL, BARS_TO_1500, CSV_CARD, VERIFY_TOO_EARLY, "?y????y",
+	 "peak_reserved="},
+	{"a full card, of CSV without units", BAR_AT_1240 FULL, BARS_TO_1500, CSV_FULL, VERIFY_DID_NOT_HOLD, "?y?n??y",
+	 NULL},
+	{"a smaller batch", "--batch-size 32\n" BAR_AT_1240 FULL,
+	 "Namespace(batch_size=16, lr=0.1)\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "yy?y??y", NULL},
+	{"the same batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 32\n" BARS_TO_1500 PEAK(60), NULL,
+	 VERIFY_HELD, "?y?y??y", NULL},
+	{"a larger batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 64\n" BARS_TO_1500 PEAK(60), NULL,
+	 VERIFY_HELD, "?y?y??y", NULL},
+	{"another batch size", "--batch-size 256\n" BAR_AT_1240 FULL,
+	 "--per_device_train_batch_size=16 --eval_batch_size=8\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "?y?y??y",
+	 NULL},
+	{"fewer workers are no lever of a full card", "num_workers: 8\n" BAR_AT_1240 FULL,
+	 "num_workers: 2\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "?y?y??y", NULL},
+	{"a smaller batch was not enough", "per_device_train_batch_size=32\n" BAR_AT_1240 FULL,
+	 "per_device_train_batch_size=16\n" BAR_AT_1240 FULL, NULL, VERIFY_DID_NOT_HOLD, "ynn???y",
+	 "Next lever: Shorten or bucket the sequences"},
+	{"shorter sequences come further in the list", "batch_size=32, max_seq_length=4096\n" BAR_AT_1240 FULL,
+	 "batch_size=16, max_seq_length=2048\n" BAR_AT_1240 FULL, NULL, VERIFY_DID_NOT_HOLD, "ynn???y",
+	 "Next lever: Turn on activation checkpointing"},
 	{"two cards, of -q", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_Q SMI_Q, VERIFY_HELD, "?y?y?yy", NULL},
 };
 
@@ -350,7 +394,8 @@ static void odd_members(void **state)
 	static const char text[] =
 		"{\"apiVersion\":\"triage.memtamer.io/v1alpha1\",\"kind\":\"true-oom\",\"cause\":7,\"step\":\"9\","
 		"\"figures\":{\"capacity_bytes\":-1,\"free_bytes\":9223372036854775807,\"tried_bytes\":4096},"
-		"\"progress\":[1],\"settings\":[1,null,\"full-shard\"],\"levers\":[1,{\"setting\":5}],\"new\":{}}";
+		"\"progress\":[1],\"settings\":[1,null,\"full-shard\"],\"numbers\":{\"batch_size\":-3,\"num_workers\":"
+		"\"8\",\"seq_length\":9223372036854775807},\"levers\":[1,{\"setting\":5}],\"new\":{}}";
 	struct crash crash;
 
 	(void)state;
@@ -361,22 +406,80 @@ static void odd_members(void **state)
 	assert_int_equal(crash.figures.bytes[FIGURE_FREE], FIGURE_NONE);
 	assert_int_equal(crash.figures.bytes[FIGURE_TRIED], 4096);
 	assert_true(crash.has_setting[SETTING_FULL_SHARD] && !crash.has_setting[SETTING_SHM]);
+	for (int i = 0; i < NUMBER_COUNT; i++)
+		assert_int_equal(crash.numbers[i], NUMBER_NONE);
 	assert_int_equal(crash.n_levers, 2);
 	assert_string_equal(crash.levers[1].setting, "");
 }
 
 static void made_of_a_diagnosis(void **state)
 {
+	struct figures figures;
 	struct crash crash;
 
 	(void)state;
-	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", &crash), 0);
+	figures_init(&figures);
+	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", &figures, &crash), 0);
 	assert_int_equal(crash.n_levers, 3);
 	assert_string_equal(crash.levers[0].setting, "PYTORCH_ALLOC_CONF=expandable_segments:True");
-	assert_int_equal(crash_make("true-oom", "leak", "", &crash), 0);
+	assert_int_equal(crash_make("true-oom", "leak", "", &figures, &crash), 0);
 	assert_string_equal(crash.levers[0].setting, "loss_sum += loss.item()");
-	assert_int_equal(crash_make("not-oom", "", "", &crash), -EINVAL);
-	assert_int_equal(crash_make("", "", "", &crash), -EINVAL);
+	figures_set(&figures, FIGURE_LIMIT, (int64_t)1 << 30);
+	assert_int_equal(crash_make("container-limit", "", "", &figures, &crash), 0);
+	assert_string_equal(crash.levers[0].setting, "resources: limits: memory: 2048Mi");
+	assert_int_equal(crash.figures.bytes[FIGURE_LIMIT], (int64_t)1 << 30);
+	assert_int_equal(crash_make("not-oom", "", "", &figures, &crash), -EINVAL);
+	assert_int_equal(crash_make("", "", "", &figures, &crash), -EINVAL);
+}
+
+/* ---- numbers ---- */
+
+static void numbers(void **state)
+{
+	static const struct {
+		const char *line, *key; /* NULL: no number */
+		int64_t value;
+	} rows[] = {
+		{"python train.py --batch-size 32 --lr 0.1", "batch_size", 32},
+		{"--batch-size=32", "batch_size", 32},
+		{"-batch_size 32", "batch_size", 32},
+		{"{'batch_size': 32, 'lr': 0.1}", "batch_size", 32},
+		{"\"per_device_train_batch_size\": 8,", "per_device_train_batch_size", 8},
+		{"per_device_train_batch_size=8,", "per_device_train_batch_size", 8},
+		{"\"train_micro_batch_size_per_gpu\": 4", "train_micro_batch_size_per_gpu", 4},
+		{"--micro-batch-size 4", "micro_batch_size", 4},
+		{"--dataloader_num_workers 6", "dataloader_num_workers", 6},
+		{"--num-workers 0", "num_workers", 0},
+		{"prefetch_factor=2)", "prefetch_factor", 2},
+		{"--seq-length 8192", "seq_length", 8192},
+		{"batch_size='16'", "batch_size", 16},
+		{"eval_batch_size=32", NULL, 0},
+		{"--eval-batch-size 32", NULL, 0},
+		{"val.batch_size=32", NULL, 0},
+		{"batch_size=0.5", NULL, 0},
+		{"batch_size=32k", NULL, 0},
+		{"batch_size=2*16", NULL, 0},
+		{"batch_size=auto", NULL, 0},
+		{"batch_size", NULL, 0},
+		{"batch_size=", NULL, 0},
+		{"batch_size=99999999999", NULL, 0},
+		{"batch_sizes=32", NULL, 0},
+		{"", NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		int64_t values[NUMBER_COUNT];
+
+		test_row(rows[i].line);
+		numbers_init(values);
+		assert_int_equal(numbers_read(rows[i].line, values), rows[i].key != NULL);
+		for (int k = 0; k < NUMBER_COUNT; k++) {
+			bool is_it = rows[i].key && streq(number_rows[k].key, rows[i].key);
+
+			assert_int_equal(values[k], is_it ? rows[i].value : NUMBER_NONE);
+		}
+	}
 }
 
 /* ---- the trend ---- */
@@ -429,6 +532,7 @@ int main(void)
 		cmocka_unit_test(bad_crashes),
 		cmocka_unit_test(odd_members),
 		cmocka_unit_test(made_of_a_diagnosis),
+		cmocka_unit_test(numbers),
 		cmocka_unit_test(trends),
 		cmocka_unit_test(warm_run),
 	};

@@ -2,6 +2,7 @@
 #pragma once
 /* cluster_internal: shared by the files of the cluster. */
 #include "base/arena.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "cluster/cluster.h"
 #include "cluster/cluster_owners.h"
@@ -98,7 +99,12 @@ struct cluster {
 	struct discovery discovery;
 	struct cluster_queues queues;
 	struct cluster_vpas vpas;
+	struct log_gate skipped, unapplied; /* rate limits of the lines that objects can cause */
 };
+
+/** Rate limit of lines that whoever writes objects can cause, as of those that clients can (serve/client_log.c): 20 at
+ * once, then 2 a second. */
+#define CLUSTER_OBJECT_LINES 20, 500
 
 /* cluster_feed.c */
 /** The builder for changes, which is started if there is none. NULL: out of memory. */

@@ -12,6 +12,15 @@
 
 /* ---- MemoryProfile ---- */
 
+static void report_unapplied(struct cluster *cluster, const struct kube_object *object, const char *why)
+{
+	static const struct log_kind line = {
+		LOG_WARN, "spec of a profile is not applied; its workload is only observed", CLUSTER_OBJECT_LINES};
+
+	log_limited(&cluster->unapplied, &line, "object", object->name, "namespace", object->namespace, "error", why,
+		    NULL);
+}
+
 static int put_profile(struct watch *watch, const struct kube_object *object, struct err *err)
 {
 	struct cluster *cluster = watch->cluster;
@@ -23,8 +32,7 @@ static int put_profile(struct watch *watch, const struct kube_object *object, st
 	if (r)
 		return r;
 	if (draft.spec.invalid)
-		log_event(LOG_WARN, "spec of a profile is not applied; its workload is only observed", "object",
-			  object->name, "namespace", object->namespace, "error", draft.spec.invalid, NULL);
+		report_unapplied(cluster, object, draft.spec.invalid);
 	profile_drop_unread(&draft.profile, time_now_ms());
 	return !builder || snapshot_builder_put_copy(builder, &draft.profile) ? cluster_no_memory(err) : 0;
 }

@@ -53,8 +53,10 @@ static void count_failure(struct watch *self, size_t reason)
 
 static void report_skipped(struct watch *self, const char *name, const struct err *why)
 {
-	log_event(LOG_WARN, "object skipped", "resource", cluster_watch_names[self->kind.id], "object", name, "field",
-		  why->where, "error", why->msg, NULL);
+	static const struct log_kind line = {LOG_WARN, "object skipped", CLUSTER_OBJECT_LINES};
+
+	log_limited(&self->cluster->skipped, &line, "resource", cluster_watch_names[self->kind.id], "object", name,
+		    "field", why->where, "error", why->msg, NULL);
 	count_failure(self, CLUSTER_FAILURES - 1);
 }
 

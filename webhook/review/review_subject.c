@@ -138,6 +138,8 @@ const char *review_words(struct arena *arena, const struct review_subject *subje
 {
 	const char *words = review_statuses[subject->status].words, *why = review_reason_words(subject->why);
 
+	if (subject->status == REVIEW_EXAMINED && subject->n_findings)
+		return arena_printf(arena, "%zu finding%s", subject->n_findings, subject->n_findings == 1 ? "" : "s");
 	if (!*why)
 		return words;
 	if (subject->status == REVIEW_TEMPLATED)

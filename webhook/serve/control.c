@@ -22,6 +22,8 @@
 #define CHECK_MS  (2 * TIME_SECOND_MS)
 /* Shortest time between two trims, which walk through the whole heap. */
 #define TRIM_MS (10 * TIME_SECOND_MS)
+/* So many connections fewer leave much free memory, too: some 50 KiB each. */
+#define TRIM_CONNECTIONS 64
 
 static void fill_signals(sigset_t *signals)
 {
@@ -143,13 +145,23 @@ static bool handle_signals(struct control *self)
 	return false;
 }
 
+static bool have_connections_gone(struct control *self)
+{
+	size_t n = http_server_connections(self->state.serve->server);
+	bool have_gone = n + TRIM_CONNECTIONS <= self->most_connections;
+
+	self->most_connections = have_gone ? n : MAX(n, self->most_connections);
+	return have_gone;
+}
+
 /* Frees states without users. That leaves much free memory in the heap, which is trimmed. */
 static void collect(struct control *self)
 {
 	struct serve *serve = self->state.serve;
+	bool have_gone = have_connections_gone(self);
 	int64_t now_ms = time_monotonic_ms();
 
-	if (current_state_collect(serve->current) || atomic_exchange(&serve->has_freed_much, false))
+	if (current_state_collect(serve->current) || atomic_exchange(&serve->has_freed_much, false) || have_gone)
 		self->state.needs_trim = true;
 	if (!self->state.needs_trim || (self->trim_ms && now_ms < self->trim_ms + TRIM_MS))
 		return;

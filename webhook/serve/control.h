@@ -23,9 +23,10 @@ struct control {
 	const char *config_path;
 	uint64_t config_seen; /* hash of the file's text, valid or not */
 	int signal_fd, watch_fd;
-	int64_t events_due_ms; /* monotonic: when to check after an event; 0: no event */
-	int64_t check_due_ms;  /* monotonic: when to check without an event */
-	int64_t trim_ms;       /* monotonic: when the heap was last trimmed */
+	int64_t events_due_ms;	 /* monotonic: when to check after an event; 0: no event */
+	int64_t check_due_ms;	 /* monotonic: when to check without an event */
+	int64_t trim_ms;	 /* monotonic: when the heap was last trimmed */
+	size_t most_connections; /* open at once, until their number fell enough for a trim */
 };
 
 /** Signals must be blocked (control_block_signals). Takes `take_config`, which was loaded from `path` (borrowed).

@@ -28,8 +28,9 @@ static const char *foreign_reason(const struct admission *self, bool has_no_pod)
 static int audit_decision(struct admission *self, const struct decision *decision)
 {
 	return admission_audit(self, "decision",
-			       arena_printf(&self->scratch->arena, "%s: %zu sizes, %zu findings, workload %s",
-					    mode_names[decision->mode], decision->n_sizes, decision->n_findings,
+			       arena_printf(&self->scratch->arena, "%s: %zu size%s, %zu finding%s, workload %s",
+					    mode_names[decision->mode], decision->n_sizes, PLURAL(decision->n_sizes),
+					    decision->n_findings, PLURAL(decision->n_findings),
 					    decision->workload_id[0] ? decision->workload_id : "unknown"));
 }
 

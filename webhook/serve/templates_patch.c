@@ -36,8 +36,9 @@ static int render(struct admission *self, const struct templates *all)
 		r = workload_warnings(all->items, all->n, arena, &response->warnings, &response->n_warnings);
 	if (!r)
 		r = admission_audit(self, "decision",
-				    arena_printf(arena, "%s: %zu templates, %zu findings%s", mode_names[self->mode],
-						 all->n, all->n_findings, is_create(self) ? "" : ", as at creation"));
+				    arena_printf(arena, "%s: %zu template%s, %zu finding%s%s", mode_names[self->mode],
+						 all->n, PLURAL(all->n), all->n_findings, PLURAL(all->n_findings),
+						 is_create(self) ? "" : ", as at creation"));
 	if (r)
 		return r;
 	if (patch->len)

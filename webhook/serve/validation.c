@@ -26,8 +26,8 @@ static int answer(struct admission *self, const struct templates *all)
 		r = workload_denial(all->items, all->n, arena, &response->message);
 	if (!r)
 		r = admission_audit(self, "decision",
-				    arena_printf(arena, "%s: %zu templates, %zu findings", mode_names[self->mode],
-						 all->n, all->n_findings));
+				    arena_printf(arena, "%s: %zu template%s, %zu finding%s", mode_names[self->mode],
+						 all->n, PLURAL(all->n), all->n_findings, PLURAL(all->n_findings)));
 	response->is_allowed = !response->message;
 	self->result = response->message ? RESULT_DENIED : response->n_warnings ? RESULT_WARNED : RESULT_UNCHANGED;
 	return r;

@@ -96,12 +96,13 @@ int check_gpu_memory(const struct deciding *self, struct findings *list)
 
 		if (!item->rec.is_gpu_full)
 			continue;
-		r = finding_add(self, list, CHECK_GPU_MEMORY_NEAR_CAPACITY, false, item->container,
-				arena_printf(self->arena, "/spec/%s/%zu", k8s_container_array(item->container),
-					     item->container->index),
-				arena_printf(self->arena,
-					     "%d%% of the GPU's %s was in use when the last run failed: triage its log",
-					     gpu_memory_permille(gpu) / 10, HUMAN(gpu->capacity_bytes)));
+		r = finding_add(
+			self, list, CHECK_GPU_MEMORY_NEAR_CAPACITY, false, item->container,
+			arena_printf(self->arena, "/spec/%s/%zu", k8s_container_array(item->container),
+				     item->container->index),
+			arena_printf(self->arena,
+				     "%d %% of the GPU's %s was in use when the last run failed: triage its log",
+				     gpu_memory_permille(gpu) / 10, HUMAN(gpu->capacity_bytes)));
 	}
 	return r;
 }

@@ -66,7 +66,7 @@ static const char *why_raised(const struct deciding *self, const struct sized *i
 		return "largest node";
 	if (size_is_raised_by_kill(item) || (rec->proven_bytes > 0 && rec->proven_bytes >= rec->peak_bytes))
 		return "";
-	return arena_printf(self->arena, "peak + %d%%", (rec->buffer_permille + 5) / 10);
+	return arena_printf(self->arena, "peak + %d %%", (rec->buffer_permille + 5) / 10);
 }
 
 int check_limit_below_peak(const struct deciding *self, struct findings *list)
@@ -138,7 +138,7 @@ static bool is_besteffort(const struct deciding *self)
 
 static const char *why_share(const struct deciding *self, const struct sized *item)
 {
-	return arena_printf(self->arena, "90%% of the share of %s", text_part(self, item));
+	return arena_printf(self->arena, "90 %% of the share of %s", text_part(self, item));
 }
 
 static const char *why_request(const struct deciding *self, const struct sized *item)
@@ -297,7 +297,7 @@ static const char *why_lowered(const struct deciding *self, const struct sized *
 		return "";
 	if (proposal->to_bytes > (f == SIZE_LIMIT ? rec->limit_bytes : rec->request_bytes))
 		return text_step(self, item, f);
-	return f == SIZE_LIMIT ? arena_printf(self->arena, "peak + %d%%", (rec->buffer_permille + 5) / 10) : "";
+	return f == SIZE_LIMIT ? arena_printf(self->arena, "peak + %d %%", (rec->buffer_permille + 5) / 10) : "";
 }
 
 static const char *over_words(const struct deciding *self, const struct sized *item, int f)

@@ -116,8 +116,7 @@ struct pod_facts {
 struct pod_mode {
 	enum mode mode;
 	const char *why;
-	enum mode asked_mode; /* before the kind of pod lowered it */
-	const char *kind_why; /* short text why the kind lowered it; NULL: it did not */
+	const char *kind_why; /* short text why no mode changes pods of this kind; NULL: modes do */
 	bool is_bare_granted; /* the pod's annotation allows raise or enforce */
 	/* The mode is that of a template which is patched; memtamer changes nothing in its pods themselves. */
 	bool is_template_only;

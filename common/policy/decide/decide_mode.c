@@ -145,14 +145,13 @@ static bool is_sized_by_platform(const struct pod_facts *self)
 
 static void cap_by_kind(struct pod_mode *ret, const char *why, const char *short_why)
 {
-	if (ret->mode > MODE_OBSERVE)
+	if (!ret->kind_why)
 		ret->kind_why = short_why;
 	lower_to(ret, MODE_OBSERVE, why);
 }
 
 static void by_kind(const struct pod_facts *self, struct pod_mode *ret)
 {
-	ret->asked_mode = ret->mode;
 	/* A VerticalPodAutoscaler in the snapshot says which containers it sizes; the annotation does not. */
 	if (decide_has_unknown_vpa(self))
 		cap_by_kind(ret, "sized by a VerticalPodAutoscaler", "a VPA sizes it");

@@ -50,7 +50,7 @@ const char *text_clean(struct arena *arena, const char *text, size_t max)
 
 const char *text_runs(const struct deciding *self, int64_t n)
 {
-	return arena_printf(self->arena, "%lld run%s", (long long)n, n == 1 ? "" : "s");
+	return arena_printf(self->arena, "%lld run%s", (long long)n, PLURAL(n));
 }
 
 static const struct k8s_amount *amount_of(const struct k8s_resources *resources, enum sized_resource resource, int f)
@@ -143,8 +143,8 @@ const char *text_step(const struct deciding *self, const struct sized *item, int
 	int64_t from = text_step_from(item, f);
 
 	if (from > 0)
-		return arena_printf(self->arena, "%d%% below last run's %s", percent, EXACT(from));
-	return arena_printf(self->arena, "max %d%% a run", percent);
+		return arena_printf(self->arena, "%d %% below last run's %s", percent, EXACT(from));
+	return arena_printf(self->arena, "max %d %% a run", percent);
 }
 
 /* How the recommended limit was computed. */
@@ -164,7 +164,7 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 		return arena_printf(self->arena, "a run reached %s", peak);
 	if (rec->limit_bytes != by_peak)
 		return arena_printf(self->arena, "peak %s of %s%s", peak, runs, moved_by(self, item));
-	return arena_printf(self->arena, "peak %s of %s + %d%%%s", peak, runs, (rec->buffer_permille + 5) / 10,
+	return arena_printf(self->arena, "peak %s of %s + %d %%%s", peak, runs, (rec->buffer_permille + 5) / 10,
 			    moved_by(self, item));
 }
 

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_LEAST = 12 };
-
 /* Begins an operation; the caller adds the value and the closing brace. */
 static void op_open(struct strbuf *buf, bool is_replace)
 {
@@ -170,97 +168,6 @@ int render_patch(const struct decide_input *input, const struct decision *decisi
 	if (buf->len)
 		strbuf_adds(buf, "]");
 	return buf->status;
-}
-
-const char *render_prefix(const char *roles, const struct finding *finding, struct arena *arena)
-{
-	const char *name = finding->container ? text_clean(arena, finding->container->name, RENDER_NAME_CHARS) : "";
-
-	if (!name)
-		return NULL;
-	if (!finding->container)
-		return arena_printf(arena, RENDER_NAME "%s%s", roles, *roles ? ": " : "");
-	return arena_printf(arena, RENDER_NAME "container \"%s\"%s%s: ", name, *roles ? " of " : "", roles);
-}
-
-/* The longest text between double quotes, which is a name. */
-static char *longest_name(char *line, size_t *ret_n)
-{
-	char *longest = NULL, *open, *close;
-
-	*ret_n = 0;
-	for (char *p = line; (open = strchr(p, '"')) && (close = strchr(open + 1, '"')); p = close + 1)
-		if ((size_t)(close - open - 1) > *ret_n) {
-			longest = open + 1;
-			*ret_n = (size_t)(close - longest);
-		}
-	return longest;
-}
-
-/* Truncates names, the longest first; their beginnings stay. */
-static void cut_names(char *line)
-{
-	static const char mark[] = "...";
-	size_t length, n;
-	char *name;
-
-	while ((length = strlen(line)) > LIMIT_WARNING_CHARS && (name = longest_name(line, &n)) && n > NAME_LEAST) {
-		size_t over = MIN(length - LIMIT_WARNING_CHARS, n - NAME_LEAST), keep = n - over - (sizeof(mark) - 1);
-
-		memcpy(name + keep, mark, sizeof(mark) - 1);
-		memmove(name + n - over, name + n, strlen(name + n) + 1);
-	}
-}
-
-/* Truncates at the end of a word; the mark counts for the maximum length. */
-static void cut_end(char *line)
-{
-	size_t end = LIMIT_WARNING_CHARS - 3;
-
-	if (strlen(line) <= LIMIT_WARNING_CHARS)
-		return;
-	while (end > LIMIT_WARNING_CHARS / 2 && line[end] != ' ')
-		end--;
-	if (end == LIMIT_WARNING_CHARS / 2)
-		end = LIMIT_WARNING_CHARS - 3;
-	while (strchr(" ,;:(", line[end - 1]))
-		end--;
-	memcpy(line + end, "...", 4);
-}
-
-static char *line_of(const char *roles, const struct finding *finding, struct arena *arena)
-{
-	const char *prefix = render_prefix(roles, finding, arena);
-	char *line = prefix ? arena_printf(arena, "%s%s", prefix, finding->text) : NULL;
-
-	if (line)
-		cut_names(line);
-	return line;
-}
-
-char *render_line(const struct render_roles *roles, const struct finding *finding, struct arena *arena)
-{
-	char *line = line_of(roles->names, finding, arena);
-
-	if (line && strlen(line) > LIMIT_WARNING_CHARS)
-		line = line_of(roles->brief, finding, arena);
-	if (line)
-		cut_end(line);
-	return line;
-}
-
-int render_roles(const char *const *roles, size_t n, struct arena *arena, struct render_roles *ret)
-{
-	const char *names = "", *first = n ? text_clean(arena, roles[0], RENDER_BRIEF_CHARS) : "";
-
-	for (size_t i = 0; i < MIN(n, RENDER_ROLES); i++)
-		names = arena_printf(arena, "%s%s%s", names, i ? ", " : "",
-				     text_clean(arena, roles[i], RENDER_NAME_CHARS));
-	if (n > RENDER_ROLES)
-		names = arena_printf(arena, "%s +%zu", names, n - RENDER_ROLES);
-	ret->names = names;
-	ret->brief = n > 1 ? arena_printf(arena, "%zu roles", n) : first;
-	return arena->has_failed ? -ENOMEM : 0;
 }
 
 static bool is_said(char *const *items, size_t n, const char *line)

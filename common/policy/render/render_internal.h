@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* render_internal: shared by render.c, render_annotation.c and workload.c. */
+/* render_internal: shared by the files of this folder. */
 #include "k8s/kinds.h"
 #include "policy/render.h"
 
@@ -32,6 +32,6 @@ int render_roles(const char *const *roles, size_t n, struct arena *arena, struct
 
 /** `memtamer: container "pytorch" of worker: `; `roles` is clean text or "". NULL: the arena is full. */
 const char *render_prefix(const char *roles, const struct finding *finding, struct arena *arena);
-/** A finding as a line of at most LIMIT_WARNING_CHARS. If it is too long, names and roles are truncated before its end.
- * NULL: the arena is full. */
+/** A finding as a line of at most LIMIT_WARNING_CHARS. If it is too long, names, roles and what is wrong are truncated
+ * before its end, which has the reason. NULL: the arena is full. */
 char *render_line(const struct render_roles *roles, const struct finding *finding, struct arena *arena);

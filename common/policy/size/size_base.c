@@ -131,6 +131,8 @@ static const char *harm_words(const struct basing *self, const struct run *run)
 				    HUMAN(run->own_limit_bytes));
 	if (run->harm & 1U << HARM_OOM)
 		return arena_printf(self->arena, "OOM-killed at %s, it had no limit of its own", HUMAN(MAX(killed, 0)));
+	if (run->harm & 1U << HARM_EVICTED && run->outcome == OUTCOME_EVICTED_EPHEMERAL)
+		return arena_printf(self->arena, "evicted at a disk limit that it did not have itself");
 	if (run->harm & 1U << HARM_EVICTED)
 		return arena_printf(self->arena, "evicted above the request %s, its own is %s",
 				    HUMAN(run->request_bytes), HUMAN(run->own_request_bytes));
@@ -162,11 +164,6 @@ static int add_harm_reason(struct basing *self)
 	return 0;
 }
 
-static const char *plural(int64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static int limit_by_peak(struct basing *self)
 {
 	const struct size_evidence *evidence = &self->evidence;
@@ -177,11 +174,11 @@ static int limit_by_peak(struct basing *self)
 		return 0;
 	ret->limit_bytes = with_buffer(self, ret->peak_bytes);
 	if (evidence->is_early_peak)
-		return because(self, "limit %s = %s used by a run that ended early + %d%%",
+		return because(self, "limit %s = %s used by a run that ended early + %d %%",
 			       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), percent);
-	return because(self, "limit %s = peak %s of %d complete run%s + %d%%%s", HUMAN(size_round_up(ret->limit_bytes)),
-		       HUMAN(ret->peak_bytes), ret->whole_runs, plural(ret->whole_runs), percent,
-		       evidence->is_cache_bound ? ", page cache left out" : "");
+	return because(self, "limit %s = peak %s of %d complete run%s + %d %%%s",
+		       HUMAN(size_round_up(ret->limit_bytes)), HUMAN(ret->peak_bytes), ret->whole_runs,
+		       PLURAL(ret->whole_runs), percent, evidence->is_cache_bound ? ", page cache left out" : "");
 }
 
 static int raise_limit(struct basing *self, int64_t bytes, const char *why, int64_t from_bytes)
@@ -230,11 +227,11 @@ static int request_by_class(struct basing *self)
 	if (self->size_class == CLASS_GUARANTEED)
 		return because(self, "request %s = limit (class guaranteed)", HUMAN(ret->request_bytes));
 	if (self->size_class == CLASS_STANDING)
-		return because(self, "request %s = p95 of the peaks of %zu runs (class standing)",
-			       HUMAN(ret->request_bytes), self->evidence.n_peaks);
+		return because(self, "request %s = p95 of the peaks of %zu run%s (class standing)",
+			       HUMAN(ret->request_bytes), self->evidence.n_peaks, PLURAL(self->evidence.n_peaks));
 	if (self->quantile_permille == 500)
 		return because(self, "request %s = median use over time", HUMAN(ret->request_bytes));
-	return because(self, "request %s = %d.%d%% quantile of use over time", HUMAN(ret->request_bytes),
+	return because(self, "request %s = %d.%d %% quantile of use over time", HUMAN(ret->request_bytes),
 		       self->quantile_permille / 10, self->quantile_permille % 10);
 }
 

@@ -109,7 +109,7 @@ static void add_limit(const struct deciding *self, struct sized *item)
 	to = MAX(cap_limit(self, want), request);
 	if (cap_limit(self, to) < to)
 		gate = GATE_NODE;
-	if (gate == GATE_OPEN && (fit_is_held(item, REC_NO_LIMIT) || fit_is_deadly(item, to)))
+	if (fit_may_open(gate) && (fit_is_held(item, REC_NO_LIMIT) || fit_is_deadly(item, to)))
 		gate = GATE_EVIDENCE;
 	fit_propose(limit, gate, needs, to, rule);
 	limit->proposal.cap = limit_cap(self, want, to, by);
@@ -197,7 +197,7 @@ static void raise_request(const struct deciding *self, struct sized *item)
 
 	if (item->rec.request_bytes <= request->now_bytes)
 		return;
-	if (fit_is_held(item, REC_NO_RAISE) && gate == GATE_OPEN)
+	if (fit_is_held(item, REC_NO_RAISE) && fit_may_open(gate))
 		gate = GATE_EVIDENCE;
 	/* With a shut gate the finding shows what both values would be. */
 	if (gate != GATE_OPEN && limit->proposal.gate != GATE_NONE)
@@ -242,12 +242,12 @@ static void fit_guaranteed(const struct deciding *self, struct sized *item)
 		fit_propose(limit, fit_lower_limit_gate(self, item, to), MODE_ENFORCE, to, fit_limit_rule(item));
 	if (proposal->gate == GATE_NONE)
 		return;
-	if (proposal->gate == GATE_OPEN && self->mode->is_queued)
+	if (fit_may_open(proposal->gate) && self->mode->is_queued)
 		proposal->gate = GATE_QUEUE;
-	if (proposal->gate == GATE_OPEN && !to && fit_is_held(item, REC_NO_RAISE))
+	if (fit_may_open(proposal->gate) && !to && fit_is_held(item, REC_NO_RAISE))
 		proposal->gate = GATE_EVIDENCE;
-	if (proposal->gate == GATE_OPEN && !to && room < proposal->to_bytes) {
-		proposal->gate = room > limit->now_bytes ? GATE_OPEN : GATE_NODE;
+	if (fit_may_open(proposal->gate) && !to && room < proposal->to_bytes) {
+		proposal->gate = room > limit->now_bytes ? proposal->gate : GATE_NODE;
 		proposal->to_bytes = room > limit->now_bytes ? room : proposal->to_bytes;
 	}
 	fit_propose(request, proposal->gate, proposal->needs, proposal->to_bytes, "guaranteed");
@@ -263,7 +263,7 @@ bool fit_is_contradictory(const struct field *fields)
 static void leave_to_vpa(const struct sized *item, struct field *fields)
 {
 	for (int f = 0; f < 2 && item->vpa; f++)
-		if (fields[f].proposal.gate == GATE_OPEN || fields[f].proposal.gate == GATE_MODE)
+		if (fit_may_open(fields[f].proposal.gate))
 			fields[f].proposal.gate = GATE_KIND;
 }
 

@@ -10,8 +10,12 @@ enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
 /** Whether this check may change this field in this pod. `needs`: the mode that is required. @return GATE_OPEN, or why
  * not. */
 enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode needs);
+/** Whether it is open, or a mode or annotation opens it. A reason that no mode takes away is then the one to name, or
+ *  the finding would promise what no mode does. */
+bool fit_may_open(enum gate gate);
 /** Requests of a pod that a queue has counted are not changed. Its limit may only grow if there is an explicit request,
- *  because the API server copies a limit without a request to the request. @return `gate`, or GATE_QUEUE. */
+ *  because the API server copies a limit without a request to the request. @return `gate`, or GATE_QUEUE if
+ * fit_may_open. */
 enum gate fit_queue_gate(const struct deciding *self, const struct sized *item, int f, enum gate gate);
 /** The mode that adds an absent value. An explicit 0 of a bare pod is changed only as other values are. */
 enum mode fit_add_mode(const struct deciding *self, const struct field *field);

@@ -41,16 +41,16 @@ static void fit_ephemeral(const struct deciding *self, struct sized *item)
 
 	if (request->has || limit->is_invalid || !to)
 		return;
-	if (self->mode->is_queued && gate == GATE_OPEN)
+	if (self->mode->is_queued && fit_may_open(gate))
 		gate = GATE_QUEUE;
-	if (gate == GATE_OPEN && fit_is_held(item, REC_NO_RAISE))
+	if (fit_may_open(gate) && fit_is_held(item, REC_NO_RAISE))
 		gate = GATE_EVIDENCE;
 	if (limit->has)
 		to = MIN(to, limit->now_bytes);
 	fit_propose(request, to > 0 && room > 0 ? gate : GATE_NODE, needs, MIN(to, room),
 		    is_measured ? "median" : "no-history");
 	if (request->proposal.gate == GATE_OPEN && is_measured && !limit->has && !limit->is_zero &&
-	    item->rec.ephemeral_limit_bytes > 0 && may_limit_ephemeral(self, item))
+	    item->rec.ephemeral_limit_bytes > 0 && may_limit_ephemeral(self, item) && !fit_is_held(item, REC_HARM))
 		fit_propose(limit, GATE_OPEN, MODE_FILL,
 			    MAX(item->rec.ephemeral_limit_bytes, request->proposal.to_bytes), "peak+buffer");
 }

@@ -10,7 +10,7 @@ enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode n
 		return GATE_SETTLED;
 	if (self->policy->actions[check] < ACTION_PATCH)
 		return GATE_ACTION;
-	if (self->mode->mode < needs && self->mode->kind_why && self->mode->asked_mode >= needs)
+	if (self->mode->mode < needs && self->mode->kind_why)
 		return GATE_KIND;
 	if (self->mode->mode < needs)
 		return self->facts->is_bare && !self->mode->is_bare_granted && self->mode->mode == MODE_FILL
@@ -19,13 +19,16 @@ enum gate fit_gate(const struct deciding *self, enum check_id check, enum mode n
 	return GATE_OPEN;
 }
 
+bool fit_may_open(enum gate gate)
+{
+	return gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE;
+}
+
 enum gate fit_queue_gate(const struct deciding *self, const struct sized *item, int f, enum gate gate)
 {
-	if (gate != GATE_OPEN || !self->mode->is_queued)
+	if (!fit_may_open(gate) || !self->mode->is_queued)
 		return gate;
-	if (f == LIMIT && item->fields[SIZED_MEMORY][REQUEST].has)
-		return GATE_OPEN;
-	return GATE_QUEUE;
+	return f == LIMIT && item->fields[SIZED_MEMORY][REQUEST].has ? gate : GATE_QUEUE;
 }
 
 enum mode fit_add_mode(const struct deciding *self, const struct field *field)

@@ -28,7 +28,7 @@ static const char *words(const struct limits *limits, enum k8s_resource resource
 {
 	const struct deciding *self = limits->self;
 	const struct queue_facts *queue = self->mode->queue;
-	const char *name = text_clean(self->arena, queue->name, LIMITS_NAME_CHARS);
+	const char *name = limits_name(self, queue->name);
 	int64_t pods = self->input->subject == SUBJECT_POD ? self->mode->queue_pods : limits->pods;
 	const char *most = limits_amount_text(self, resource, queue->most[resource]);
 

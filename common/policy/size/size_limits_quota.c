@@ -85,7 +85,7 @@ struct counted {
 static const char *quota_words(const struct counted *self, const char *words)
 {
 	struct arena *arena = self->limits->self->arena;
-	const char *name = text_clean(arena, self->quota->name, LIMITS_NAME_CHARS);
+	const char *name = limits_name(self->limits->self, self->quota->name);
 
 	return name && words ? arena_printf(arena, "quota %s: %s", name, words) : NULL;
 }

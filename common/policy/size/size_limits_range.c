@@ -38,7 +38,7 @@ static const char *rule_words(const struct deciding *self, bool is_pod, enum k8s
 			      enum k8s_resource resource)
 {
 	const struct k8s_limit_rule *rule = &self->facts->namespace->rules.rules[is_pod][bound][resource];
-	const char *name = text_clean(self->arena, rule->name, LIMITS_NAME_CHARS);
+	const char *name = limits_name(self, rule->name);
 
 	if (!name)
 		return NULL;

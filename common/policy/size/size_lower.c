@@ -9,7 +9,7 @@ static const char *lowered_cap(const struct deciding *self, int64_t want, int64_
 {
 	if (to <= want)
 		return NULL;
-	return arena_printf(self->arena, "at most %d%% a run", self->policy->sizing.lower_max_permille / 10);
+	return arena_printf(self->arena, "at most %d %% a run", self->policy->sizing.lower_max_permille / 10);
 }
 
 /* Whether lowering is allowed. A pin needs no runs. */
@@ -44,8 +44,7 @@ static enum gate lower_gate(const struct deciding *self, const struct sized *ite
 
 	if (gate == GATE_ACTION && is_over_share)
 		gate = fit_gate(self, CHECK_MEMORY_OVER_GPU_SHARE, MODE_ENFORCE);
-	if ((gate == GATE_OPEN || gate == GATE_MODE || gate == GATE_BARE || gate == GATE_KIND) &&
-	    !is_lowering_backed(self, item, f))
+	if ((fit_may_open(gate) || gate == GATE_KIND) && !is_lowering_backed(self, item, f))
 		return GATE_EVIDENCE;
 	return gate;
 }
@@ -67,7 +66,7 @@ void fit_lower_request(const struct deciding *self, struct sized *item)
 	int64_t to = fit_lowered(self, item, REQUEST);
 
 	if (to < request->now_bytes)
-		fit_propose(request, self->mode->is_queued && gate == GATE_OPEN ? GATE_QUEUE : gate, MODE_ENFORCE, to,
+		fit_propose(request, self->mode->is_queued && fit_may_open(gate) ? GATE_QUEUE : gate, MODE_ENFORCE, to,
 			    fit_request_rule(item));
 	request->proposal.cap = lowered_cap(self, item->rec.request_bytes, to);
 }

@@ -110,7 +110,8 @@ class Activity(unittest.TestCase):
         before = place.content()
         self.assertEqual(place.run().returncode, 0)
         self.assertEqual(place.content(), before)
-        explain = harness.run(RECOMMENDER, "explain", "--config", place.config, "-n", NAMESPACE, "Job/train")
+        explain = harness.run(RECOMMENDER, "explain", "--config", place.config, "-n", NAMESPACE, "Job/train",
+                              "-o", "wide")
         self.assertRegex(explain.stdout, r"PEAK +ACTIVE +OUTCOME\n.* 100Mi +60 % +completed\n")
 
     def test_own_labels(self):

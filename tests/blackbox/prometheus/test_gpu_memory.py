@@ -93,7 +93,7 @@ class GpuMemory(unittest.TestCase):
         self.assertEqual(place.content(), before)
         status = place.profiles()[("Job/train", "")]["recommendation"]
         self.assertEqual((status["gpuPeak"], status["gpuCapacity"], status.get("gpuFull")), (*FULLEST, None))
-        explain = self.said(place, "explain", "-n", NAMESPACE, "Job/train")
+        explain = self.said(place, "explain", "-n", NAMESPACE, "Job/train", "-o", "wide")
         self.assertIn("gpu memory  at most 80190Mi of 81000Mi (99 %) in use on one card\n", explain)
         self.assertRegex(explain, r"PEAK +GPU MEMORY +OUTCOME\n.* 100Mi +99 % +completed\n")
         workload = json.loads(self.said(place, "explain", "-n", NAMESPACE, "Job/train", "-o", "json"))["workloads"][0]
@@ -114,7 +114,7 @@ class GpuMemory(unittest.TestCase):
         self.assertIn("(99 %) in use on one card, when the last run failed\n",
                       self.said(place, "explain", "-n", NAMESPACE, "Job/train"))
         review = self.reviewed(place)
-        self.assertIn("99% of the GPU's 81000Mi was in use when the last run failed: triage its log", review)
+        self.assertIn("99 % of the GPU's 81000Mi was in use when the last run failed: triage its log", review)
         self.assertIn("gpu-memory-near-capacity", review)
 
     def test_slices_of_a_card(self):

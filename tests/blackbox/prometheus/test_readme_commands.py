@@ -47,7 +47,7 @@ class Readme(unittest.TestCase):
             os.path.join(name, "prometheus"), real_prometheus.demo_text(name, int(time.time())))
         cls.addClassCleanup(prometheus.stop)
         text = config_text()
-        assert "url: http://127.0.0.1:9090" in text, text
+        assert "http://127.0.0.1:9090" in text, text
         with open(os.path.join(name, "memtamer.yaml"), "w", encoding="utf-8") as file:
             file.write(text.replace("http://127.0.0.1:9090", prometheus.url))
         os.symlink(os.path.join(harness.TOP, "demo"), os.path.join(name, "demo"))
