@@ -41,6 +41,7 @@
 #define LIMIT_MANIFEST_DOCUMENTS 10000
 #define LIMIT_YAML_DEPTH	 128 /* CustomResourceDefinitions of large objects have about 60 */
 #define LIMIT_YAML_FLOW_DEPTH	 48  /* nesting of [] and {}: libyaml 0.2.5 is quadratic in it */
+#define LIMIT_YAML_TAG_LINES	 64  /* %TAG directives of one file: libyaml is quadratic in those of a document */
 #define LIMIT_YAML_NODES	 1000000
 #define LIMIT_STORE_BYTES	 (2 * GIB)   /* 100,000 workloads with full histories are 1 GiB */
 #define LIMIT_STORE_ITEM_BYTES	 (256 * KIB) /* one object of a store, pretty-printed or not */
