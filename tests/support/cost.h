@@ -11,6 +11,11 @@
 #define COST_FIXED_STEPS UINT64_C(1000000)
 #define COST_BYTE_STEPS	 UINT64_C(20)
 
+/* The same for the text of manifests: to parse it, and to review it offline. Objects there are small, so that the
+ * checks of each weigh more. */
+#define COST_YAML_STEPS(bytes)	   (UINT64_C(1000) + UINT64_C(48) * (bytes))
+#define COST_MANIFEST_STEPS(bytes) (COST_FIXED_STEPS + UINT64_C(128) * (bytes))
+
 static inline uint64_t cost_most(size_t bytes)
 {
 	return COST_FIXED_STEPS + COST_BYTE_STEPS * bytes;
