@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* cost: the bound for the work of every review, in steps of base/steps.h (about a nanosecond each): 148 million for the
- * largest body. The fixed part covers what the caps of base/limits.h allow: the number of containers, times the rounds
- * and quotas of a namespace. The most expensive bodies of worst_bodies.txt take 18 steps a byte. */
+/* cost: the bound for the work of every review, in steps of base/steps.h: 148 million for the largest body. The fixed
+ * part covers what the caps of base/limits.h allow: the number of containers, times the rounds and quotas of a
+ * namespace. The most expensive bodies of worst_bodies.txt take 18 steps a byte. */
 #include "base/steps.h"
 
 #include <stdbool.h>
