@@ -92,17 +92,23 @@ struct history *history_new(const char *namespace_name, const char *name) ATTR_N
 void history_free(struct history *self);
 void history_freep(struct history **self);
 
+/* An active run says little: of those without an OOM kill at most HISTORY_ACTIVE_RUNS are listed, and of those with one
+ * twice as many, so that the list always has runs that ended. */
+#define HISTORY_ACTIVE_RUNS 8
+
 /** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended, or was last
  * seen running a day before the newest run began, drops out of it and stays in the aggregate. Adding a run again
- * changes nothing: a run that is not in the list and did not start after all dropped runs counts as one of them and is
- * ignored. Cost: linear in the list.
+ * changes nothing: a run that the history leaves out is ignored. Cost: linear in the list.
  * @return 0 or -ENOMEM (unchanged). */
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 /** Whether this run, which is not in the list, dropped out of it. Decided by start, then by uid. */
 bool history_has_dropped(const struct history *self, const struct run *run);
-/** Adds to the aggregate what was learned of a dropped run only after it dropped out while it ran: killed limits, and
- * the peaks of a whole run. May be repeated. @return whether anything changed. */
-bool history_raise_dropped(struct history *self, const struct run *run);
+/** Whether a run that is not in the list will not be added: it dropped out, or it is active and as many active runs are
+ * listed as may be. Such a run is added when it has ended. */
+bool history_leaves_out(const struct history *self, const struct run *run);
+/** Adds to the aggregate what is known of a run that is left out, and was not when it dropped out while it ran: killed
+ * limits, and the peaks of a whole run. May be repeated. @return whether anything changed. */
+bool history_raise_left_out(struct history *self, const struct run *run);
 /** Adds the listed runs (variant NULL: all) to an aggregate, in the order of their ends. Cost: linear in the list if
  * the runs end in the order of their starts, else quadratic. */
 void history_aggregate_list(const struct history *self, const char *variant, struct history_aggregate *ret);

@@ -271,6 +271,43 @@ static void an_active_run_delays_nothing(void **state)
 	assert_int_equal(f->rec.peak_bytes, 60 * GI);
 }
 
+/* A sweep of more trials than the history lists, and the next one while it runs. */
+static void active_runs_leave_room_for_the_others(void **state)
+{
+	struct fixture *f = *state;
+	struct recommendation before;
+
+	for (int i = 0; i < HISTORY_FORGET_RUNS; i++)
+		add_whole(f, 10 * GI, 8 * GI);
+	size(f);
+	before = f->rec;
+	assert_true(before.request_bytes >= 8 * GI);
+	for (int i = 0; i < 2 * LIMIT_HISTORY_RUNS; i++) {
+		struct run active = run_of(f, 5 * GI, 5 * GI);
+
+		active.is_whole = false;
+		active.outcome = OUTCOME_RUNNING;
+		add(f, active);
+		size(f);
+		assert_int_equal(f->rec.request_bytes, before.request_bytes);
+		assert_int_equal(f->rec.limit_bytes, before.limit_bytes);
+	}
+	/* All are killed, and their next attempts run. */
+	for (int i = 0; i < 2 * LIMIT_HISTORY_RUNS; i++) {
+		struct run active = run_of(f, 5 * GI, 5 * GI);
+
+		active.is_whole = false;
+		active.killed_limits[active.n_killed_limits++] = 12 * GI;
+		active.outcome = OUTCOME_OOM_KILLED;
+		add(f, active);
+		active.outcome = OUTCOME_RUNNING;
+		add(f, active);
+		size(f);
+		assert_int_equal(f->rec.request_bytes, before.request_bytes);
+		assert_int_equal(f->rec.limit_bytes, 24 * GI);
+	}
+}
+
 static void limits_are_monotone_in_peaks(void **state)
 {
 	uint32_t seed = 20261121;
@@ -321,6 +358,7 @@ int main(void)
 		T(a_plateau_is_no_leak),
 		T(page_cache_is_no_need),
 		T(an_active_run_delays_nothing),
+		T(active_runs_leave_room_for_the_others),
 		T(limits_are_monotone_in_peaks),
 	};
 #undef T
