@@ -194,14 +194,12 @@ static void insert_sorted(struct history *self, const struct run *run)
 	self->runs.n++;
 }
 
-/* Index of the next run to drop: the oldest that has ended, or was last seen running a day before the newest began. The
- * length of the list if there is none. */
+/* Index of the oldest run that has ended, which is the next to drop. The length of the list if there is none. */
 static size_t oldest_ended(const struct history *self)
 {
-	int64_t gone_ms = self->runs.items[self->runs.n - 1].start_ms - TIME_DAY_MS;
 	size_t i = 0;
 
-	while (i < self->runs.n && is_active(&self->runs.items[i]) && end_of(&self->runs.items[i]) >= gone_ms)
+	while (i < self->runs.n && is_active(&self->runs.items[i]))
 		i++;
 	return i;
 }

@@ -92,15 +92,16 @@ int learn_history_curve(struct history *history, const struct run *run, bool *re
 }
 
 /* Runs that are still running were found and last until now. */
-bool learn_history_settle(struct history *history, int64_t before_ms)
+bool learn_history_settle(struct history *history, int64_t before_ms, int64_t lost_before_ms)
 {
 	bool has_changed = false;
 
 	for (size_t i = 0; i < history->runs.n; i++) {
 		struct run *run = &history->runs.items[i];
+		int64_t seen_ms = run->start_ms + run->duration_ms;
+		bool is_gone = seen_ms < lost_before_ms || (learn_is_watched(run) && seen_ms < before_ms);
 
-		if (run->outcome != OUTCOME_RUNNING || !learn_is_watched(run) ||
-		    run->start_ms + run->duration_ms >= before_ms)
+		if (run->outcome != OUTCOME_RUNNING || !is_gone)
 			continue;
 		run->outcome = OUTCOME_UNKNOWN;
 		has_changed = true;

@@ -269,23 +269,6 @@ static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
 	assert_int_equal(aggregate.oom_runs, 3);
 }
 
-/* Nobody reported their ends. They would fill the list, and only one run would be left of the others. */
-static void runs_that_were_not_seen_for_a_day_leave_the_list(void **state)
-{
-	CLEANUP(history_freep) struct history *history = new_history();
-
-	(void)state;
-	for (int i = 0; i < 400; i++) {
-		struct run run = whole_run(i, GI);
-
-		run.outcome = i % 10 ? run.outcome : OUTCOME_RUNNING;
-		run.is_whole = i % 10;
-		add(history, run);
-	}
-	for (size_t i = 0; i < history->runs.n; i++)
-		assert_true(history->runs.items[i].start_ms >= FIRST_RUN + (400 - 36) * TIME_HOUR_MS);
-}
-
 /* A run with every field at a realistic length. */
 static struct run full_run(int index)
 {
@@ -663,7 +646,6 @@ int main(void)
 		cmocka_unit_test(replay_changes_nothing),
 		cmocka_unit_test(order_of_arrival_does_not_matter_inside_the_list),
 		cmocka_unit_test(running_run_is_replaced_and_kept),
-		cmocka_unit_test(runs_that_were_not_seen_for_a_day_leave_the_list),
 		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
 		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),

@@ -106,6 +106,55 @@ static void a_killed_trial_counts_while_it_runs(void **state)
 	history_free(history);
 }
 
+/* Prometheus lost the pods: nobody reports the ends of these runs. */
+static void a_run_that_is_not_seen_for_a_day_has_ended(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t later_ms;
+		enum chosen_by by;
+		enum outcome outcome;
+	} rows[] = {
+		{"a day", LEARN_LOST_MS, CHOSEN_BY_UNKNOWN, OUTCOME_RUNNING},
+		{"more", LEARN_LOST_MS + 1, CHOSEN_BY_UNKNOWN, OUTCOME_UNKNOWN},
+		{"a watch was there once", LEARN_LOST_MS + 1, CHOSEN_BY_USER, OUTCOME_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct learn learn;
+		struct found_run found[2];
+		struct history *history;
+		struct place place;
+		char job[32];
+
+		test_row(rows[i].name);
+		setup(&place);
+		make_trial(&found[0], job, 0);
+		found[0].run.chosen_by = rows[i].by;
+		found[0].is_watched = rows[i].by != CHOSEN_BY_UNKNOWN;
+		learn_from(&place, found, 1, &learn);
+		learn_release(&learn);
+		make_run(&found[1], "ml", "train-7", 7, 0);
+		learn = (struct learn){.config = place.config,
+				       .store = place.store,
+				       .now_ms = NOW_MS + rows[i].later_ms,
+				       .lost_before_ms = NOW_MS + rows[i].later_ms - LEARN_LOST_MS};
+		assert_int_equal(learn_runs(&learn, &found[1], 1, NULL), 0);
+		assert_int_equal(learn_commit(&learn, NULL, 0, NULL), 0);
+		learn_release(&learn);
+		history = history_of(&place);
+		assert_int_equal(history->runs.items[0].outcome, rows[i].outcome);
+		history_free(history);
+		learn_from(&place, found, 1, &learn); /* found again */
+		learn_release(&learn);
+		history = history_of(&place);
+		assert_int_equal(history->runs.items[0].outcome, OUTCOME_RUNNING);
+		history_free(history);
+		teardown(&place);
+	}
+}
+
 /* It had ended when it fell out, and its limit was forgotten since. */
 static void a_kill_of_long_ago_does_not_come_back(void **state)
 {
@@ -315,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_that_was_not_listed_counts_when_it_has_ended),
 		cmocka_unit_test(a_killed_trial_counts_while_it_runs),
+		cmocka_unit_test(a_run_that_is_not_seen_for_a_day_has_ended),
 		cmocka_unit_test(what_falls_out_of_the_list_stays_counted),
 		cmocka_unit_test(harm_beyond_the_list_caps),
 		cmocka_unit_test(a_few_of_many_are_not_too_much),
