@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aggregate: history.h describes the rule of forgetting and its reason. */
 #include "base/attr.h"
+#include "base/timefmt.h"
 #include "model/history.h"
 
 static bool is_near(int64_t value, int64_t maximum)
@@ -88,14 +89,51 @@ bool history_aggregate_raise(struct history_aggregate *self, const struct run *r
 	return has_changed;
 }
 
+/* Whether the kill counts. Where the node is blamed a second time, the container may have spikes between two samples.
+ * But those must end somewhere: use of less than an eighth of the limit is always the node's. */
+static bool is_proof(const struct history_aggregate *self, const struct run *run, bool is_by_node)
+{
+	return !is_by_node || (self->node_blamed_runs > 0 && run->peak_bytes >= run_killed_limit_max(run) / 8);
+}
+
+/* Whether the run ended early by itself or was stopped, but not before its use was seen for some time. */
+static bool is_long(const struct run *run)
+{
+	enum { LONG_MS = 10 * TIME_MINUTE_MS, LONG_SAMPLES = 10 };
+
+	return !run->n_killed_limits && run->duration_ms >= LONG_MS &&
+	       run->samples / MAX(run->ranks, 1) >= LONG_SAMPLES &&
+	       (run->outcome == OUTCOME_FAILED || run->outcome == OUTCOME_DELETED || run->outcome == OUTCOME_PREEMPTED);
+}
+
+/* The run, which was not killed, may contradict a kill. */
+static void doubt_kill(struct history_aggregate *self, const struct run *run, int64_t need)
+{
+	bool fits = !run->n_killed_limits && run->limit_bytes > 0 && run->limit_bytes <= self->killed.bytes;
+
+	if (run->is_whole) {
+		maximum_doubt(&self->killed, fits ? 0 : need);
+	} else if (is_long(run) && ++self->early_runs >= HISTORY_EARLY_RUNS) {
+		self->early_runs = 0;
+		maximum_doubt(&self->killed, need);
+	}
+}
+
+static void blame_node(struct history_aggregate *self, const struct run *run, bool is_by_node)
+{
+	if (is_by_node)
+		self->node_blamed_runs = HISTORY_BLAME_RUNS;
+	else if (run->is_whole && self->node_blamed_runs > 0)
+		self->node_blamed_runs--;
+}
+
 void history_aggregate_add(struct history_aggregate *self, const struct run *run)
 {
 	bool is_by_node = run_is_killed_by_node(run);
-	int64_t need = run_need_bytes(run),
-		killed = is_by_node && !self->is_node_blamed ? 0 : run_killed_limit_max(run);
+	int64_t need = run_need_bytes(run), killed = is_proof(self, run, is_by_node) ? run_killed_limit_max(run) : 0;
 
 	self->runs++;
-	self->is_node_blamed |= is_by_node;
+	blame_node(self, run, is_by_node);
 	if (run->n_killed_limits || run->outcome == OUTCOME_OOM_KILLED)
 		self->oom_runs++;
 	if (killed)
@@ -103,11 +141,11 @@ void history_aggregate_add(struct history_aggregate *self, const struct run *run
 	if (run->is_whole || !killed) /* the peak of a killed run is its limit */
 		maximum_add(&self->peak, need);
 	maximum_add(&self->ephemeral, run->peak_ephemeral_bytes);
+	if (need)
+		doubt_kill(self, run, need);
 	if (!run->is_whole || !need)
 		return;
 	self->whole_runs++;
-	self->is_node_blamed = false;
-	maximum_doubt(&self->killed, need);
 	maximum_doubt(&self->peak, need);
 	if (run->peak_ephemeral_bytes)
 		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes);

@@ -25,20 +25,26 @@ struct history_maximum {
 #define HISTORY_FORGET_RUNS   20
 #define HISTORY_NEAR_PERMILLE 700
 #define HISTORY_RECUR_RUNS    500
+#define HISTORY_BLAME_RUNS    2 /* a node's lack of memory seldom meets a workload again that soon */
+#define HISTORY_EARLY_RUNS    3 /* long runs that ended early say as much against a kill as one whole run */
 
 /** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
  * age: when HISTORY_FORGET_RUNS whole runs in a row have needed less than 70 % of it. The greatest value of these runs
  * replaces it. If a run near a forgotten maximum comes again, then such runs are rare but usual, and the maximum is
  * only forgotten after twice as many runs as lay between the two, at most 2 * HISTORY_RECUR_RUNS. So a kill or a peak
- * that happened once does not stay, and the large run of each week is killed once and not each week. */
+ * that happened once does not stay, and the large run of each week is killed once and not each week. A killed limit is
+ * also contradicted by whole runs under that limit or a smaller one, whatever they needed, and by long runs that ended
+ * early (HISTORY_EARLY_RUNS of them for one), so that the kill of a workload whose runs never complete does not stay.
+ */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;
 	struct history_maximum peak;   /* need; of runs that ended early, a lower bound of it */
 	struct history_maximum killed; /* limits at which runs were OOM-killed */
 	struct history_maximum ephemeral;
-	/* A run was killed and its node was blamed (run_is_killed_by_node), and no whole run followed: the next such
-	 * run is proof of its limit. */
-	bool is_node_blamed;
+	/* A run was killed and its node was blamed (run_is_killed_by_node): for so many further whole runs, the next
+	 * such run is proof of its limit. */
+	int32_t node_blamed_runs;
+	int32_t early_runs; /* runs that ended early and will count as one whole run against the killed limit */
 };
 
 /** Adds one run. Runs should be added in the order of their ends: a long run says more of today than the short ones

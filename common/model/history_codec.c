@@ -173,8 +173,10 @@ static const struct codec_field packed_fields[] = {
 	RECURRENCE(peak, "Peak"),
 	RECURRENCE(killed, "Limit"),
 	RECURRENCE(ephemeral, "Ephemeral"),
-	CODEC_FIELD(struct history, dropped.is_node_blamed, "nodeBlamed", CODEC_BOOL,
-		    "The last dropped run was OOM-killed far below its limit."),
+	CODEC_FIELD(struct history, dropped.node_blamed_runs, "nodeBlamedRuns", CODEC_INT32,
+		    "Complete runs in which a further OOM kill far below the limit is not the node's."),
+	CODEC_FIELD(struct history, dropped.early_runs, "earlyRuns", CODEC_INT32,
+		    "Long runs that ended early, until three count as one complete run against the killed limit."),
 	CODEC_ROWS_OF(data_table),
 };
 #undef RECURRENCE

@@ -146,13 +146,32 @@ static void bad_run(struct sim_random *random, int index, struct sim_run *ret)
 	ret->regime_usual_bytes = BASE * 6 / 10;
 }
 
-/* Nodes run out of memory, and pods with much room below their limit are killed. */
+/* Nodes run out of memory, and pods with much room below their limit are killed. If that happens to two of six runs,
+ * it is taken for the container's own, until later runs contradict it. */
 static void node_ooms(struct sim_random *random, int index, struct sim_run *ret)
 {
 	hourly(random, BASE, ret);
 	ret->own_limit_bytes = 64 * GI;
-	if (index > 10 && sim_happens(random, 2))
+	if (index > 10 && sim_happens(random, 2)) {
 		ret->fate = SIM_NODE_OOM;
+		ret->begins_regime = true;
+	}
+}
+
+/* One run needs more than any limit that it reaches. After it no run completes: they fail after 10 to 80 % of their
+ * durations, with as much of their use. */
+static void never_complete(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, index == 300 ? 1000 * BASE : BASE, ret);
+	ret->begins_regime = index == 300 || index == 301;
+	if (index == 301) /* all attempts of the bad run are over */
+		ret->wait_ms = TIME_DAY_MS;
+	ret->regime_usual_bytes = BASE * 6 / 10;
+	if (index <= 300)
+		return;
+	ret->fate = SIM_FAILS;
+	ret->duration_ms *= 4;
+	ret->regime_usual_bytes = BASE * 6 / 10 * 45 / 100;
 }
 
 /* Runs whose end is never reported. */
@@ -252,7 +271,11 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 bad_run,
 	 {.low_after = 1, .high_after = 20, .request_after = 20, .kills = 6, .turns = 4, .regret_percent = 25}},
-	{"nodes out of memory", MODE_RAISE, node_ooms, {.turns = 4, .regret_percent = 650}},
+	{"never complete after a kill",
+	 MODE_RAISE,
+	 never_complete,
+	 {.low_after = 1, .high_after = 65, .request_after = 35, .kills = 6, .turns = 4, .regret_percent = 75}},
+	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 4, .regret_percent = 650}},
 	{"phantom runs",
 	 MODE_RAISE,
 	 phantom_runs,

@@ -64,7 +64,8 @@ static void assert_same_aggregate(const struct history_aggregate *a, const struc
 	assert_same_maximum(&a->peak, &b->peak);
 	assert_same_maximum(&a->killed, &b->killed);
 	assert_same_maximum(&a->ephemeral, &b->ephemeral);
-	assert_int_equal(a->is_node_blamed, b->is_node_blamed);
+	assert_int_equal(a->node_blamed_runs, b->node_blamed_runs);
+	assert_int_equal(a->early_runs, b->early_runs);
 }
 
 static void replay_changes_nothing(void **state)
@@ -240,6 +241,48 @@ static void greatest_counters_of_an_object_are_forgotten_too(void **state)
 	add_peaks(&aggregate, 1, 90 * GI);
 	add_peaks(&aggregate, 2 * HISTORY_RECUR_RUNS, 10 * GI);
 	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+}
+
+/* Killed once at 12Gi; how many further runs it takes until that is forgotten. */
+static void a_kill_is_contradicted(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t peak, limit;
+		bool is_whole;
+		int minutes, runs; /* 0: it stays */
+	} rows[] = {
+		{"far less", 8 * GI, 24 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"nearly as much", 9 * GI, 24 * GI, true, 30, 0},
+		{"nearly as much, without a limit", 9 * GI, 0, true, 30, 0},
+		{"nearly as much, under the same limit", 9 * GI, 12 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"nearly as much, under a smaller limit", 9 * GI, 10 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"failed", 8 * GI, 24 * GI, false, 30, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS},
+		{"failed soon", 8 * GI, 24 * GI, false, 9, 0},
+		{"failed with nearly as much", 9 * GI, 12 * GI, false, 30, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct history_aggregate aggregate = {0};
+		struct run killed = whole_run(0, 12 * GI), run = whole_run(1, rows[i].peak);
+
+		test_row(rows[i].name);
+		killed.outcome = OUTCOME_OOM_KILLED;
+		killed.is_whole = false;
+		killed.killed_limits[killed.n_killed_limits++] = 12 * GI;
+		history_aggregate_add(&aggregate, &killed);
+		run.limit_bytes = rows[i].limit;
+		run.is_whole = rows[i].is_whole;
+		run.outcome = run.is_whole ? OUTCOME_COMPLETED : OUTCOME_FAILED;
+		run.duration_ms = rows[i].minutes * TIME_MINUTE_MS;
+		run.samples = 60;
+		for (int k = 1; k < (rows[i].runs ? rows[i].runs : 200); k++)
+			history_aggregate_add(&aggregate, &run);
+		assert_true(aggregate.killed.bytes == 12 * GI);
+		history_aggregate_add(&aggregate, &run);
+		assert_int_equal(!aggregate.killed.bytes, rows[i].runs != 0);
+	}
 }
 
 static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
@@ -651,6 +694,7 @@ int main(void)
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
+		cmocka_unit_test(a_kill_is_contradicted),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(recurrence_survives),

@@ -107,6 +107,45 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 	}
 }
 
+/* Each retry completes, so no two runs that ended so follow each other: spikes between two samples. */
+static void kills_far_below_the_limit_that_come_again_count(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t limit;
+		int every, runs;
+		bool counts;
+	} rows[] = {
+		{"once", 20 * GI, 10, 8, false},
+		{"every second run", 20 * GI, 2, 4, true},
+		{"every third run", 20 * GI, 3, 99, false},
+		{"with less than an eighth of the limit", 96 * GI, 2, 100, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture *f = *state;
+
+		test_row(rows[i].name);
+		for (int k = 0; k < 6; k++)
+			add_whole(f, 8 * GI, 6 * GI);
+		for (int k = 1; k <= rows[i].runs; k++) {
+			struct run run = run_of(f, 8 * GI, 6 * GI);
+
+			run.samples = 60;
+			run.limit_bytes = rows[i].limit;
+			run.attempts = k % rows[i].every ? 1 : 2;
+			if (run.attempts == 2)
+				run.killed_limits[run.n_killed_limits++] = rows[i].limit;
+			add(f, run);
+		}
+		size(f);
+		assert_int_equal(f->rec.proven_bytes, rows[i].counts ? rows[i].limit : 0);
+		assert_int_equal(f->rec.limit_bytes > 20 * GI, rows[i].counts);
+		teardown(state);
+		assert_int_equal(setup(state), 0);
+	}
+}
+
 static void a_run_under_way_doubles_once(void **state)
 {
 	struct fixture *f = *state;
@@ -352,6 +391,7 @@ int main(void)
 		T(a_kill_is_censored_data),
 		T(kills_that_later_runs_contradict_are_forgotten),
 		T(a_kill_far_below_the_limit_is_the_nodes),
+		T(kills_far_below_the_limit_that_come_again_count),
 		T(a_run_under_way_doubles_once),
 		T(a_suspicion_raises_once),
 		T(a_leak_is_stepped_once_a_kill),
