@@ -8,33 +8,43 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "base/vec.h"
 #include "model/run.h"
+
+/** A maximum that was forgotten. */
+struct history_forgotten {
+	int64_t bytes, near_ms; /* near_ms: when the last run near it ended */
+	int32_t later_runs;	/* the whole runs since then */
+};
+
+#define HISTORY_FORGOTTEN 2
 
 /** The greatest value among runs that still counts. Runs near it reach HISTORY_NEAR_PERMILLE of it. Sizes in bytes; 0:
  * none. */
 struct history_maximum {
 	int64_t bytes;
-	int64_t later_bytes;	 /* the greatest value since the last run near it */
-	int32_t later_runs;	 /* the whole runs since then */
-	int32_t gap_runs;	 /* the most whole runs between two runs near it */
-	int64_t forgotten_bytes; /* the greatest maximum that was forgotten within the last HISTORY_RECUR_RUNS */
-	int32_t forgotten_runs;	 /* the whole runs since the last run near that one */
+	int64_t later_bytes;				       /* the greatest value since the last run near it */
+	int32_t later_runs;				       /* the whole runs since then */
+	int64_t near_ms;				       /* when that run ended */
+	int32_t gap_runs;				       /* the most whole runs between two runs near it */
+	struct history_forgotten forgotten[HISTORY_FORGOTTEN]; /* the greatest, within the last HISTORY_RECUR_MS */
 };
 
 #define HISTORY_FORGET_RUNS   20
 #define HISTORY_NEAR_PERMILLE 700
-#define HISTORY_RECUR_RUNS    500
-#define HISTORY_BLAME_RUNS    2 /* a node's lack of memory seldom meets a workload again that soon */
+#define HISTORY_RECUR_MS      (84 * TIME_DAY_MS) /* twelve weeks */
+#define HISTORY_BLAME_RUNS    2			 /* a node's lack of memory seldom meets a workload again that soon */
 #define HISTORY_EARLY_RUNS    3 /* long runs that ended early say as much against a kill as one whole run */
 
 /** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
  * age: when HISTORY_FORGET_RUNS whole runs in a row have needed less than 70 % of it. The greatest value of these runs
- * replaces it. If a run near a forgotten maximum comes again, then such runs are rare but usual, and the maximum is
- * only forgotten after twice as many runs as lay between the two, at most 2 * HISTORY_RECUR_RUNS. So a kill or a peak
- * that happened once does not stay, and the large run of each week is killed once and not each week. A killed limit is
- * also contradicted by whole runs under that limit or a smaller one, whatever they needed, and by long runs that ended
- * early (HISTORY_EARLY_RUNS of them for one), so that the kill of a workload whose runs never complete does not stay.
+ * replaces it. If a run near a forgotten maximum comes again within HISTORY_RECUR_MS, then such runs are rare but
+ * usual, and the maximum is only forgotten after twice as many runs as lay between the two, or after twice
+ * HISTORY_RECUR_MS. So a kill or a peak that happened once does not stay, and the large run of each month is killed
+ * once and not each month. A killed limit is also contradicted by whole runs under that limit or a smaller one,
+ * whatever they needed, and by long runs that ended early (HISTORY_EARLY_RUNS of them for one), so that the kill of a
+ * workload whose runs never complete does not stay.
  */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;

@@ -51,9 +51,13 @@ static void assert_same_maximum(const struct history_maximum *a, const struct hi
 	assert_int_equal(a->bytes, b->bytes);
 	assert_int_equal(a->later_bytes, b->later_bytes);
 	assert_int_equal(a->later_runs, b->later_runs);
+	assert_int_equal(a->near_ms, b->near_ms);
 	assert_int_equal(a->gap_runs, b->gap_runs);
-	assert_int_equal(a->forgotten_bytes, b->forgotten_bytes);
-	assert_int_equal(a->forgotten_runs, b->forgotten_runs);
+	for (size_t i = 0; i < HISTORY_FORGOTTEN; i++) {
+		assert_int_equal(a->forgotten[i].bytes, b->forgotten[i].bytes);
+		assert_int_equal(a->forgotten[i].near_ms, b->forgotten[i].near_ms);
+		assert_int_equal(a->forgotten[i].later_runs, b->forgotten[i].later_runs);
+	}
 }
 
 static void assert_same_aggregate(const struct history_aggregate *a, const struct history_aggregate *b)
@@ -152,12 +156,14 @@ static void runs_that_end_early_are_lower_bounds(void **state)
 	assert_int_equal(aggregate.peak.bytes, 100 * GI);
 }
 
+/* Hourly runs. */
 static void add_peaks(struct history_aggregate *aggregate, int n, int64_t peak)
 {
-	struct run run = whole_run(0, peak);
+	for (int i = 0; i < n; i++) {
+		struct run run = whole_run((int)aggregate->runs, peak);
 
-	for (int i = 0; i < n; i++)
 		history_aggregate_add(aggregate, &run);
+	}
 }
 
 static void a_peak_is_forgotten_by_evidence(void **state)
@@ -192,8 +198,10 @@ static void a_rare_peak_that_comes_again_stays(void **state)
 		int gap, patience;
 	} rows[] = {
 		{"after 100 runs: for 200", 90 * GI, 101, 200},
+		{"each month", 90 * GI, 720, 1438},
 		{"after fewer than are forgotten: no longer", 90 * GI, 5, HISTORY_FORGET_RUNS},
-		{"so long ago that it is another one", 90 * GI, HISTORY_RECUR_RUNS + 2, HISTORY_FORGET_RUNS},
+		{"so long ago that it is another one", 90 * GI, HISTORY_RECUR_MS / TIME_HOUR_MS + 2,
+		 HISTORY_FORGET_RUNS},
 		{"a much greater one is new", 300 * GI, 101, HISTORY_FORGET_RUNS},
 	};
 
@@ -230,17 +238,37 @@ static void greatest_counters_of_an_object_are_forgotten_too(void **state)
 {
 	struct history_aggregate aggregate = {.peak = {.bytes = 100 * GI,
 						       .later_runs = INT32_MAX,
+						       .near_ms = INT64_MAX,
 						       .gap_runs = INT32_MAX,
-						       .forgotten_bytes = 100 * GI,
-						       .forgotten_runs = INT32_MAX}};
+						       .forgotten = {{100 * GI, INT64_MAX, INT32_MAX}}}};
 
 	(void)state;
-	add_peaks(&aggregate, 1, 10 * GI);
-	assert_int_equal(aggregate.peak.forgotten_bytes, 100 * GI);
+	add_peaks(&aggregate, 2 * HISTORY_RECUR_MS / TIME_HOUR_MS + 1, 10 * GI);
 	assert_int_equal(aggregate.peak.bytes, 10 * GI);
-	add_peaks(&aggregate, 1, 90 * GI);
-	add_peaks(&aggregate, 2 * HISTORY_RECUR_RUNS, 10 * GI);
-	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+}
+
+/* A daily run and a monthly one among hourly runs: the greater one does not hide the other. */
+static void two_rare_peaks_are_remembered(void **state)
+{
+	struct history_aggregate aggregate = {0};
+
+	(void)state;
+	add_peaks(&aggregate, 1, 60 * GI);
+	add_peaks(&aggregate, 23, 10 * GI);
+	add_peaks(&aggregate, 1, 25 * GI);
+	add_peaks(&aggregate, 23, 10 * GI);
+	assert_true(aggregate.peak.bytes == 10 * GI);
+	add_peaks(&aggregate, 1, 25 * GI); /* the next day */
+	add_peaks(&aggregate, 23, 10 * GI);
+	assert_true(aggregate.peak.bytes == 25 * GI);
+	for (int day = 3; day < 30; day++) {
+		add_peaks(&aggregate, 1, 25 * GI);
+		add_peaks(&aggregate, 23, 10 * GI);
+		assert_true(aggregate.peak.bytes == 25 * GI);
+	}
+	add_peaks(&aggregate, 1, 60 * GI); /* the next month */
+	add_peaks(&aggregate, 1000, 10 * GI);
+	assert_true(aggregate.peak.bytes == 60 * GI);
 }
 
 /* Killed once at 12Gi; how many further runs it takes until that is forgotten. */
@@ -694,6 +722,7 @@ int main(void)
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
+		cmocka_unit_test(two_rare_peaks_are_remembered),
 		cmocka_unit_test(a_kill_is_contradicted),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
