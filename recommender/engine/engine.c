@@ -168,6 +168,8 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	const struct found_run *runs = collect->found.runs.items;
 	int r;
 
+	if (!ret->reading) /* up to now */
+		learn.lost_before_ms = collect->now_ms - LEARN_LOST_MS;
 	if (!self->has_settled && collect->has_told_all)
 		learn.settle_before_ms = collect->now_ms;
 	r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)

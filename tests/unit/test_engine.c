@@ -343,6 +343,70 @@ static void a_long_run_is_not_overtaken(void **state)
 	teardown(&place);
 }
 
+static int find_active(void *context, struct history *take_history, struct err *err)
+{
+	size_t *n = context;
+
+	(void)err;
+	for (size_t i = 0; i < take_history->runs.n; i++)
+		*n += take_history->runs.items[i].outcome == OUTCOME_RUNNING;
+	history_free(take_history);
+	return 0;
+}
+
+static size_t active_runs(struct place *place)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	size_t n = 0;
+	const struct store_visitor visitor = {.context = &n, .history = find_active};
+
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	return n;
+}
+
+/* Prometheus lost the pod that ran, before the day was closed. As long as nobody answers, nothing is known of it
+ * either. */
+static void a_run_that_is_never_heard_of_again_ends(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t later_ms;
+		int status;
+		size_t active;
+	} rows[] = {
+		{"within a day", TIME_DAY_MS - 2 * TIME_HOUR_MS, 0, 1},
+		{"after a day", TIME_DAY_MS + TIME_HOUR_MS, 0, 0},
+		{"nothing was read since", 3 * TIME_DAY_MS, EVIDENCE_UNREACHABLE, 1},
+	};
+	static const struct fake_pod lost = {"l-x",
+					     "u9",
+					     "Job",
+					     "l",
+					     .start_min = WORLD_DAYS * 1440 + 60,
+					     .usual_mib = 50,
+					     .peak_mib = 60,
+					     .rss_mib = 60,
+					     .peak_after_min = 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_result result;
+		struct place place;
+
+		test_row(rows[i].name);
+		setup(&place);
+		fake_reader_init(&place.reader, &lost, 1);
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(active_runs(&place), 1);
+		fake_reader_init(&place.reader, world, 1);
+		place.reader.detect_status = rows[i].status;
+		assert_int_equal(cycle_at(&place, NOW_MS + rows[i].later_ms, &result), rows[i].status);
+		assert_int_equal(active_runs(&place), rows[i].active);
+		teardown(&place);
+	}
+}
+
 static void nothing_reachable_changes_nothing(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
@@ -1064,6 +1128,7 @@ int main(void)
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
 		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
+		cmocka_unit_test(a_run_that_is_never_heard_of_again_ends),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
