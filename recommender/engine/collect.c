@@ -244,6 +244,7 @@ int collect_close_day(struct collect *self, struct err *err)
 	if (pod_table_filter(&self->table, self->found.is_open))
 		return no_memory(err);
 	fold_release(&self->found);
+	self->has_read = true;
 	self->done.days_done++;
 	return save_table(self, start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS, err);
 }
@@ -253,17 +254,19 @@ int collect_open(struct collect *self, struct err *err)
 	const struct evidence_window window = {
 		.start_ms = self->state.watermark_ms, .end_ms = self->now_ms, .is_open = true};
 	bool is_partial;
-	int r = 0;
+	int status = 0, r = 0;
 
 	report_progress(self, self->now_ms);
 	if (window.end_ms > window.start_ms) {
-		r = collect_read(self, &window, &is_partial, err);
+		status = collect_read(self, &window, &is_partial, err);
+		r = status == EVIDENCE_TOO_HEAVY ? 0 : status; /* what was read is learned */
 		r = r ? r : merge_watched(self, err);
 		r = r ? r : leave_out(self, err);
 		r = r ? r : collect_fold(self, &self->table, window.end_ms, err);
 	}
+	self->has_read |= r == 0;
 	self->done.days_done += r == 0;
-	return r;
+	return r ? r : status;
 }
 
 void collect_end(struct collect *self)

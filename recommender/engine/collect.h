@@ -52,6 +52,7 @@ struct collect {
 	bool has_told_all;	       /* the last fold had all watched pods: no run was left out */
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
 	struct collector_state state;  /* as loaded; after collect_close_day as it should be saved */
+	bool has_read;		       /* a closed day or the open time was read */
 	struct fold found;	       /* what was found in the window that was folded last */
 	size_t n_final_runs;	       /* number of runs in all windows that are over */
 	size_t n_open_runs;	       /* number of runs in the last window that are not */
@@ -79,7 +80,8 @@ int collect_day(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Moves `state` past the day that was read. Its runs must be in the store. Removes pods of runs that are over. @return
  * 0; -ENOMEM; -E2BIG. */
 int collect_close_day(struct collect *self, struct err *err) ATTR_NODISCARD;
-/** Reads the open time and sets `found`, with time up to `now_ms`. @return as collect_day. */
+/** Reads the open time and sets `found`, with time up to `now_ms`. @return as collect_day; EVIDENCE_TOO_HEAVY: `found`
+ * has what could be read. */
 int collect_open(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Ends reading, whether it failed or not. */
 void collect_end(struct collect *self);

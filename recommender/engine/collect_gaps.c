@@ -104,12 +104,17 @@ static bool was_in(const struct pod *pod, const struct gap *gap)
 	return pod_begin_ms(pod) < gap->end_ms && end_ms > gap->start_ms && gap_has_namespace(gap, pod->namespace_name);
 }
 
+static bool is_missing(const struct collect *self, const struct gap *gap)
+{
+	return gap_is_passed(gap) || gap->tried_ms == self->now_ms;
+}
+
 void collect_mark_gaps(struct collect *self)
 {
 	const struct gaps *gaps = &self->state.gaps;
 
 	for (size_t i = 0; i < gaps->n; i++)
-		for (size_t k = 0; k < self->table.pods.n && gap_is_passed(&gaps->items[i]); k++)
+		for (size_t k = 0; k < self->table.pods.n && is_missing(self, &gaps->items[i]); k++)
 			if (was_in(self->table.pods.items[k], &gaps->items[i]))
 				self->table.pods.items[k]->is_partial = true;
 }

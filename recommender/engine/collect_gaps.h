@@ -21,11 +21,12 @@ const struct gap *collect_find_gap(const struct collect *self, const struct evid
 /** Whether Prometheus answers a small query about the newest time. If it does not, it is down as a whole, and a window
  * that failed is no gap. Cost: one or two reads of ten minutes. */
 bool collect_is_answered(struct collect *self);
-/** Counts a closed window that could not be read for the reason in `why`. Logs a gap that is passed from now on.
+/** Counts a window that could not be read for the reason in `why`. Logs a gap that is passed from now on.
  * @return whether the gap is passed. */
 bool collect_note_gap(struct collect *self, const struct evidence_window *window,
 		      const struct collect_namespaces *namespaces, const char *why);
-/** Marks the pods of the table that existed in a passed gap: their figures are lower bounds. */
+/** Marks the pods of the table that existed in a gap that is passed or failed in this cycle: their figures are lower
+ * bounds. */
 void collect_mark_gaps(struct collect *self);
 /** Call it before reading. Removes gaps that are older than `oldest_ms`, the start of the history, or in the future,
  * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where the answer is there now,

@@ -22,13 +22,10 @@ struct reading {
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err);
 
-/* A part failed and is not split any further. If it is closed and Prometheus answers other queries, reading goes on
- * without it. */
+/* A part failed and is not split any further. If Prometheus answers other queries, reading goes on without it. */
 static int pass_part(struct reading *self, const struct evidence_window *window,
 		     const struct collect_namespaces *namespaces, struct err *err)
 {
-	if (window->is_open)
-		return EVIDENCE_TOO_HEAVY;
 	if (!collect_is_answered(self->collect))
 		return EVIDENCE_UNREACHABLE;
 	self->n_failed++;
@@ -44,7 +41,7 @@ static int read_halves(struct reading *self, const struct evidence_window *windo
 	struct evidence_window early = *window, late = *window;
 	int r;
 
-	if (self->n_failed >= SMALL_FAILURES && !window->is_open)
+	if (self->n_failed >= SMALL_FAILURES)
 		return pass_part(self, window, &some, err);
 	if (all.n > 1) {
 		r = read_part(self, window, all.items, all.n / 2, err);
@@ -180,12 +177,9 @@ int collect_read(struct collect *self, const struct evidence_window *window, boo
 	if (r)
 		return r;
 	self->has_changed_state |= gaps_settle(&self->state.gaps, window->start_ms, window->end_ms, self->now_ms);
-	if (reading.n_unread) {
-		if (err)
-			*err = reading.why;
-		return EVIDENCE_TOO_HEAVY;
-	}
 	collect_mark_gaps(self);
 	*ret_is_partial = reading.is_partial;
-	return 0;
+	if (reading.n_unread && err)
+		*err = reading.why;
+	return reading.n_unread ? EVIDENCE_TOO_HEAVY : 0;
 }

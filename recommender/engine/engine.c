@@ -201,6 +201,7 @@ static void count(const struct collect *collect, struct engine_result *ret)
 	ret->n_runs = collect->n_final_runs + collect->n_open_runs;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
+	ret->has_read = collect->has_read;
 	ret->days_done = collect->done.days_done;
 	ret->days_total = collect->done.days_total;
 	ret->gaps = collect->state.gaps;
@@ -217,7 +218,7 @@ static int end_of_reading(int status, struct collect *collect, struct engine_res
 	if (status == 0)
 		return 0;
 	engine_note(ret, ENGINE_PARTIAL_READING, why->msg);
-	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && collect->done.days_done == 0)
+	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && !collect->has_read)
 		return EVIDENCE_UNREACHABLE;
 	return status < 0 && status != -EPROTO ? status : 0;
 }

@@ -88,6 +88,7 @@ struct engine_result {
 	 * the open time */
 	size_t n_profiles_changed, n_removed, n_queries, n_series;
 	size_t days_done, days_total;
+	bool has_read; /* a closed day or the open time was read */
 	int64_t n_samples, duration_ms;
 	size_t harms[HARM_COUNT_]; /* harmed runs by kind of harm, without those known before */
 	struct capped capped;	   /* namespaces with a modeCap */
