@@ -68,10 +68,111 @@ static void one_namespace_holds_up_no_other(void **state)
 	place_remove(&place);
 }
 
+/* ---- three hours that fail, of all namespaces ---- */
+
+#define TEAMS 16
+
+static void put_teams(struct fake_pod pods[TEAMS], char names[TEAMS][8], const char *namespaces[TEAMS])
+{
+	for (int i = 0; i < TEAMS; i++) {
+		snprintf(names[i], sizeof(names[i]), "ns-%02d", i);
+		namespaces[i] = names[i];
+		pods[i] = nightly[0];
+		pods[i].uid = pods[i].namespace_name = names[i];
+	}
+}
+
+static int count_whole(void *context, struct history *take_history, struct err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < take_history->runs.n; i++)
+		*(int64_t *)context += take_history->runs.items[i].is_whole;
+	history_free(take_history);
+	return 0;
+}
+
+static int64_t whole_runs_of(struct place *place)
+{
+	int64_t n = 0;
+	const struct store_visitor visitor = {.context = &n, .history = count_whole};
+	CLEANUP(store_closep) struct store *store = NULL;
+
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	return n;
+}
+
+static void what_can_be_read_of_a_day_is_learned(void **state)
+{
+	const char *namespaces[TEAMS];
+	char names[TEAMS][8];
+	struct fake_pod pods[TEAMS];
+	struct engine_result result;
+	struct place place;
+	struct gap gap;
+
+	(void)state;
+	put_teams(pods, names, namespaces);
+	place_open(&place, pods, TEAMS, 10 * FAKE_DAY_MS);
+	place.reader.base.namespaces = namespaces;
+	place.reader.base.n_namespaces = TEAMS;
+	place.reader.bad_from_min = 12 * HOUR;
+	place.reader.bad_until_min = 15 * HOUR;
+	place.reader.bad_status = EVIDENCE_TOO_HEAVY;
+	for (int64_t i = 0; i < GAP_FAILURES; i++)
+		assert_int_equal(cycle_at(&place, TODAY_NOON + i * 5 * TIME_MINUTE_MS, &result), 0);
+	assert_false(result.is_partial);
+	assert_int_equal(whole_runs_of(&place), TEAMS);
+	assert_int_equal(result.gaps.n, 1);
+	gap = result.gaps.items[0];
+	assert_string_equal(gap.namespace_name, "");
+	assert_true(gap.start_ms <= AT(12 * HOUR) && gap.end_ms >= AT(15 * HOUR));
+	assert_true(gap.end_ms - gap.start_ms <= 6 * TIME_HOUR_MS);
+
+	/* It is asked for again each day, and that undoes nothing. */
+	for (int64_t i = 1; i < 4; i++) {
+		assert_int_equal(cycle_at(&place, TODAY_NOON + i * 26 * TIME_HOUR_MS, &result), 0);
+		assert_false(result.is_partial);
+		assert_true(place.reader.n_reads < 32);
+		assert_int_equal(result.gaps.n, 1);
+		assert_true(result.gaps.items[0].start_ms == gap.start_ms && result.gaps.items[0].end_ms == gap.end_ms);
+	}
+	place.reader.bad_until_min = 0;
+	assert_int_equal(cycle_at(&place, TODAY_NOON + 4 * 26 * TIME_HOUR_MS, &result), 0);
+	assert_int_equal(result.gaps.n, 0);
+	assert_int_equal(whole_runs_of(&place), TEAMS);
+	place_remove(&place);
+}
+
+/* A namespace that fails all day is not taken for the others that fail for some hours of it. */
+static void a_long_gap_of_one_namespace_stays_its_own(void **state)
+{
+	struct gap day = {.namespace_name = "bad", .end_ms = TIME_DAY_MS, .tried_ms = 1000};
+	struct gaps gaps = {.n = 0};
+
+	(void)state;
+	(void)gaps_note(&gaps, &day);
+	for (int i = 0; i < 12; i++) {
+		struct gap gap = {.start_ms = 12 * TIME_HOUR_MS, .end_ms = 15 * TIME_HOUR_MS, .tried_ms = 1000};
+
+		snprintf(gap.namespace_name, sizeof(gap.namespace_name), "ns-%d", i);
+		(void)gaps_note(&gaps, &gap);
+	}
+	assert_int_equal(gaps.n, 2);
+	assert_string_equal(gaps.items[0].namespace_name, "bad");
+	assert_string_equal(gaps.items[1].namespace_name, "");
+	assert_int_equal(gaps.items[1].start_ms, 12 * TIME_HOUR_MS);
+	assert_int_equal(gaps.items[1].end_ms, 15 * TIME_HOUR_MS);
+	(void)gaps_note(&gaps, &day);
+	assert_int_equal(gaps.n, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_namespace_holds_up_no_other),
+		cmocka_unit_test(what_can_be_read_of_a_day_is_learned),
+		cmocka_unit_test(a_long_gap_of_one_namespace_stays_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
