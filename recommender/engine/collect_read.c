@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/collect_gaps.h"
+#include "engine/collect_parts.h"
 #include "engine/collect_warnings.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@ struct reading {
 	struct collect *collect;
 	bool is_partial;
 	int n_failed, n_unread; /* parts that failed; those of them that are not passed yet */
+	bool is_down;		/* Prometheus does not answer small queries either */
 	struct err why;		/* the error of the first unread part */
 };
 
@@ -27,8 +29,10 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 static int pass_part(struct reading *self, const struct evidence_window *window,
 		     const struct collect_namespaces *namespaces, struct err *err)
 {
-	if (self->n_failed % FAILURES == 0 && !collect_is_answered(self->collect))
+	if (self->n_failed % FAILURES == 0 && !collect_is_answered(self->collect)) {
+		self->is_down = true;
 		return EVIDENCE_UNREACHABLE;
+	}
 	self->n_failed++;
 	if (!collect_note_gap(self->collect, window, namespaces, err ? err->msg : "") && self->n_unread++ == 0 && err)
 		self->why = *err;
@@ -195,8 +199,11 @@ int collect_read(struct collect *self, const struct evidence_window *window, boo
 	int r = read_part(&reading, window, NULL, 0, err);
 
 	self->is_partial |= reading.is_partial;
+	if (r && !reading.is_down)
+		collect_note_stuck(self, window, r, err ? err->msg : "");
 	if (r)
 		return r;
+	collect_note_read(self);
 	self->has_changed_state |= gaps_settle(&self->state.gaps, window->start_ms, window->end_ms, self->now_ms);
 	collect_mark_gaps(self);
 	*ret_is_partial = reading.is_partial;

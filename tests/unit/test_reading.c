@@ -167,12 +167,77 @@ static void a_long_gap_of_one_namespace_stays_its_own(void **state)
 	assert_int_equal(gaps.n, 2);
 }
 
+/* ---- windows in which reading ends early ---- */
+
+static void a_window_that_ends_reading_is_read_in_shorter_ones(void **state)
+{
+	static const struct {
+		const char *name;
+		int status;
+		int64_t above_ms;
+		int n_cycles; /* until all is read */
+		int n_reads;  /* in the last of them */
+	} rows[] = {
+		{"the deadline", EVIDENCE_STOPPED, 12 * TIME_HOUR_MS, 4, 3},
+		{"a query that ends Prometheus", EVIDENCE_UNREACHABLE, 6 * TIME_HOUR_MS, 5, 5},
+		{"a damaged answer", -EPROTO, 6 * TIME_HOUR_MS, 5, 5},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_result result;
+		struct place place;
+		int n = 0;
+
+		test_row(rows[i].name);
+		setup(&place);
+		place.reader.heavy_above_ms = rows[i].above_ms;
+		place.reader.heavy_status = rows[i].status;
+		do
+			(void)!cycle_at(&place, AT(DAY_MIN + 5 * HOUR + ++n), &result);
+		while (n < 12 && (result.is_partial || !result.has_read));
+		assert_int_equal(n, rows[i].n_cycles);
+		assert_int_equal(place.reader.n_reads, rows[i].n_reads);
+		assert_int_equal(cron_of(&place).whole_runs, 3);
+		/* A day later it is tried with windows of twice the length. */
+		place.reader.heavy_above_ms = 0;
+		assert_int_equal(cycle_at(&place, AT(2 * DAY_MIN + 6 * HOUR), &result), 0);
+		assert_int_equal(place.reader.n_reads, rows[i].above_ms > 6 * TIME_HOUR_MS ? 2 : 3);
+		place_remove(&place);
+	}
+}
+
+/* Nothing is answered in time, however short the window: it is passed like any other gap. */
+static void the_shortest_window_is_passed_in_the_end(void **state)
+{
+	struct engine_result result;
+	struct place place;
+	int n = 0;
+
+	(void)state;
+	setup(&place);
+	place.reader.bad_from_min = 0;
+	place.reader.bad_until_min = 30;
+	place.reader.bad_status = EVIDENCE_STOPPED;
+	do
+		(void)!cycle_at(&place, TODAY_NOON + ++n * TIME_MINUTE_MS, &result);
+	while (n < 20 && (result.is_partial || !result.has_read));
+	assert_int_equal(n, 9);
+	assert_int_equal(gaps_passed(&result.gaps), 1);
+	assert_int_equal(result.gaps.items[0].start_ms, AT(0));
+	assert_int_equal(result.gaps.items[0].end_ms, AT(3 * HOUR));
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	place_remove(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_namespace_holds_up_no_other),
 		cmocka_unit_test(what_can_be_read_of_a_day_is_learned),
 		cmocka_unit_test(a_long_gap_of_one_namespace_stays_its_own),
+		cmocka_unit_test(a_window_that_ends_reading_is_read_in_shorter_ones),
+		cmocka_unit_test(the_shortest_window_is_passed_in_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
