@@ -219,7 +219,19 @@ int collect_begin(struct collect *self, struct err *err)
 
 bool collect_has_closed_part(const struct collect *self)
 {
-	return self->state.watermark_ms < collect_closed_until_ms(self);
+	return !self->is_unsettled && self->state.watermark_ms < collect_closed_until_ms(self);
+}
+
+/* What is missing of closed time may be answered later. Such a day is waited for. What closed of the present day is
+ * read again in the next cycle, and this one goes on with the open time. @return 0; `status`. */
+static int wait_for_rest(struct collect *self, const struct evidence_window *window, int status)
+{
+	self->is_unsettled = true;
+	self->read_until_ms = window->end_ms;
+	if (window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
+		return status;
+	self->unsettled_status = status == EVIDENCE_TOO_HEAVY ? status : 0;
+	return 0;
 }
 
 int collect_part(struct collect *self, struct err *err)
@@ -232,10 +244,12 @@ int collect_part(struct collect *self, struct err *err)
 	report_progress(self, window.start_ms);
 	r = collect_read(self, &window, &is_partial, err);
 	if (r)
-		return r;
+		return r == EVIDENCE_TOO_HEAVY ? wait_for_rest(self, &window, r) : r;
 	self->read_until_ms = window.end_ms;
 	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
-		return err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
+		return wait_for_rest(
+			self, &window,
+			err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning));
 	if (is_partial)
 		collect_note_warned_day(self, window.start_ms);
 	r = leave_out(self, err);
@@ -269,7 +283,7 @@ int collect_open(struct collect *self, struct err *err)
 	}
 	self->has_read |= r == 0;
 	self->done.days_done += r == 0;
-	return r ? r : status;
+	return r ? r : status ? status : self->unsettled_status;
 }
 
 void collect_end(struct collect *self)

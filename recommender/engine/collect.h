@@ -54,6 +54,8 @@ struct collect {
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
 	struct collector_state state;  /* as loaded; after collect_close_part as it should be saved */
 	int64_t read_until_ms;	       /* the table has the time up to here */
+	bool is_unsettled;	       /* what was read last is not closed in this cycle: a whole answer may come */
+	int unsettled_status;	       /* EVIDENCE_TOO_HEAVY: some of it could not be read */
 	bool has_read;		       /* a part was closed, or the open time was read */
 	struct fold found;	       /* what was found in the window that was folded last */
 	size_t n_final_runs;	       /* number of runs in all windows that are over */
@@ -75,9 +77,9 @@ struct collect {
 int collect_begin(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Whether closed time is not read yet. */
 bool collect_has_closed_part(const struct collect *self);
-/** Reads the next part of closed time and sets `found`, with time up to the end of the part. What is too heavy for
- * Prometheus is split by namespaces and then by time. After a failure `state` is as before, but for how reading goes
- * on, and only collect_end may follow.
+/** Reads the next part of closed time and sets `found`, with time up to the end of the part. If `is_unsettled` is set
+ * afterwards, `found` is empty and the part must not be closed. What is too heavy for Prometheus is split by namespaces
+ * and then by time. After a failure `state` is as before, but for how reading goes on, and only collect_end may follow.
  * @return 0; an enum evidence_condition or -errno, if reading ended early. */
 int collect_part(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Moves `state` past the part that was read. Its runs must be in the store. Removes pods of runs that are over.

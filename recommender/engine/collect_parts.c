@@ -22,7 +22,7 @@ int64_t collect_closed_until_ms(const struct collect *self)
 {
 	int64_t closed_ms = self->now_ms - COLLECT_SETTLE_MS;
 
-	return closed_ms - closed_ms % TIME_DAY_MS;
+	return closed_ms - closed_ms % MIN(part_ms(self), COLLECT_PART_MS);
 }
 
 int64_t collect_part_end_ms(const struct collect *self)

@@ -151,7 +151,7 @@ static int read_all(struct engine *self, struct collect *collect, struct engine_
 	*ret_status = collect_begin(collect, why);
 	while (!r && !*ret_status && collect_has_closed_part(collect)) {
 		*ret_status = collect_part(collect, why);
-		if (!*ret_status)
+		if (!*ret_status && !collect->is_unsettled)
 			r = commit_part(self, collect, ret, err);
 	}
 	if (!r && !*ret_status)

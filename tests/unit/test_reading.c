@@ -38,34 +38,43 @@ static void setup(struct place *place)
 static void one_namespace_holds_up_no_other(void **state)
 {
 	static const char *const namespaces[] = {"bad", "ml"};
-	struct engine_result result;
-	struct place place;
+	static const struct {
+		const char *name;
+		int64_t from_min;
+	} rows[] = {{"in the open time", DAY_MIN + 12 * HOUR}, {"and in closed hours", DAY_MIN + 6 * HOUR}};
 
 	(void)state;
-	setup(&place);
-	place.reader.base.namespaces = namespaces;
-	place.reader.base.n_namespaces = ARRAY_LEN(namespaces);
-	place.reader.bad_namespace = "bad";
-	place.reader.bad_from_min = DAY_MIN + 12 * HOUR;
-	place.reader.bad_until_min = 3 * DAY_MIN;
-	place.reader.bad_status = EVIDENCE_TOO_HEAVY;
-	for (int64_t i = 0; i < GAP_FAILURES + 3; i++) {
-		assert_int_equal(cycle_at(&place, TODAY_NOON + i * 5 * TIME_MINUTE_MS, &result), 0);
-		assert_true(result.has_read);
-		assert_int_equal(result.days_done, result.days_total);
-		assert_int_equal(cron_of(&place).whole_runs, 4);
-		assert_int_equal(result.is_partial, i + 1 < GAP_FAILURES);
-		assert_int_equal(gaps_passed(&result.gaps), i + 1 >= GAP_FAILURES);
+	for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+		struct engine_result result;
+		struct place place;
+
+		test_row(rows[k].name);
+		setup(&place);
+		place.reader.base.namespaces = namespaces;
+		place.reader.base.n_namespaces = ARRAY_LEN(namespaces);
+		place.reader.bad_namespace = "bad";
+		place.reader.bad_from_min = rows[k].from_min;
+		place.reader.bad_until_min = 3 * DAY_MIN;
+		place.reader.bad_status = EVIDENCE_TOO_HEAVY;
+		for (int64_t i = 0; i < GAP_FAILURES + 3; i++) {
+			assert_int_equal(cycle_at(&place, TODAY_NOON + i * 5 * TIME_MINUTE_MS, &result), 0);
+			assert_true(result.has_read);
+			assert_int_equal(result.days_done, result.days_total);
+			assert_int_equal(cron_of(&place).whole_runs, 4);
+			assert_int_equal(result.is_partial, i + 1 < GAP_FAILURES);
+			assert_int_equal(gaps_passed(&result.gaps), i + 1 >= GAP_FAILURES);
+		}
+		assert_int_equal(result.gaps.n, 1);
+		assert_string_equal(result.gaps.items[0].namespace_name, "bad");
+		assert_true(result.gaps.items[0].start_ms >= AT(rows[k].from_min - 10));
+		/* Only what is new is asked for: by all, by the others, by the namespace, and whether anything is
+		 * answered. */
+		assert_true(place.reader.n_reads <= 5);
+		place.reader.bad_until_min = 0;
+		assert_int_equal(cycle_at(&place, TODAY_NOON + 2 * TIME_HOUR_MS, &result), 0);
+		assert_int_equal(result.gaps.n, 0);
+		place_remove(&place);
 	}
-	assert_int_equal(result.gaps.n, 1);
-	assert_string_equal(result.gaps.items[0].namespace_name, "bad");
-	assert_true(result.gaps.items[0].start_ms >= AT(DAY_MIN + 12 * HOUR - 10));
-	/* Only what is new is asked for: by all, by the others, by the namespace, and whether anything is answered. */
-	assert_true(place.reader.n_reads <= 5);
-	place.reader.bad_until_min = 0;
-	assert_int_equal(cycle_at(&place, TODAY_NOON + 2 * TIME_HOUR_MS, &result), 0);
-	assert_int_equal(result.gaps.n, 0);
-	place_remove(&place);
 }
 
 /* ---- three hours that fail, of all namespaces ---- */
@@ -230,6 +239,54 @@ static void the_shortest_window_is_passed_in_the_end(void **state)
 	place_remove(&place);
 }
 
+/* ---- the present day ---- */
+
+static void closed_hours_of_the_present_day_are_read_once(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, TODAY_NOON, &result), 0);
+	assert_int_equal(place.reader.n_reads, 3);
+	assert_int_equal(result.days_done, 2);
+	assert_int_equal(result.days_total, 2);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	assert_int_equal(cycle_at(&place, TODAY_NOON + 5 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(place.reader.n_reads, 1);
+	assert_int_equal(place.reader.read_ms[0], AT(DAY_MIN + 12 * HOUR));
+	/* The rest of the day closes at once. */
+	assert_int_equal(cycle_at(&place, AT(2 * DAY_MIN + HOUR), &result), 0);
+	assert_int_equal(place.reader.n_reads, 2);
+	assert_int_equal(place.reader.read_ms[0], AT(DAY_MIN + 12 * HOUR));
+	assert_int_equal(place.reader.read_ms[1], AT(2 * DAY_MIN));
+	place_remove(&place);
+}
+
+/* What was answered with a warning is used, and read again. */
+static void hours_with_a_warning_do_not_close(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	assert_int_equal(cycle_at(&place, AT(DAY_MIN + HOUR), &result), 0);
+	place.reader.is_partial = true;
+	assert_int_equal(cycle_at(&place, TODAY_NOON, &result), 0);
+	assert_true(result.is_partial);
+	assert_int_equal(result.days_done, result.days_total);
+	assert_int_equal(cron_of(&place).runs, 4);
+	assert_int_equal(cron_of(&place).whole_runs, 2);
+	place.reader.is_partial = false;
+	assert_int_equal(cycle_at(&place, TODAY_NOON + 5 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(place.reader.read_ms[0], AT(DAY_MIN));
+	assert_int_equal(cron_of(&place).runs, 4);
+	assert_int_equal(cron_of(&place).whole_runs, 4);
+	place_remove(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +295,8 @@ int main(void)
 		cmocka_unit_test(a_long_gap_of_one_namespace_stays_its_own),
 		cmocka_unit_test(a_window_that_ends_reading_is_read_in_shorter_ones),
 		cmocka_unit_test(the_shortest_window_is_passed_in_the_end),
+		cmocka_unit_test(closed_hours_of_the_present_day_are_read_once),
+		cmocka_unit_test(hours_with_a_warning_do_not_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
