@@ -112,9 +112,9 @@ void history_freep(struct history **self);
  * twice as many, so that the list always has runs that ended. */
 #define HISTORY_ACTIVE_RUNS 8
 
-/** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended drops out
- * of it and stays in the aggregate. Adding a run again changes nothing: a run that the history leaves out is ignored.
- * Cost: linear in the list.
+/** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended drops out of
+ * it and stays in the aggregate; if too many are active, because killed runs go on, the newest of these is left out.
+ * Adding a run again changes nothing: a run that the history leaves out is ignored. Cost: linear in the list.
  * @return 0 or -ENOMEM (unchanged). */
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 /** Whether this run, which is not in the list, dropped out of it. Decided by start, then by uid. */
