@@ -144,7 +144,7 @@ static void lease_failed(void *context, const struct err *why)
 	pthread_mutex_lock(&self->mutex);
 	snprintf(self->not_ready, sizeof(self->not_ready), "the Lease cannot be read or written: %.340s", why->msg);
 	pthread_mutex_unlock(&self->mutex);
-	if (replica_is_new(self->lease_said, why))
+	if (reported_is_new(self->lease_said, why))
 		log_err(LOG_WARN, "the Lease cannot be taken or renewed", why);
 }
 

@@ -64,5 +64,3 @@ const char *replica_not_ready(struct replica *self, char buf[REPLICA_WORDS]);
 const char *replica_webhook(const struct replica *self);
 /** Whether the thread has not finished a round for a minute. */
 bool replica_is_stuck(struct replica *self);
-/** Whether `why` differs from the message in `said`, where it is stored. Repeated failures are logged once. */
-bool replica_is_new(char said[160], const struct err *why);

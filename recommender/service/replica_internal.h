@@ -17,6 +17,7 @@
 #include "service/unraised_kills.h"
 #include "service/refusals.h"
 #include "service/replica.h"
+#include "service/reported.h"
 #include "service/resizes.h"
 #include "service/wait_events.h"
 

@@ -19,7 +19,7 @@ static void pods_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->pods_said, why))
+	if (reported_is_new(self->pods_said, why))
 		log_err(LOG_WARN, "watch of pods failed, will retry", why);
 }
 
@@ -71,7 +71,7 @@ static void namespaces_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->namespaces_said, why))
+	if (reported_is_new(self->namespaces_said, why))
 		log_err(LOG_WARN, "watch of namespaces failed, will retry", why);
 }
 

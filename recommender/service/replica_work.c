@@ -62,20 +62,12 @@ static void stop_probing(struct replica *self)
 
 /* ---- nodes ---- */
 
-bool replica_is_new(char said[160], const struct err *why)
-{
-	if (strncmp(said, why->msg, 159) == 0)
-		return false;
-	snprintf(said, 160, "%.159s", why->msg);
-	return true;
-}
-
 static void watch_failed(void *context, const struct err *why)
 {
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->watch_said, why))
+	if (reported_is_new(self->watch_said, why))
 		log_err(LOG_WARN, "watch of nodes failed, will retry", why);
 }
 
@@ -150,7 +142,7 @@ static void refusals_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_WATCH_ERRORS, 0, 0, 0);
-	if (replica_is_new(self->refusals_said, why))
+	if (reported_is_new(self->refusals_said, why))
 		log_err(LOG_WARN, "events cannot be read, will retry", why);
 }
 
@@ -203,7 +195,7 @@ static void events_failed(void *context, const struct err *why)
 	struct replica *self = context;
 
 	metrics_count(self->config.metrics, METRIC_EVENTS, EVENT_FAILED, 0, 0);
-	if (replica_is_new(self->events_said, why))
+	if (reported_is_new(self->events_said, why))
 		log_err(LOG_WARN, "an event was not written", why);
 }
 

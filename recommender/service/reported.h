@@ -2,6 +2,8 @@
 #pragma once
 /* reported: the hashes of the last REPORTED_KEPT things that were reported, so that each is reported once. One that is
  * older may be reported again. Start with all zeros. One thread. Cost: linear in REPORTED_KEPT. */
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,3 +17,5 @@ struct reported {
 
 /** Adds a hash. @return false: it was there already. */
 bool reported_add(struct reported *self, uint64_t hash);
+/** Whether `why` differs from the message in `said`, where it is stored. Repeated failures are logged once. */
+bool reported_is_new(char said[160], const struct err *why);

@@ -9,6 +9,7 @@
 #include "model/identity.h"
 #include "resize/resize_scan.h"
 #include "service/replica.h"
+#include "service/reported.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -188,7 +189,7 @@ void resize_watch_ramps(struct resize_watch *self)
 	r = resize_scan_ramps(self->scan, now_ms, time_now_ms(), &err);
 	if (!r)
 		self->said[0] = '\0';
-	else if (replica_is_new(self->said, &err))
+	else if (reported_is_new(self->said, &err))
 		log_err(LOG_WARN, "the memory use of containers is not known; none is resized before it is OOM-killed",
 			&err);
 	query_reader_deadline(self->reader, self->deadline_ms);
