@@ -129,14 +129,29 @@ static size_t join_neighbours(struct gaps *self, size_t index)
 	return index;
 }
 
+/* Whether less than a day before, the same could not be read either. */
+static bool is_known(const struct gaps *self, const struct gap *failed)
+{
+	for (size_t i = 0; i < self->n; i++) {
+		const struct gap *item = &self->items[i];
+
+		if (gap_is_passed(item) && streq(item->namespace_name, failed->namespace_name) &&
+		    item->end_ms <= failed->start_ms && failed->start_ms - item->end_ms < TIME_DAY_MS)
+			return true;
+	}
+	return false;
+}
+
 const struct gap *gaps_note(struct gaps *self, const struct gap *failed)
 {
 	struct gap *item = find(self, failed);
 
 	if (!item && self->n < ARRAY_LEN(self->items)) {
+		int64_t failures = is_known(self, failed) ? GAP_FAILURES : 1;
+
 		item = &self->items[self->n++];
 		*item = *failed;
-		item->failures = 1;
+		item->failures = failures;
 		return &self->items[join_neighbours(self, self->n - 1)];
 	}
 	if (!item)

@@ -176,6 +176,36 @@ static void a_long_gap_of_one_namespace_stays_its_own(void **state)
 	assert_int_equal(gaps.n, 2);
 }
 
+/* What cannot be read for days is waited for only once. */
+static void what_fails_again_within_a_day_is_passed_at_once(void **state)
+{
+	static const struct {
+		const char *name, *namespace_name;
+		int64_t start_hour;
+		bool is_passed;
+	} rows[] = {
+		{"some hours later", "bad", 12, true},
+		{"of another namespace", "other", 12, false},
+		{"days later", "bad", 72, false},
+		{"before it", "bad", -12, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct gap gap = {.namespace_name = "bad", .end_ms = TIME_HOUR_MS};
+		struct gaps gaps = {.n = 0};
+
+		test_row(rows[i].name);
+		for (gap.tried_ms = 1; gap.tried_ms <= GAP_FAILURES; gap.tried_ms++)
+			assert_int_equal(gap_is_passed(gaps_note(&gaps, &gap)), gap.tried_ms == GAP_FAILURES);
+		gap.start_ms = rows[i].start_hour * TIME_HOUR_MS;
+		gap.end_ms = gap.start_ms + TIME_HOUR_MS;
+		snprintf(gap.namespace_name, sizeof(gap.namespace_name), "%s", rows[i].namespace_name);
+		assert_int_equal(gap_is_passed(gaps_note(&gaps, &gap)), rows[i].is_passed);
+		assert_int_equal(gaps.n, 2);
+	}
+}
+
 /* ---- windows in which reading ends early ---- */
 
 static void a_window_that_ends_reading_is_read_in_shorter_ones(void **state)
@@ -293,6 +323,7 @@ int main(void)
 		cmocka_unit_test(one_namespace_holds_up_no_other),
 		cmocka_unit_test(what_can_be_read_of_a_day_is_learned),
 		cmocka_unit_test(a_long_gap_of_one_namespace_stays_its_own),
+		cmocka_unit_test(what_fails_again_within_a_day_is_passed_at_once),
 		cmocka_unit_test(a_window_that_ends_reading_is_read_in_shorter_ones),
 		cmocka_unit_test(the_shortest_window_is_passed_in_the_end),
 		cmocka_unit_test(closed_hours_of_the_present_day_are_read_once),
