@@ -349,7 +349,7 @@ static void a_run_that_is_never_heard_of_again_ends(void **state)
 		place.reader.detect_status = rows[i].status;
 		assert_int_equal(cycle_at(&place, NOW_MS + rows[i].later_ms, &result), rows[i].status);
 		assert_int_equal(active_runs(&place), rows[i].active);
-		teardown(&place);
+		place_remove(&place);
 	}
 }
 
