@@ -92,8 +92,8 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 {
 	static const char *const words[HARM_COUNT_] = {
 		[HARM_OOM] = "OOM-killed at a limit that memtamer had set below its own, or where it had none",
-		[HARM_EVICTED] = "evicted for memory, above a request that memtamer had lowered, or at a disk limit "
-				 "that it had added",
+		[HARM_EVICTED] =
+			"evicted above a request that memtamer had lowered, or at a disk limit that it had added",
 		[HARM_PENDING] = "no node had room for a request that memtamer had raised or added",
 		[HARM_QUOTA] = "a quota refused pods while others held more than their own sizes",
 		[HARM_SLOWER] =
