@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* base64: RFC 4648 with padding, as Kubernetes writes bytes in JSON. Pure functions, any thread. */
+/* base64: RFC 4648 with padding, as Kubernetes writes bytes in JSON. Pure functions, any thread. Cost:
+ * linear in `n`. */
 #include "base/strbuf.h"
 
 /** Appends the decoded bytes. Line breaks are skipped; any other deviation is an error.

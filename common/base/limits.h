@@ -21,6 +21,7 @@
 #define LIMIT_OWNER_REFERENCES	  64
 #define LIMIT_QUALIFIED_NAME_BYTES                                                                                     \
 	317 /* a domain of 253, a slash, a name of 63: the longest name of any sort that the API server takes */
+#define LIMIT_NAME_PART_BYTES	 63 /* of these, behind the slash */
 #define LIMIT_RESPONSE_BYTES	 (256 * KIB)
 #define LIMIT_ANNOTATION_BYTES	 (64 * KIB) /* memtamer never writes a longer one */
 #define LIMIT_ANNOTATION_ENTRIES 4096	    /* values that an annotation lists as set */
@@ -40,6 +41,7 @@
 #define LIMIT_MANIFEST_DOCUMENTS 10000
 #define LIMIT_YAML_DEPTH	 128 /* CustomResourceDefinitions of large objects have about 60 */
 #define LIMIT_YAML_FLOW_DEPTH	 48  /* nesting of [] and {}: libyaml 0.2.5 is quadratic in it */
+#define LIMIT_YAML_TAG_LINES	 64  /* %TAG directives of one file: libyaml is quadratic in those of a document */
 #define LIMIT_YAML_NODES	 1000000
 #define LIMIT_STORE_BYTES	 (2 * GIB)   /* 100,000 workloads with full histories are 1 GiB */
 #define LIMIT_STORE_ITEM_BYTES	 (256 * KIB) /* one object of a store, pretty-printed or not */

@@ -3,7 +3,7 @@
 /* steps: counts the work of code in test builds, so that tests can bound it without a clock.
  * Each loop of the admission path whose length depends on input calls STEPS. One step is one iteration, or one byte
  * that our own loop reads. memcpy, memset, memcmp and vector code count one step for 16 bytes (STEPS_BULK). A step
- * takes about a nanosecond. Without MEMTAMER_STEPS (release builds) no code is generated and the argument is not
+ * takes one to four nanoseconds. Without MEMTAMER_STEPS (release builds) no code is generated and the argument is not
  * evaluated. Each thread has its own counter. */
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 /* strmap: a hash table from strings to pointers: open addressing, seeded hash (cluster users choose keys). Keys are
  * borrowed and must outlive their entry. Values are not touched; with NULL as a value only strmap_has can find the key.
- * Entries cannot be removed. Iterate with `for (size_t i = 0; i < m.capacity; i++) if (m.slots[i].key) ...`. Constant
- * time on average. Threads: a table belongs to one thread. */
+ * Entries cannot be removed. Iterate with `for (size_t i = 0; i < m.capacity; i++) if (m.slots[i].key) ...`. Cost:
+ * linear in the key, whatever the table has, on average over all insertions. Threads: a table belongs to one thread. */
 #include "base/attr.h"
 #include "base/str.h"
 

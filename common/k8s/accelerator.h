@@ -2,7 +2,8 @@
 #pragma once
 /* accelerator: which resources are accelerators, and how much of them a pod requests. The patterns are a table in
  * accelerator.c (NVIDIA, MIG, shared GPUs, AMD, Intel, Gaudi, TPU, Neuron, Ascend ...). Pure; any thread. Cost: a name
- * is compared with each row of the table; a name of more than LIMIT_QUALIFIED_NAME_BYTES is no resource. */
+ * is compared with each row of the table, and a name of more than LIMIT_QUALIFIED_NAME_BYTES is no resource. Decoding
+ * does this once for each resource of a pod; what asks for containers and pods costs one step for each of these. */
 #include "k8s/pod.h"
 
 /** Accelerators that a container or pod requests. `milli` counts whole devices in thousandths, so that MIG slices and

@@ -113,21 +113,38 @@ struct doc *doc_new(struct arena *arena)
 	return object;
 }
 
-struct doc *doc_add_as(struct doc *parent, const char *key, const struct doc *node, struct arena *arena)
+static struct doc **tail_of(struct doc *parent)
 {
-	struct doc *copy = parent && node ? arena_alloc(arena, sizeof(*copy)) : NULL, **tail;
+	struct doc **tail;
 
-	if (!copy)
-		return NULL;
 	for (tail = &parent->first; *tail; tail = &(*tail)->next)
 		STEPS(1);
+	return tail;
+}
+
+struct doc *doc_append(struct doc *parent, const char *key, const struct doc *node, struct arena *arena,
+		       struct doc ***tail)
+{
+	struct doc *copy = arena_alloc(arena, sizeof(*copy));
+
+	STEPS(1);
+	if (!copy)
+		return NULL;
 	*copy = *node;
 	copy->key = key;
 	copy->n_key = key ? strlen(key) : 0;
 	copy->next = NULL;
-	*tail = copy;
+	**tail = copy;
+	*tail = &copy->next;
 	parent->n_items++;
 	return copy;
+}
+
+struct doc *doc_add_as(struct doc *parent, const char *key, const struct doc *node, struct arena *arena)
+{
+	struct doc **tail = parent && node ? tail_of(parent) : NULL;
+
+	return tail ? doc_append(parent, key, node, arena, &tail) : NULL;
 }
 
 struct doc *doc_add(struct doc *parent, const char *key, enum doc_type type, struct arena *arena)
@@ -142,13 +159,16 @@ void doc_add_copy(struct doc *parent, const struct doc *node, struct arena *aren
 
 void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena)
 {
-	for (const struct doc *item = doc_children(from, parent ? parent->type : DOC_NULL); item; item = item->next) {
+	const struct doc *item = doc_children(from, parent ? parent->type : DOC_NULL);
+	struct doc **tail = item ? tail_of(parent) : NULL;
+
+	for (; item; item = item->next) {
 		const char *const *skipped = without;
 
 		while (skipped && *skipped && !streq(*skipped, item->key))
 			skipped++;
 		if (!skipped || !*skipped)
-			doc_add_copy(parent, item, arena);
+			(void)doc_append(parent, item->key, item, arena, &tail);
 	}
 }
 

@@ -107,7 +107,8 @@ int64_t doc_count(const struct doc *value);
 const struct doc *doc_children(const struct doc *doc, enum doc_type type);
 
 /* Building a tree. A NULL parent or node adds nothing, so only arena->has_failed needs to be checked, at the end. A
- * child is added as the last one; cost: linear in the children of `parent`. NULL: nothing was added. */
+ * child is added as the last one; cost: linear in the children of `parent`, once for each call. NULL: nothing was
+ * added. */
 /** An empty object. NULL: out of memory. */
 struct doc *doc_new(struct arena *arena);
 /** Adds an empty value (`key` NULL: an item of an array). */
@@ -118,5 +119,9 @@ struct doc *doc_add_as(struct doc *parent, const char *key, const struct doc *no
 /** Adds copies of all children of `from`, which must be of the parent's type, except members with these keys
  * (NULL-terminated; NULL: all). */
 void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena);
+/** Adds many children one by one at constant cost: `*tail` is where the next one is stored (starts as &parent->first of
+ * an empty parent); neither pointer is NULL. */
+struct doc *doc_append(struct doc *parent, const char *key, const struct doc *node, struct arena *arena,
+		       struct doc ***tail);
 /** "object", "string" ... for messages. */
 const char *doc_type_name(const struct doc *doc);

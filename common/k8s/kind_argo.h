@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* kind_argo: makes pod templates from Argo templates, which have the parts of a pod in other places. Private to the
- * layer k8s; kind_template_pointer(), which maps back, is in kinds.h. */
+ * layer k8s; kind_template_pointer(), which maps back, is in kinds.h. Cost: linear in the template's own members, and
+ * each of its containers, at most LIMIT_POD_CONTAINERS, times those before it. */
 #include "k8s/kind_object.h"
 
 /** Makes a pod template from an Argo template: `item->object` in the arena (it shares parts with the Argo template),

@@ -6,6 +6,7 @@
 #include "k8s/kind_trainer.h"
 
 #include "base/str.h"
+#include "base/strmap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,11 +51,11 @@ struct step {
 	/* Pod specs: the template's, then those of the patches, of which later ones have precedence. */
 	const struct doc **specs;
 	size_t n_specs;
-	bool is_too_long;
+	bool is_too_long, has_no_memory;
 };
 
-/* Lists and maps that are joined are walked for each of their items; longer ones do not occur in real manifests.
- * @return the list, or NULL if it is too long. */
+/* The containers of all patches are walked for each container, and a map for each item of the other; longer ones do not
+ * occur in real manifests. @return the list, or NULL if it is too long. */
 static const struct doc *bounded(struct step *self, const struct doc *list)
 {
 	if (!list || list->n_items <= JOINED_ITEMS)
@@ -114,70 +115,92 @@ static void add_node(struct step *self, struct doc *container, const struct doc 
 	add_resources(self, container, doc_member(base, "resources"), doc_member(self->trainer, "resourcesPerNode"));
 }
 
+static void append_items(struct step *self, struct doc *ret, const struct doc *list, struct doc ***tail)
+{
+	for (const struct doc *item = items_of(list); item; item = item->next)
+		(void)doc_append(ret, NULL, item, self->arena, tail);
+}
+
 static void add_container(struct step *self, struct doc *containers, const struct doc *base)
 {
 	static const char *const replaced[] = {"image", "command", "args", "env", "resources", "volumeMounts", NULL};
 	const char *name = doc_member_text(base, "name");
 	bool is_node = self->trainer && streq(name, NODE);
-	struct doc *container = doc_add(containers, NULL, DOC_OBJECT, self->arena), *mounts;
+	struct doc *container = doc_add(containers, NULL, DOC_OBJECT, self->arena), *mounts, **tail;
 
 	doc_add_children(container, base, is_node ? replaced : &replaced[ARRAY_LEN(replaced) - 2], self->arena);
 	if (is_node)
 		add_node(self, container, base);
 	mounts = doc_add(container, "volumeMounts", DOC_ARRAY, self->arena);
-	doc_add_children(mounts, bounded(self, doc_member(base, "volumeMounts")), NULL, self->arena);
+	if (!mounts)
+		return;
+	tail = &mounts->first;
+	append_items(self, mounts, doc_member(base, "volumeMounts"), &tail);
 	for (size_t i = 1; i < self->n_specs; i++) {
-		const struct doc *patch = named(bounded(self, doc_member(self->specs[i], "containers")), name);
+		const struct doc *patch = named(doc_member(self->specs[i], "containers"), name);
 
-		doc_add_children(mounts, bounded(self, doc_member(patch, "volumeMounts")), NULL, self->arena);
+		append_items(self, mounts, doc_member(patch, "volumeMounts"), &tail);
 	}
 }
 
-/* Adds the volumes of all specs; of those with one name the one of the last spec. */
-static void add_volumes(struct step *self, struct doc *volumes)
+/* Adds the items of a list or map of all specs; of those with one name the one of the last spec. */
+static void add_last(struct step *self, struct doc *ret, const char *member)
 {
-	for (size_t i = 0; i < self->n_specs; i++) {
-		const struct doc *list = bounded(self, doc_member(self->specs[i], "volumes"));
+	CLEANUP(strmap_release) struct strmap seen = STRMAP_INIT;
+	struct doc **tail = &ret->first;
 
-		for (const struct doc *item = items_of(list); item; item = item->next) {
-			const char *name = doc_member_text(item, "name");
-			size_t k = i + 1;
+	for (size_t i = self->n_specs; i-- > 0;) {
+		const struct doc *list = doc_member(self->specs[i], member);
 
-			while (k < self->n_specs && !named(bounded(self, doc_member(self->specs[k], "volumes")), name))
-				k++;
-			if (k == self->n_specs)
-				doc_add_copy(volumes, item, self->arena);
+		for (const struct doc *item = doc_children(list, ret->type); item; item = item->next) {
+			const char *name = item->key ? item->key : doc_member_text(item, "name");
+
+			if (*name && strmap_has(&seen, name))
+				continue;
+			if (!doc_append(ret, item->key, item, self->arena, &tail) ||
+			    (*name && strmap_put(&seen, name, ret))) {
+				self->has_no_memory = true;
+				return;
+			}
 		}
 	}
 }
 
-static void add_selectors(struct step *self, struct doc *selector)
+static bool has_few_patches(const struct step *self)
 {
-	for (size_t i = self->n_specs; i-- > 0;) {
-		const struct doc *map = bounded(self, doc_member(self->specs[i], "nodeSelector"));
+	size_t n = 0;
 
-		for (const struct doc *item = doc_children(map, DOC_OBJECT); item; item = item->next)
-			if (!doc_member(selector, item->key))
-				doc_add_copy(selector, item, self->arena);
+	for (size_t i = 1; i < self->n_specs; i++) {
+		const struct doc *list = doc_member(self->specs[i], "containers");
+
+		n += list ? list->n_items : 0;
 	}
+	return n <= JOINED_ITEMS;
 }
 
 static int pod_of_step(struct step *self, const struct doc *template_, const struct doc **ret)
 {
 	static const char *const joined[] = {"containers", "volumes", "nodeSelector", NULL};
 	const struct doc *base = self->specs[0], *list = bounded(self, doc_member(base, "containers"));
-	struct doc *pod = doc_new(self->arena), *spec = doc_add(pod, "spec", DOC_OBJECT, self->arena), *containers;
+	struct doc *pod = doc_new(self->arena), *spec = doc_add(pod, "spec", DOC_OBJECT, self->arena);
+	struct doc *containers, *volumes, *selector;
 
+	if (!has_few_patches(self))
+		return -E2BIG;
 	doc_add_copy(pod, doc_member(template_, "metadata"), self->arena);
 	doc_add_children(spec, base, joined, self->arena);
 	containers = doc_add(spec, "containers", DOC_ARRAY, self->arena);
 	for (const struct doc *item = items_of(list); item; item = item->next)
 		if (item->type == DOC_OBJECT)
 			add_container(self, containers, item);
-	add_volumes(self, doc_add(spec, "volumes", DOC_ARRAY, self->arena));
-	add_selectors(self, doc_add(spec, "nodeSelector", DOC_OBJECT, self->arena));
+	volumes = doc_add(spec, "volumes", DOC_ARRAY, self->arena);
+	selector = doc_add(spec, "nodeSelector", DOC_OBJECT, self->arena);
+	if (!volumes || !selector)
+		return -ENOMEM;
+	add_last(self, volumes, "volumes");
+	add_last(self, selector, "nodeSelector");
 	*ret = pod;
-	return self->arena->has_failed ? -ENOMEM : self->is_too_long ? -E2BIG : 0;
+	return self->arena->has_failed || self->has_no_memory ? -ENOMEM : self->is_too_long ? -E2BIG : 0;
 }
 
 /* ---- all steps ---- */

@@ -11,8 +11,9 @@
 int kind_trainer_pod(const struct doc *trainer, struct arena *arena, struct kind_template *item) ATTR_NODISCARD;
 /** The first step of a runtime; the others are its siblings. NULL: none. */
 const struct doc *kind_trainer_steps(const struct doc *runtime);
-/** Makes the template of one step of a TrainJob with its runtime. Cost: linear in both objects, times the patches of
- * the TrainJob. @return 0; KIND_NO_POD: the step has no template; -E2BIG; -ENOMEM. */
+/** Makes the template of one step of a TrainJob with its runtime. Cost: linear in what is read of both objects
+ * (LIMIT_PROJECTED_TOKENS values each), and the step's containers times the patches of the TrainJob and the containers
+ * in these (512; with more, -E2BIG). @return 0; KIND_NO_POD: the step has no template; -E2BIG; -ENOMEM. */
 int kind_trainer_step(const struct doc *trainjob, const struct doc *runtime, const struct doc *job, struct arena *arena,
 		      struct kind_template *item) ATTR_NODISCARD;
 /** Maps a pointer within such a template's pod to a pointer within the TrainJob. NULL: out of memory. */

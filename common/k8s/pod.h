@@ -45,6 +45,7 @@ static inline bool k8s_amount_is_set(const struct k8s_amount *self)
 struct k8s_extended {
 	const char *name;
 	int64_t count;
+	int64_t milli;	 /* of one unit, as accelerator_milli(): 0: not known; -1: no accelerator */
 	bool is_invalid; /* present, but not a quantity (a placeholder): count may be 0 */
 };
 

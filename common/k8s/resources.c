@@ -2,6 +2,7 @@
 #include "k8s/decode.h"
 
 #include "base/limits.h"
+#include "k8s/accelerator.h"
 
 #include <errno.h>
 
@@ -53,9 +54,14 @@ int decode_amounts(const struct doc *object, const char *key, struct arena *aren
  * long for a name is no resource. */
 static bool is_extended(const struct doc *item)
 {
+	const char *slash;
+
 	STEPS(1);
-	return item->type != DOC_NULL && item->n_key <= LIMIT_QUALIFIED_NAME_BYTES &&
-	       memchr(item->key, '/', item->n_key);
+	if (item->type == DOC_NULL || item->n_key > LIMIT_QUALIFIED_NAME_BYTES)
+		return false;
+	STEPS_BULK(item->n_key);
+	slash = memchr(item->key, '/', item->n_key);
+	return slash && item->n_key - (size_t)(slash + 1 - item->key) <= LIMIT_NAME_PART_BYTES;
 }
 
 static size_t extended_count(const struct doc *map)
@@ -69,9 +75,11 @@ static size_t extended_count(const struct doc *map)
 
 static struct k8s_extended *extended_find(struct k8s_resources *self, const char *name)
 {
-	for (size_t i = 0; i < self->n_extended; i++)
+	for (size_t i = 0; i < self->n_extended; i++) {
+		STEPS_BULK(strlen(name));
 		if (streq(self->extended[i].name, name))
 			return &self->extended[i];
+	}
 	return NULL;
 }
 
@@ -91,6 +99,7 @@ static int decode_extended(const struct doc *map, const char *key, struct k8s_re
 		if (!extended) {
 			extended = &self->extended[self->n_extended++];
 			extended->name = item->key;
+			extended->milli = accelerator_milli(item->key);
 		}
 		extended->is_invalid |= amount.is_invalid;
 		extended->count = MAX(extended->count, amount.value);

@@ -83,6 +83,11 @@ void history_aggregate_list(const struct history *self, const char *variant, str
 		history_aggregate_add(ret, by_end[i]);
 }
 
+static bool is_active(const struct run *run)
+{
+	return run->outcome == OUTCOME_RUNNING;
+}
+
 static void aggregate_again(struct history *self)
 {
 	self->aggregate = self->dropped;
@@ -189,19 +194,12 @@ static void insert_sorted(struct history *self, const struct run *run)
 	self->runs.n++;
 }
 
-/* Whether the outcome of the run may still become known. A run is seen in each cycle while it runs. */
-static bool is_running(const struct history *self, const struct run *run)
-{
-	return run->outcome == OUTCOME_RUNNING &&
-	       end_of(run) >= self->runs.items[self->runs.n - 1].start_ms - TIME_DAY_MS;
-}
-
-/* Index of the next run to drop: the oldest that does not run. The length of the list if all run. */
+/* Index of the oldest run that has ended, which is the next to drop. The length of the list if there is none. */
 static size_t oldest_ended(const struct history *self)
 {
 	size_t i = 0;
 
-	while (i < self->runs.n && is_running(self, &self->runs.items[i]))
+	while (i < self->runs.n && is_active(&self->runs.items[i]))
 		i++;
 	return i;
 }
@@ -211,6 +209,22 @@ bool history_has_dropped(const struct history *self, const struct run *run)
 	if (!self->dropped_until_ms || run->start_ms != self->dropped_until_ms)
 		return run->start_ms < self->dropped_until_ms;
 	return strcmp(run->uid, self->dropped_uid) <= 0;
+}
+
+/* Whether the run has not ended, and as many such runs are listed as may be. */
+static bool is_active_in_vain(const struct history *self, const struct run *run)
+{
+	bool is_killed = run->n_killed_limits > 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->runs.n; i++)
+		n += is_active(&self->runs.items[i]) && (!is_killed || self->runs.items[i].n_killed_limits > 0);
+	return is_active(run) && n >= (size_t)(is_killed ? 2 * HISTORY_ACTIVE_RUNS : HISTORY_ACTIVE_RUNS);
+}
+
+bool history_leaves_out(const struct history *self, const struct run *run)
+{
+	return history_has_dropped(self, run) || is_active_in_vain(self, run);
 }
 
 void history_mark_dropped(struct history *self, const struct run *run)
@@ -223,7 +237,7 @@ void history_mark_dropped(struct history *self, const struct run *run)
 
 /* A run that ended before all listed runs began had ended when it was dropped, so it was counted completely then.
  * Raising again would undo that it was forgotten since. */
-bool history_raise_dropped(struct history *self, const struct run *run)
+bool history_raise_left_out(struct history *self, const struct run *run)
 {
 	struct history_day *day = day_find(self, day_of(run));
 
@@ -231,7 +245,7 @@ bool history_raise_dropped(struct history *self, const struct run *run)
 		return false;
 	if (!history_aggregate_raise(&self->dropped, run))
 		return false;
-	if (day) { /* the run was counted as running */
+	if (day && history_has_dropped(self, run)) { /* the run was counted as running */
 		day_count(day, run, 1);
 		day->runs--;
 	}
@@ -245,12 +259,31 @@ static void drop(struct history *self, const struct run *run)
 	history_mark_dropped(self, run);
 }
 
+/* Takes the newest active run out of the list, if more are active than may be: killed runs whose next attempts run. */
+static bool leave_out_active(struct history *self)
+{
+	size_t n = 0, newest = 0;
+
+	for (size_t i = 0; i < self->runs.n; i++) {
+		n += is_active(&self->runs.items[i]);
+		newest = is_active(&self->runs.items[i]) ? i : newest;
+	}
+	if (n <= 3 * HISTORY_ACTIVE_RUNS)
+		return false;
+	(void)history_aggregate_raise(&self->dropped, &self->runs.items[newest]);
+	day_take_back(self, &self->runs.items[newest]);
+	remove_at(self, newest);
+	return true;
+}
+
 /* Makes room in a full list. false: the new run itself was dropped. */
 static bool make_room(struct history *self, const struct run *run)
 {
 	size_t i = oldest_ended(self);
 
-	if (run->outcome != OUTCOME_RUNNING && (i == self->runs.n || comes_before(run, &self->runs.items[i]))) {
+	if (leave_out_active(self))
+		return true;
+	if (i < self->runs.n && !is_active(run) && comes_before(run, &self->runs.items[i])) {
 		drop(self, run);
 		return false;
 	}
@@ -274,7 +307,7 @@ int history_add_run(struct history *self, const struct run *run)
 	size_t at = find_run(self, run->uid);
 	bool is_new = at == self->runs.n;
 
-	if (is_new && history_has_dropped(self, run))
+	if (is_new && history_leaves_out(self, run))
 		return 0;
 	if (is_new && self->runs.n < LIMIT_HISTORY_RUNS && vec_reserve(&self->runs, self->runs.n + 1))
 		return -ENOMEM;

@@ -8,37 +8,53 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "base/vec.h"
 #include "model/run.h"
+
+/** A maximum that was forgotten. */
+struct history_forgotten {
+	int64_t bytes, near_ms; /* near_ms: when the last run near it ended */
+	int32_t later_runs;	/* the whole runs since then */
+};
+
+#define HISTORY_FORGOTTEN 2
 
 /** The greatest value among runs that still counts. Runs near it reach HISTORY_NEAR_PERMILLE of it. Sizes in bytes; 0:
  * none. */
 struct history_maximum {
 	int64_t bytes;
-	int64_t later_bytes;	 /* the greatest value since the last run near it */
-	int32_t later_runs;	 /* the whole runs since then */
-	int32_t gap_runs;	 /* the most whole runs between two runs near it */
-	int64_t forgotten_bytes; /* the greatest maximum that was forgotten within the last HISTORY_RECUR_RUNS */
-	int32_t forgotten_runs;	 /* the whole runs since the last run near that one */
+	int64_t later_bytes;				       /* the greatest value since the last run near it */
+	int32_t later_runs;				       /* the whole runs since then */
+	int64_t near_ms;				       /* when that run ended */
+	int32_t gap_runs;				       /* the most whole runs between two runs near it */
+	struct history_forgotten forgotten[HISTORY_FORGOTTEN]; /* the greatest, within the last HISTORY_RECUR_MS */
 };
 
 #define HISTORY_FORGET_RUNS   20
 #define HISTORY_NEAR_PERMILLE 700
-#define HISTORY_RECUR_RUNS    500
+#define HISTORY_RECUR_MS      (84 * TIME_DAY_MS) /* twelve weeks */
+#define HISTORY_BLAME_RUNS    2			 /* a node's lack of memory seldom meets a workload again that soon */
+#define HISTORY_EARLY_RUNS    3 /* long runs that ended early say as much against a kill as one whole run */
 
 /** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
  * age: when HISTORY_FORGET_RUNS whole runs in a row have needed less than 70 % of it. The greatest value of these runs
- * replaces it. If a run near a forgotten maximum comes again, then such runs are rare but usual, and the maximum is
- * only forgotten after twice as many runs as lay between the two, at most 2 * HISTORY_RECUR_RUNS. So a kill or a peak
- * that happened once does not stay, and the large run of each week is killed once and not each week. */
+ * replaces it. If a run near a forgotten maximum comes again within HISTORY_RECUR_MS, then such runs are rare but
+ * usual, and the maximum is only forgotten after twice as many runs as lay between the two, or after twice
+ * HISTORY_RECUR_MS. So a kill or a peak that happened once does not stay, and the large run of each month is killed
+ * once and not each month. A killed limit is also contradicted by whole runs under that limit or a smaller one,
+ * whatever they needed, and by long runs that ended early (HISTORY_EARLY_RUNS of them for one), so that the kill of a
+ * workload whose runs never complete does not stay.
+ */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;
 	struct history_maximum peak;   /* need; of runs that ended early, a lower bound of it */
 	struct history_maximum killed; /* limits at which runs were OOM-killed */
 	struct history_maximum ephemeral;
-	/* A run was killed and its node was blamed (run_is_killed_by_node), and no whole run followed: the next such
-	 * run is proof of its limit. */
-	bool is_node_blamed;
+	/* A run was killed and its node was blamed (run_is_killed_by_node): for so many further whole runs, the next
+	 * such run is proof of its limit. */
+	int32_t node_blamed_runs;
+	int32_t early_runs; /* runs that ended early and will count as one whole run against the killed limit */
 };
 
 /** Adds one run. Runs should be added in the order of their ends: a long run says more of today than the short ones
@@ -92,17 +108,23 @@ struct history *history_new(const char *namespace_name, const char *name) ATTR_N
 void history_free(struct history *self);
 void history_freep(struct history **self);
 
-/** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended, or was last
- * seen running a day before the newest run began, drops out of it and stays in the aggregate. Adding a run again
- * changes nothing: a run that is not in the list and did not start after all dropped runs counts as one of them and is
- * ignored. Cost: linear in the list.
+/* An active run says little: of those without an OOM kill at most HISTORY_ACTIVE_RUNS are listed, and of those with one
+ * twice as many, so that the list always has runs that ended. */
+#define HISTORY_ACTIVE_RUNS 8
+
+/** Adds a run, or replaces the one with the same uid. If the list is full, the oldest run that has ended drops out of
+ * it and stays in the aggregate; if too many are active, because killed runs go on, the newest of these is left out.
+ * Adding a run again changes nothing: a run that the history leaves out is ignored. Cost: linear in the list.
  * @return 0 or -ENOMEM (unchanged). */
 int history_add_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 /** Whether this run, which is not in the list, dropped out of it. Decided by start, then by uid. */
 bool history_has_dropped(const struct history *self, const struct run *run);
-/** Adds to the aggregate what was learned of a dropped run only after it dropped out while it ran: killed limits, and
- * the peaks of a whole run. May be repeated. @return whether anything changed. */
-bool history_raise_dropped(struct history *self, const struct run *run);
+/** Whether a run that is not in the list will not be added: it dropped out, or it is active and as many active runs are
+ * listed as may be. Such a run is added when it has ended. */
+bool history_leaves_out(const struct history *self, const struct run *run);
+/** Adds to the aggregate what is known of a run that is left out, and was not when it dropped out while it ran: killed
+ * limits, and the peaks of a whole run. May be repeated. @return whether anything changed. */
+bool history_raise_left_out(struct history *self, const struct run *run);
 /** Adds the listed runs (variant NULL: all) to an aggregate, in the order of their ends. Cost: linear in the list if
  * the runs end in the order of their starts, else quadratic. */
 void history_aggregate_list(const struct history *self, const char *variant, struct history_aggregate *ret);

@@ -162,22 +162,31 @@ static const struct codec_field data_fields[] = {
 #undef LIST
 static const struct codec_table data_table = CODEC_TABLE(data_fields);
 /* Release 0.1 did not know which maxima recur, so this is in `data` only. */
+#define FORGOTTEN(member, i, key)                                                                                      \
+	CODEC_FIELD(struct history, dropped.member.forgotten[i].bytes, key, CODEC_BYTES,                               \
+		    "A maximum that was forgotten."),                                                                  \
+		CODEC_FIELD(struct history, dropped.member.forgotten[i].near_ms, key "Time", CODEC_TIME,               \
+			    "When the last run near that one ended."),                                                 \
+		CODEC_FIELD(struct history, dropped.member.forgotten[i].later_runs, key "Runs", CODEC_INT32,           \
+			    "The complete runs since then.")
 #define RECURRENCE(member, word)                                                                                       \
-	CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                                  \
-		    "The most complete runs between two runs near the maximum."),                                      \
-		CODEC_FIELD(struct history, dropped.member.forgotten_bytes, "forgotten" word, CODEC_BYTES,             \
-			    "A greater maximum that was forgotten."),                                                  \
-		CODEC_FIELD(struct history, dropped.member.forgotten_runs, "forgotten" word "Runs", CODEC_INT32,       \
-			    "The complete runs since a run near that one.")
+	CODEC_FIELD(struct history, dropped.member.near_ms, "near" word, CODEC_TIME,                                   \
+		    "When the last run near the maximum ended."),                                                      \
+		CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                          \
+			    "The most complete runs between two runs near the maximum."),                              \
+		FORGOTTEN(member, 0, "forgotten" word), FORGOTTEN(member, 1, "alsoForgotten" word)
 static const struct codec_field packed_fields[] = {
 	RECURRENCE(peak, "Peak"),
 	RECURRENCE(killed, "Limit"),
 	RECURRENCE(ephemeral, "Ephemeral"),
-	CODEC_FIELD(struct history, dropped.is_node_blamed, "nodeBlamed", CODEC_BOOL,
-		    "The last dropped run was OOM-killed far below its limit."),
+	CODEC_FIELD(struct history, dropped.node_blamed_runs, "nodeBlamedRuns", CODEC_INT32,
+		    "Complete runs in which a further OOM kill far below the limit is not the node's."),
+	CODEC_FIELD(struct history, dropped.early_runs, "earlyRuns", CODEC_INT32,
+		    "Long runs that ended early, until three count as one complete run against the killed limit."),
 	CODEC_ROWS_OF(data_table),
 };
 #undef RECURRENCE
+#undef FORGOTTEN
 static const struct codec_table packed_table = CODEC_TABLE(packed_fields);
 
 /* ---- the object ---- */

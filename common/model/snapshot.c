@@ -381,6 +381,7 @@ struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int
 
 	if (snapshot) {
 		atomic_init(&snapshot->refs, 1);
+		snapshot_finish_namespaces(take_self);
 		for (size_t i = SET_PROFILES; i < SETS; i++) {
 			struct shard *shard = (struct shard *)take_self->sets.items[i];
 

@@ -166,21 +166,41 @@ static bool says_something(const struct fact *fact)
 	return facts->mode || facts->is_ignored || facts->n_limit_ranges || facts->n_quotas;
 }
 
-/* An entry without content is removed: most namespaces have no label of ours, and clusters create and delete many of
- * them. */
+/* The entry, if this builder made it. */
+static struct namespace_entry *own_namespace(struct snapshot_builder *self, const char *name)
+{
+	struct fact *fact = (struct fact *)(uintptr_t)fact_table_get(self->sets.items[SET_NAMESPACES], name);
+	bool is_own = fact && self->is_own_set[SET_NAMESPACES] &&
+		      atomic_load_explicit(&fact->refs, memory_order_acquire) == 1;
+
+	return is_own ? (struct namespace_entry *)fact : NULL;
+}
+
+/* A namespace may have thousands of objects, so the builder copies an entry once and then changes its own. An entry
+ * without content is removed: most namespaces have no label of ours, and clusters create and delete many of them. */
 static int change_namespace(struct snapshot_builder *self, const char *name, const struct namespace_change *change)
 {
 	const struct fact *old = fact_table_get(self->sets.items[SET_NAMESPACES], name);
-	struct fact *fact = namespace_entry_new(name, old ? &((const struct namespace_entry *)old)->facts : NULL,
-						change);
+	struct namespace_entry *own = own_namespace(self, name);
+	struct fact *fact = own ? &own->fact : namespace_entry_new(name, (const struct namespace_entry *)old);
+	int r = fact ? namespace_entry_change((struct namespace_entry *)fact, change) : -ENOMEM;
 
-	if (!fact)
-		return -ENOMEM;
-	if (!says_something(fact)) {
+	if (!r && own && says_something(fact))
+		return 0;
+	if (!own && (r || !says_something(fact))) {
 		fact_unref(fact);
 		fact = NULL;
 	}
-	return snapshot_change_set(self, SET_NAMESPACES, fact, name);
+	return r ? r : snapshot_change_set(self, SET_NAMESPACES, own ? NULL : fact, name);
+}
+
+void snapshot_finish_namespaces(struct snapshot_builder *self)
+{
+	const struct fact_table *table = (const struct fact_table *)self->sets.items[SET_NAMESPACES];
+
+	for (size_t i = 0; table && self->is_own_set[SET_NAMESPACES] && i < table->entries.capacity; i++)
+		if (table->entries.slots[i].key)
+			namespace_entry_finish(table->entries.slots[i].value);
 }
 
 int snapshot_builder_put_namespace(struct snapshot_builder *self, const struct namespace_facts *facts)

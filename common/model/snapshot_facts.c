@@ -2,6 +2,7 @@
 #include "model/snapshot_facts.h"
 
 #include "base/str.h"
+#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,9 +107,7 @@ struct fact *owner_entry_new(const struct owner_facts *facts)
 
 /* ---- namespaces ---- */
 
-/* LimitRanges and ResourceQuotas are kept alike: sorted by name, so that every replica decides alike, whatever it saw
- * first. */
-struct list_type {
+struct item_type {
 	size_t name_offset;
 	void *(*dup)(const void *item);
 };
@@ -123,89 +122,159 @@ static void *dup_quota(const void *item)
 	return k8s_quota_dup(item);
 }
 
-static const struct list_type range_list = {offsetof(struct k8s_limit_range, name), dup_range};
-static const struct list_type quota_list = {offsetof(struct k8s_quota, name), dup_quota};
+static const struct item_type range_type = {offsetof(struct k8s_limit_range, name), dup_range};
+static const struct item_type quota_type = {offsetof(struct k8s_quota, name), dup_quota};
 
-static const char *name_of(const struct list_type *type, const void *item)
+static const char *name_of(const struct item_type *type, const void *item)
 {
 	return *(const char *const *)(const void *)((const char *)item + type->name_offset);
 }
 
-static void free_list(const void *list, size_t n)
+/* Where an item of this name is or belongs. */
+static size_t place_of(const struct item_type *type, const struct named_items *list, const char *name, bool *ret_is)
 {
-	void **items = (void **)(uintptr_t)list;
+	size_t low = 0, high = list->n;
 
-	for (size_t i = 0; i < n; i++)
-		free(items[i]);
-	free(items);
+	*ret_is = false;
+	while (low < high && !*ret_is) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(name, name_of(type, list->items[middle]));
+
+		STEPS(1);
+		*ret_is = order == 0;
+		low = order > 0 ? middle + 1 : *ret_is ? middle : low;
+		high = order < 0 ? middle : high;
+	}
+	return low;
 }
 
-/* Copies of a list's items without the one of name `without`, and with `added` instead of the one of its name. NULL:
- * out of memory. */
-static void *change_list(const struct list_type *type, const void *list, size_t n, const void *added,
-			 const char *without, size_t *ret_n)
+static int put_item(const struct item_type *type, struct named_items *list, const void *item)
 {
-	const void *const *old = list;
-	void **items = calloc(n + 1, sizeof(*items));
-	bool is_complete = items != NULL;
-	size_t n_items = 0;
+	void *copy = type->dup(item);
+	bool is_there;
+	size_t at;
 
-	for (size_t i = 0; is_complete && (i < n || added);) {
-		int order = !added ? 1 : i == n ? -1 : strcmp(name_of(type, added), name_of(type, old[i]));
-		const void *next = order <= 0 ? added : old[i];
+	if (!copy || vec_reserve(list, list->n + 1)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	at = place_of(type, list, name_of(type, item), &is_there);
+	if (is_there) {
+		free(list->items[at]);
+	} else {
+		STEPS_BULK((list->n - at) * sizeof(*list->items));
+		memmove(&list->items[at + 1], &list->items[at], (list->n++ - at) * sizeof(*list->items));
+	}
+	list->items[at] = copy;
+	return 0;
+}
 
-		i += order >= 0;
-		added = order <= 0 ? NULL : added;
-		if (streq(name_of(type, next), without))
-			continue;
-		items[n_items] = type->dup(next);
-		is_complete = items[n_items++] != NULL;
+static void drop_item(const struct item_type *type, struct named_items *list, const char *name)
+{
+	bool is_there;
+	size_t at = place_of(type, list, name, &is_there);
+
+	if (!is_there)
+		return;
+	free(list->items[at]);
+	STEPS_BULK((list->n - at) * sizeof(*list->items));
+	memmove(&list->items[at], &list->items[at + 1], (--list->n - at) * sizeof(*list->items));
+}
+
+static int copy_items(const struct item_type *type, const struct named_items *from, struct named_items *ret)
+{
+	int r = vec_reserve(ret, from->n + 1);
+
+	STEPS(from->n);
+	for (size_t i = 0; i < from->n && !r; i++) {
+		ret->items[ret->n] = type->dup(from->items[i]);
+		r = ret->items[ret->n] ? 0 : -ENOMEM;
+		ret->n += !r;
 	}
-	if (!is_complete) {
-		free_list(items, n_items);
-		return NULL;
-	}
-	*ret_n = n_items;
-	return items;
+	return r;
+}
+
+static void release_items(struct named_items *self)
+{
+	for (size_t i = 0; i < self->n; i++)
+		free(self->items[i]);
+	vec_release(self);
 }
 
 static void namespace_entry_release(struct fact *fact)
 {
-	const struct namespace_facts *facts = &((struct namespace_entry *)fact)->facts;
+	struct namespace_entry *self = (struct namespace_entry *)fact;
 
-	free_list(facts->limit_ranges, facts->n_limit_ranges);
-	free_list(facts->quotas, facts->n_quotas);
+	release_items(&self->ranges);
+	release_items(&self->quotas);
+	free(self->mode);
 }
 
-struct fact *namespace_entry_new(const char *name, const struct namespace_facts *old,
-				 const struct namespace_change *change)
+static int set_labels(struct namespace_entry *self, const struct namespace_facts *labels)
 {
-	static const struct namespace_facts none = {.name = NULL};
-	const struct namespace_facts *labels;
-	const char *mode = NULL;
-	struct namespace_facts *facts;
-	struct fact *fact;
+	char *mode = labels->mode ? strdup(labels->mode) : NULL;
 
-	old = old ? old : &none;
-	labels = change->labels ? change->labels : old;
-	fact = fact_new(sizeof(struct namespace_entry), name, labels->mode, &mode);
-	if (!fact)
+	if (labels->mode && !mode)
+		return -ENOMEM;
+	free(self->mode);
+	self->mode = mode;
+	self->facts.is_ignored = labels->is_ignored;
+	return 0;
+}
+
+/* The lists may have moved. */
+static void publish(struct namespace_entry *self)
+{
+	self->facts.name = self->fact.key;
+	self->facts.mode = self->mode;
+	self->facts.limit_ranges = (const struct k8s_limit_range *const *)self->ranges.items;
+	self->facts.n_limit_ranges = self->ranges.n;
+	self->facts.quotas = (const struct k8s_quota *const *)self->quotas.items;
+	self->facts.n_quotas = self->quotas.n;
+}
+
+struct fact *namespace_entry_new(const char *name, const struct namespace_entry *old)
+{
+	struct fact *fact = fact_new(sizeof(struct namespace_entry), name, NULL, NULL);
+	struct namespace_entry *self = (struct namespace_entry *)fact;
+
+	if (!self)
 		return NULL;
 	fact->release = namespace_entry_release;
-	facts = &((struct namespace_entry *)fact)->facts;
-	facts->name = fact->key;
-	facts->mode = mode;
-	facts->is_ignored = labels->is_ignored;
-	facts->limit_ranges = change_list(&range_list, old->limit_ranges, old->n_limit_ranges, change->limit_range,
-					  change->without_limit_range, &facts->n_limit_ranges);
-	facts->quotas = change_list(&quota_list, old->quotas, old->n_quotas, change->quota, change->without_quota,
-				    &facts->n_quotas);
-	if (!facts->limit_ranges || !facts->quotas) {
+	if (old && (set_labels(self, &old->facts) || copy_items(&range_type, &old->ranges, &self->ranges) ||
+		    copy_items(&quota_type, &old->quotas, &self->quotas))) {
 		fact_unref(fact);
 		return NULL;
 	}
-	k8s_limit_rules_init(&facts->rules);
-	for (size_t i = 0; i < facts->n_limit_ranges; i++)
-		k8s_limit_rules_add(&facts->rules, facts->limit_ranges[i]);
+	self->has_new_ranges = true;
+	publish(self);
 	return fact;
+}
+
+int namespace_entry_change(struct namespace_entry *self, const struct namespace_change *change)
+{
+	int r = change->labels ? set_labels(self, change->labels) : 0;
+
+	if (!r && change->limit_range)
+		r = put_item(&range_type, &self->ranges, change->limit_range);
+	if (!r && change->quota)
+		r = put_item(&quota_type, &self->quotas, change->quota);
+	if (!r && change->without_limit_range)
+		drop_item(&range_type, &self->ranges, change->without_limit_range);
+	if (!r && change->without_quota)
+		drop_item(&quota_type, &self->quotas, change->without_quota);
+	self->has_new_ranges |= change->limit_range || change->without_limit_range;
+	publish(self);
+	return r;
+}
+
+void namespace_entry_finish(struct namespace_entry *self)
+{
+	if (!self->has_new_ranges)
+		return;
+	self->has_new_ranges = false;
+	k8s_limit_rules_init(&self->facts.rules);
+	STEPS(self->ranges.n);
+	for (size_t i = 0; i < self->ranges.n; i++)
+		k8s_limit_rules_add(&self->facts.rules, self->ranges.items[i]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* snapshot_facts: tables of small facts by name, shared between snapshots. Entries are immutable and have a reference
- * count, so copying a table costs one pointer an entry, and an update costs one new entry. Private to the snapshot. */
+ * count, so copying a table costs one pointer an entry, and an update costs one new entry, which its builder may change
+ * again. Private to the snapshot. */
 #include "base/strmap.h"
 #include "model/snapshot.h"
 
@@ -14,9 +15,19 @@ struct fact {
 	void (*release)(struct fact *self); /* frees what the entry owns beside itself; NULL: nothing */
 };
 
+/** LimitRanges or ResourceQuotas, sorted by name, so that every replica decides alike, whatever it saw first. */
+struct named_items {
+	void **items; /* owned */
+	size_t n, capacity;
+};
+
 struct namespace_entry {
 	struct fact fact;
-	struct namespace_facts facts; /* owns its lists and their items */
+	struct named_items ranges, quotas;
+	char *mode; /* NULL: absent */
+	struct namespace_facts
+		facts;	     /* points to the above; its rules are those of the last namespace_entry_finish() */
+	bool has_new_ranges; /* since then */
 };
 
 struct owner_entry {
@@ -48,8 +59,12 @@ struct namespace_change {
 	const struct k8s_quota *quota;
 	const char *without_limit_range, *without_quota; /* names to remove; NULL: none */
 };
-/** A new entry: `old` (NULL: none) with the change. NULL: out of memory. */
-struct fact *namespace_entry_new(const char *name, const struct namespace_facts *old,
-				 const struct namespace_change *change) ATTR_NODISCARD;
+/** A new entry: a copy of `old` (NULL: none). NULL: out of memory. */
+struct fact *namespace_entry_new(const char *name, const struct namespace_entry *old) ATTR_NODISCARD;
+/** Changes an entry that nobody else has. Cost: what is changed, and a pointer of each item of a later name. @return 0
+ * or -ENOMEM. */
+int namespace_entry_change(struct namespace_entry *self, const struct namespace_change *change) ATTR_NODISCARD;
+/** Sets the rules of an entry; cost: its LimitRanges, if they changed. */
+void namespace_entry_finish(struct namespace_entry *self);
 /** An entry with a copy of the facts. NULL: out of memory. */
 struct fact *owner_entry_new(const struct owner_facts *facts) ATTR_NODISCARD;

@@ -66,5 +66,7 @@ void sets_share(const struct sets *self, struct sets *ret);
  * -ENOMEM. */
 int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct fact *take_fact,
 			const char *key) ATTR_NODISCARD;
+/** Completes the namespaces that the builder has changed. */
+void snapshot_finish_namespaces(struct snapshot_builder *self);
 /** Replaces a set by one that is the builder's own. NULL: an empty one. */
 void snapshot_replace_set(struct snapshot_builder *self, unsigned int set, struct fact *take_set);

@@ -13,9 +13,45 @@
 
 /* ---- classes of characters ---- */
 
+/* Tokens of a command line may have megabytes, so a class is one look into a table. */
+enum {
+	DIGIT = 1,
+	HEX = 2, /* of both cases */
+	VOWELLESS = 4,
+	K8S_RANDOM = 8, /* generated suffixes have no vowels, and no 0, 1, 3 (k8s.io/apimachinery/pkg/util/rand) */
+	SEPARATOR = 16,
+};
+
+#define CONSONANT (VOWELLESS | K8S_RANDOM)
+static const unsigned char classes[256] = {
+	['0'] = DIGIT | HEX | VOWELLESS,
+	['1'] = DIGIT | HEX | VOWELLESS,
+	['2'] = DIGIT | HEX | CONSONANT,
+	['3'] = DIGIT | HEX | VOWELLESS,
+	['4' ... '9'] = DIGIT | HEX | CONSONANT,
+	['A' ... 'F'] = HEX,
+	['a'] = HEX,
+	['b' ... 'd'] = HEX | CONSONANT,
+	['e'] = HEX,
+	['f'] = HEX | CONSONANT,
+	['g' ... 'h'] = CONSONANT,
+	['j' ... 'n'] = CONSONANT,
+	['p' ... 't'] = CONSONANT,
+	['v' ... 'x'] = CONSONANT,
+	['z'] = CONSONANT,
+	['-'] = SEPARATOR,
+	['.'] = SEPARATOR,
+	['_'] = SEPARATOR,
+};
+
+static int class_of(char c)
+{
+	return classes[(unsigned char)c];
+}
+
 static bool is_digit(char c)
 {
-	return c >= '0' && c <= '9';
+	return class_of(c) & DIGIT;
 }
 
 static char lower(char c)
@@ -23,44 +59,40 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool is_hex(char c)
-{
-	return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'f');
-}
-
 static bool is_separator(char c)
 {
-	return c == '-' || c == '.' || c == '_';
+	return class_of(c) & SEPARATOR;
 }
 
-/* Kubernetes' generated suffixes have no vowels, and no 0, 1, 3 (k8s.io/apimachinery/pkg/util/rand). */
-static bool is_k8s_random(char c)
-{
-	return c && strchr("bcdfghjklmnpqrstvwxz2456789", c);
-}
+/* What a rule asks of all characters of a text, found in one pass. */
+struct shape {
+	int all, any; /* classes of every character, and of at least one; 0 of an empty text */
+	size_t turns; /* from digits to others or back */
+};
 
-static bool is_vowelless(char c)
+static struct shape shape_of(struct str s)
 {
-	return is_digit(c) || (c && strchr("bcdfghjklmnpqrstvwxz", c));
-}
-
-static bool all(struct str s, bool (*is)(char))
-{
-	STEPS(s.n);
-	for (size_t i = 0; i < s.n; i++)
-		if (!is(s.p[i]))
-			return false;
-	return s.n > 0;
-}
-
-static size_t count(struct str s, bool (*is)(char))
-{
-	size_t n = 0;
+	struct shape shape = {.all = s.n ? ~0 : 0};
 
 	STEPS(s.n);
-	for (size_t i = 0; i < s.n; i++)
-		n += is(s.p[i]);
-	return n;
+	for (size_t i = 0; i < s.n; i++) {
+		int class_ = class_of(s.p[i]);
+
+		shape.turns += i && (class_ & DIGIT) != (class_of(s.p[i - 1]) & DIGIT);
+		shape.all &= class_;
+		shape.any |= class_;
+	}
+	return shape;
+}
+
+static bool all(struct str s, int class_)
+{
+	size_t i = 0;
+
+	while (i < s.n && class_of(s.p[i]) & class_)
+		i++;
+	STEPS(i);
+	return s.n > 0 && i == s.n;
 }
 
 static bool str_is_one_of(struct str s, const char *const *words, size_t n)
@@ -113,7 +145,7 @@ static bool rule_number(struct str part, struct str before)
 {
 	int64_t value;
 
-	if (!all(part, is_digit))
+	if (!all(part, DIGIT))
 		return false;
 	value = number(part);
 	if (part.n <= 3 && is_family(before))
@@ -132,24 +164,43 @@ static bool rule_time(struct str part, struct str before)
 		rest.n--;
 	while (t < rest.n && lower(rest.p[t]) != 't')
 		t++;
+	STEPS(t);
 	if (t == rest.n)
-		return rest.n < part.n && rest.n % 2 == 0 && all(rest, is_digit);
-	return t >= 2 && all((struct str){rest.p, t}, is_digit) && rest.n - t > 2 &&
-	       all((struct str){rest.p + t + 1, rest.n - t - 1}, is_digit);
+		return rest.n < part.n && rest.n % 2 == 0 && all(rest, DIGIT);
+	return t >= 2 && all((struct str){rest.p, t}, DIGIT) && rest.n - t > 2 &&
+	       all((struct str){rest.p + t + 1, rest.n - t - 1}, DIGIT);
 }
 
-/* Common words without vowels, which look random; a number may follow (rwkv7, llm7b). */
+/* Common words without vowels, which look random; a number may follow (rwkv7, llm7b). By their first letter. */
 static bool is_vowelless_word(struct str part)
 {
-	static const char *const words[] = {"llm",  "rwkv", "gpt",  "lstm", "rlhf", "vgg",  "cnn", "gnn",  "rnn",
-					    "dlrm", "sdxl", "ssm",  "vlm",  "mlp",  "gcn",  "ddp", "fsdp", "nlp",
-					    "tts",  "html", "nccl", "svm",  "xgb",  "lgbm", "ppl", "mlm",  "clm",
-					    "sft",  "tpu",  "gpu",  "cpu",  "hpc",  "ctr",  "cvt", "gpc",  "gbdt",
-					    "wmt",  "ctx",  "bsz",  "gbs",  "mbs",  "mt5",  "t5x"};
+	static const char *const words['z' - 'a' + 1][8] = {
+		['b' - 'a'] = {"bsz"},
+		['c' - 'a'] = {"cnn", "clm", "cpu", "ctr", "cvt", "ctx"},
+		['d' - 'a'] = {"dlrm", "ddp"},
+		['f' - 'a'] = {"fsdp"},
+		['g' - 'a'] = {"gpt", "gnn", "gcn", "gpu", "gpc", "gbdt", "gbs"},
+		['h' - 'a'] = {"html", "hpc"},
+		['l' - 'a'] = {"llm", "lstm", "lgbm"},
+		['m' - 'a'] = {"mlp", "mlm", "mbs", "mt5"},
+		['n' - 'a'] = {"nlp", "nccl"},
+		['p' - 'a'] = {"ppl"},
+		['r' - 'a'] = {"rwkv", "rlhf", "rnn"},
+		['s' - 'a'] = {"sdxl", "ssm", "svm", "sft"},
+		['t' - 'a'] = {"tts", "tpu", "t5x"},
+		['v' - 'a'] = {"vgg", "vlm"},
+		['w' - 'a'] = {"wmt"},
+		['x' - 'a'] = {"xgb"},
+	};
+	const char *const *word;
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (str_starts(part, str_c(words[i])))
+	if (!part.n || part.p[0] < 'a' || part.p[0] > 'z')
+		return false;
+	for (word = words[part.p[0] - 'a']; *word; word++) {
+		STEPS(4);
+		if (str_starts(part, str_c(*word)))
 			return true;
+	}
 	return false;
 }
 
@@ -167,7 +218,7 @@ static bool is_abbreviation(struct str part)
 	while (letters.n < part.n && !is_digit(part.p[letters.n]))
 		letters.n++;
 	digits = (struct str){part.p + letters.n, part.n - letters.n};
-	if (letters.n < 2 || letters.n > 3 || !all(digits, is_digit))
+	if (letters.n < 2 || letters.n > 3 || !all(digits, DIGIT))
 		return false;
 	return str_is_one_of(letters, words, ARRAY_LEN(words)) || is_power_of_two(number(digits));
 }
@@ -176,29 +227,37 @@ static bool is_abbreviation(struct str part)
 static bool rule_k8s_random(struct str part, struct str before)
 {
 	(void)before;
-	return (part.n == 5 || (part.n >= 8 && part.n <= 10)) && all(part, is_k8s_random) && !is_vowelless_word(part) &&
+	return (part.n == 5 || (part.n >= 8 && part.n <= 10)) && all(part, K8S_RANDOM) && !is_vowelless_word(part) &&
 	       !is_abbreviation(part);
 }
 
-/* Hashes: hexadecimal, at least 6 characters, with a digit (decade and facade are words). */
+/* Hashes: hexadecimal, with a digit (decade and facade are words). */
+static bool is_hash(struct str part, const struct shape *shape, size_t min_bytes)
+{
+	return part.n >= min_bytes && shape->all & HEX && shape->any & DIGIT;
+}
+
 static bool rule_hash(struct str part, struct str before)
 {
+	struct shape shape = shape_of(part);
+
 	(void)before;
-	return part.n >= 6 && all(part, is_hex) && count(part, is_digit) > 0;
+	return is_hash(part, &shape, 6);
 }
 
 /* Long random ids: no vowels at all (TorchX), or letters and digits that alternate more often than in names. */
+static bool is_long_random(struct str part, const struct shape *shape)
+{
+	return (part.n >= 11 && shape->all & VOWELLESS && !is_vowelless_word(part)) ||
+	       (part.n >= 12 && shape->turns >= 5);
+}
+
 static bool rule_long_random(struct str part, struct str before)
 {
-	size_t turns = 0;
+	struct shape shape = shape_of(part);
 
 	(void)before;
-	STEPS(part.n);
-	if (part.n >= 11 && all(part, is_vowelless) && !is_vowelless_word(part))
-		return true;
-	for (size_t i = 1; i < part.n; i++)
-		turns += is_digit(part.p[i]) != is_digit(part.p[i - 1]);
-	return part.n >= 12 && turns >= 5;
+	return is_long_random(part, &shape);
 }
 
 /* "run1", "trial03": a word for counting, with its number. */
@@ -271,7 +330,7 @@ static size_t uuid_bytes(struct str name)
 	for (size_t i = 0; i < n; i++) {
 		char c = name.p[name.n - n + i];
 
-		if (pattern[i] == '-' ? c != '-' : !is_hex(c))
+		if (pattern[i] == '-' ? c != '-' : !(class_of(c) & HEX))
 			return 0;
 	}
 	return n;
@@ -305,17 +364,17 @@ size_t identity_stem(const char *name, char *ret, size_t size)
 
 bool stem_is_random_suffix(struct str part)
 {
-	return part.n == 5 && all(part, is_k8s_random);
+	return part.n == 5 && all(part, K8S_RANDOM);
 }
 
 bool stem_is_digits(struct str part)
 {
-	return all(part, is_digit);
+	return all(part, DIGIT);
 }
 
 bool stem_is_number(struct str part)
 {
-	return part.n <= 9 && all(part, is_digit);
+	return part.n <= 9 && all(part, DIGIT);
 }
 
 /* ---- tokens of a command line ---- */
@@ -345,8 +404,13 @@ static bool is_time_number(struct str token)
 
 bool stem_is_volatile_token(struct str token)
 {
-	if (all(token, is_digit))
+	struct shape shape;
+
+	if (token.n < 3) /* shorter than every volatile one */
+		return false;
+	shape = shape_of(token);
+	if (shape.all & DIGIT)
 		return is_time_number(token);
-	return rule_time(token, STR("")) || rule_long_random(token, STR("")) ||
-	       (token.n >= 7 && all(token, is_hex) && count(token, is_digit) > 0);
+	return (is_digit(token.p[0]) && rule_time(token, STR(""))) || is_long_random(token, &shape) ||
+	       is_hash(token, &shape, 7);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* stem: the part of a name that stays the same from run to run. Private to the layer model. */
+/* stem: the part of a name that stays the same from run to run. Private to the layer model. Cost: linear in the text,
+ * which each rule reads at most a few times. */
 #include "base/str.h"
 
 #include <stdint.h>

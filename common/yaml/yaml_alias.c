@@ -60,6 +60,7 @@ static int merge_pair(struct builder *b, struct strmap *places, const struct yam
 {
 	size_t place = (size_t)(uintptr_t)strmap_get(places, key->text);
 
+	STEPS(1);
 	if (!place)
 		return vec_push(&b->stack, *key) || vec_push(&b->stack, *value)
 			       ? -ENOMEM

@@ -49,6 +49,7 @@ void yaml_cursor_step(struct yaml_cursor *self, const char *text, size_t n)
 	do
 		self->offset++;
 	while (self->offset < n && (text[self->offset] & 0xC0) == 0x80);
+	STEPS(1);
 	self->mark.index++;
 	self->mark.line += is_end;
 	self->mark.column = is_end ? 0 : self->mark.column + 1;
@@ -73,6 +74,7 @@ int yaml_build_take(struct builder *b, size_t begin, struct yaml_node *node)
 	node->keys = is_map ? arena_array(b->arena, node->n, sizeof(*node)) : NULL;
 	if (!node->items || (is_map && !node->keys))
 		return yaml_build_no_memory(b, n * sizeof(*node));
+	STEPS_BULK(n * sizeof(*node));
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *child = &b->stack.items[begin + (is_map ? 2 * i : i)];
 

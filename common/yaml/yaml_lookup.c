@@ -7,9 +7,11 @@
 
 const struct yaml_node *yaml_tree_get(const struct yaml_node *node, const char *key)
 {
-	for (size_t i = 0; node && node->type == YAML_TREE_MAPPING && i < node->n; i++)
+	for (size_t i = 0; node && node->type == YAML_TREE_MAPPING && i < node->n; i++) {
+		STEPS(1);
 		if (streq(node->keys[i].text, key))
 			return &node->items[i];
+	}
 	return NULL;
 }
 
@@ -35,6 +37,7 @@ static const struct yaml_node *get_escaped(const struct yaml_node *node, const c
 		const struct yaml_node *key = &node->keys[k];
 		size_t i = 0, at = 0;
 
+		STEPS(1);
 		for (; i < n && at < key->n_text; i++, at++) {
 			char c = token[i];
 

@@ -80,10 +80,34 @@ static int finish(struct builder *b, struct yaml_documents *ret)
 	return 0;
 }
 
+/* libyaml compares each %TAG directive with all before it. It takes `%` for one at the begin of each line, and knows
+ * the line breaks of Unicode too: the last bytes of these are compared here. */
+static int refuse_many_tags(struct builder *b)
+{
+	static const char breaks[] = "\n\r\x85\xa8\xa9";
+	const char *begin = b->text + b->n_mark, *end = b->text + b->n_text, *at = begin;
+	size_t n = 0;
+
+	STEPS_BULK(b->n_text);
+	for (; (at = memchr(at, '%', (size_t)(end - at))); at++) {
+		STEPS(1);
+		if ((at > begin && !memchr(breaks, at[-1], sizeof(breaks) - 1)) ||
+		    !str_starts((struct str){at, (size_t)(end - at)}, STR("%TAG")) || ++n <= LIMIT_YAML_TAG_LINES)
+			continue;
+		while (b->cursor.offset < (size_t)(at - b->text))
+			yaml_cursor_step(&b->cursor, b->text, b->n_text);
+		return yaml_build_fail(b, -E2BIG, b->cursor.mark, "more than %d %%TAG directives",
+				       LIMIT_YAML_TAG_LINES);
+	}
+	return 0;
+}
+
 static int parse_yaml(struct builder *b)
 {
-	int r;
+	int r = refuse_many_tags(b);
 
+	if (r)
+		return r;
 	if (!yaml_parser_initialize(&b->parser))
 		return yaml_build_no_memory(b, 0);
 	yaml_parser_set_encoding(&b->parser, YAML_UTF8_ENCODING);

@@ -80,7 +80,7 @@ static int learn(void *state, const struct rule_run *from)
 
 	if (!history_has_dropped(self->history, &run))
 		return history_add_run(self->history, &run);
-	history_raise_dropped(self->history, &run);
+	history_raise_left_out(self->history, &run);
 	return 0;
 }
 

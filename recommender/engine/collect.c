@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "engine/collect_gaps.h"
+#include "engine/collect_parts.h"
 #include "engine/collect_read.h"
 #include "engine/collect_warnings.h"
 
@@ -186,17 +187,19 @@ static int begin(struct collect *self, struct err *err)
 		strbuf_clear(&state->table);
 		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
 	}
+	collect_begin_parts(self);
 	collect_begin_warnings(self, from_ms);
 	collect_retry_gaps(self, from_ms);
+	self->read_until_ms = state->watermark_ms;
 	return load_table(self) ? no_memory(err) : 0;
 }
 
-/* The time up to which days are closed. */
-static int64_t closed_until_ms(const struct collect *self)
+/* The closed days that are not read yet, and the open time. */
+static size_t days_until(const struct collect *self)
 {
-	int64_t closed_ms = self->now_ms - COLLECT_SETTLE_MS;
+	int64_t days = collect_closed_until_ms(self) / TIME_DAY_MS - self->state.watermark_ms / TIME_DAY_MS;
 
-	return closed_ms - closed_ms % TIME_DAY_MS;
+	return (size_t)MAX(days, 0) + 1;
 }
 
 int collect_begin(struct collect *self, struct err *err)
@@ -208,62 +211,79 @@ int collect_begin(struct collect *self, struct err *err)
 		return r;
 	if (self->split)
 		split_begin(self->split, self->now_ms);
-	self->done.days_total = (size_t)MAX((closed_until_ms(self) - self->state.watermark_ms) / TIME_DAY_MS, 0) + 1;
+	self->done.days_total = days_until(self);
 	r = watch_pods(self, self->now_ms, &self->watched, err);
 	self->has_told_pods = false;
 	return r;
 }
 
-bool collect_has_closed_day(const struct collect *self)
+bool collect_has_closed_part(const struct collect *self)
 {
-	return self->state.watermark_ms < closed_until_ms(self);
+	return !self->is_unsettled && self->state.watermark_ms < collect_closed_until_ms(self);
 }
 
-int collect_day(struct collect *self, struct err *err)
+/* What is missing of closed time may be answered later. Such a day is waited for. What closed of the present day is
+ * read again in the next cycle, and this one goes on with the open time. @return 0; `status`. */
+static int wait_for_rest(struct collect *self, const struct evidence_window *window, int status)
 {
-	int64_t start_ms = self->state.watermark_ms;
-	const struct evidence_window window = {.start_ms = start_ms,
-					       .end_ms = start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS};
+	self->is_unsettled = true;
+	self->read_until_ms = window->end_ms;
+	if (window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
+		return status;
+	self->unsettled_status = status == EVIDENCE_TOO_HEAVY ? status : 0;
+	return 0;
+}
+
+int collect_part(struct collect *self, struct err *err)
+{
+	const struct evidence_window window = {.start_ms = self->state.watermark_ms,
+					       .end_ms = collect_part_end_ms(self)};
 	bool is_partial = false;
 	int r;
 
-	report_progress(self, start_ms);
+	report_progress(self, window.start_ms);
 	r = collect_read(self, &window, &is_partial, err);
-	if (!r && is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
-		r = err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning);
-	if (!r && is_partial)
-		collect_note_warned_day(self, start_ms);
-	r = r ? r : leave_out(self, err);
+	if (r)
+		return r == EVIDENCE_TOO_HEAVY ? wait_for_rest(self, &window, r) : r;
+	self->read_until_ms = window.end_ms;
+	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
+		return wait_for_rest(
+			self, &window,
+			err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning));
+	if (is_partial)
+		collect_note_warned_day(self, window.start_ms);
+	r = leave_out(self, err);
 	return r ? r : collect_fold(self, &self->table, window.end_ms, err);
 }
 
-int collect_close_day(struct collect *self, struct err *err)
+int collect_close_part(struct collect *self, struct err *err)
 {
-	int64_t start_ms = self->state.watermark_ms;
-
 	if (pod_table_filter(&self->table, self->found.is_open))
 		return no_memory(err);
 	fold_release(&self->found);
-	self->done.days_done++;
-	return save_table(self, start_ms - start_ms % TIME_DAY_MS + TIME_DAY_MS, err);
+	self->has_read = true;
+	self->done.days_done += self->read_until_ms % TIME_DAY_MS == 0;
+	return save_table(self, self->read_until_ms, err);
 }
 
 int collect_open(struct collect *self, struct err *err)
 {
 	const struct evidence_window window = {
-		.start_ms = self->state.watermark_ms, .end_ms = self->now_ms, .is_open = true};
+		.start_ms = self->read_until_ms, .end_ms = self->now_ms, .is_open = true};
 	bool is_partial;
-	int r = 0;
+	int status = 0, r = 0;
 
 	report_progress(self, self->now_ms);
 	if (window.end_ms > window.start_ms) {
-		r = collect_read(self, &window, &is_partial, err);
+		status = collect_read(self, &window, &is_partial, err);
+		r = status == EVIDENCE_TOO_HEAVY ? 0 : status; /* what was read is learned */
 		r = r ? r : merge_watched(self, err);
 		r = r ? r : leave_out(self, err);
 		r = r ? r : collect_fold(self, &self->table, window.end_ms, err);
 	}
+	self->has_read |= r == 0;
 	self->done.days_done += r == 0;
-	return r;
+	return r ? r : status ? status : self->unsettled_status;
 }
 
 void collect_end(struct collect *self)

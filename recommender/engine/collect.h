@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* collect: reads Prometheus in windows: each closed UTC day once, in order, then the open time up to now. Each window
- * gives runs, as the fold found them, and each closed day a state to continue from. The caller stores the runs of a day
- * before it closes the day, and saves the state before it reads the next one, so that memory is that of one day and a
- * crash loses one day:
+/* collect: reads Prometheus in windows: closed time once, in order, in parts of a day or less (collect_parts.h), then
+ * the open time up to now. Each window gives runs, as the fold found them, and each part a state to continue from. The
+ * caller stores the runs of a part before it closes the part, and saves the state before it reads the next one, so that
+ * memory is that of one part and a crash loses one part:
  *
- *   collect_begin(); while (collect_has_closed_day()) { collect_day(); ...; collect_close_day(); ...; } collect_open();
+ *   collect_begin(); while (collect_has_closed_part()) { collect_part(); ...; collect_close_part(); ...; }
+ *   collect_open();
  *
- * The runs of a day include those that are not over: a history lists only a limited number of runs, and rejects a run
+ * The runs of a part include those that are not over: a history lists only a limited number of runs, and rejects a run
  * that began before all runs that dropped out.
  *
- * The state moves past a closed day only if all of the day could be read, or the rest of it failed in GAP_FAILURES
- * cycles while Prometheus answered other queries (gaps.h). What the open time adds to its pods is
- * discarded, so the next cycle reads the open time again. One thread. */
+ * The state moves past a part only if all of it could be read, or the rest of it failed in GAP_FAILURES cycles while
+ * Prometheus answered other queries (gaps.h). What the open time adds to its pods is discarded, so the next cycle reads
+ * the open time again. One thread. */
 #include "engine/split.h"
 #include "engine/state.h"
 #include "runs/fold.h"
@@ -51,7 +52,11 @@ struct collect {
 	struct pod_table table;	       /* decoded from the state, with what was read since */
 	bool has_told_all;	       /* the last fold had all watched pods: no run was left out */
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
-	struct collector_state state;  /* as loaded; after collect_close_day as it should be saved */
+	struct collector_state state;  /* as loaded; after collect_close_part as it should be saved */
+	int64_t read_until_ms;	       /* the table has the time up to here */
+	bool is_unsettled;	       /* what was read last is not closed in this cycle: a whole answer may come */
+	int unsettled_status;	       /* EVIDENCE_TOO_HEAVY: some of it could not be read */
+	bool has_read;		       /* a part was closed, or the open time was read */
 	struct fold found;	       /* what was found in the window that was folded last */
 	size_t n_final_runs;	       /* number of runs in all windows that are over */
 	size_t n_open_runs;	       /* number of runs in the last window that are not */
@@ -61,25 +66,27 @@ struct collect {
 	bool is_partial;	/* an answer was incomplete: reading stopped there, or its runs are marked */
 	char warning[160];	/* of the first answer that had one */
 	bool has_whole_answer;	/* an answer had no warning */
-	bool has_changed_state; /* besides closed days: `state` should be saved; the caller clears it */
+	bool has_changed_state; /* besides closed parts: `state` should be saved; the caller clears it */
 };
 
-#define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a day closes this long after its end: late samples */
+#define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a part closes this long after its end: late samples */
 /** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. */
 #define COLLECT_PARTIAL_PATIENCE_MS ((int64_t)48 * 3600 * 1000)
 
 /** Prepares for reading. @return 0; -ENOMEM. */
 int collect_begin(struct collect *self, struct err *err) ATTR_NODISCARD;
-/** Whether a closed day is not read yet. */
-bool collect_has_closed_day(const struct collect *self);
-/** Reads the next closed day and sets `found`, with time up to the end of the day. What is too heavy for Prometheus is
- * split by namespaces and then by time. After a failure `state` is as before, and only collect_end may follow.
+/** Whether closed time is not read yet. */
+bool collect_has_closed_part(const struct collect *self);
+/** Reads the next part of closed time and sets `found`, with time up to the end of the part. If `is_unsettled` is set
+ * afterwards, `found` is empty and the part must not be closed. What is too heavy for Prometheus is split by namespaces
+ * and then by time. After a failure `state` is as before, but for how reading goes on, and only collect_end may follow.
  * @return 0; an enum evidence_condition or -errno, if reading ended early. */
-int collect_day(struct collect *self, struct err *err) ATTR_NODISCARD;
-/** Moves `state` past the day that was read. Its runs must be in the store. Removes pods of runs that are over. @return
- * 0; -ENOMEM; -E2BIG. */
-int collect_close_day(struct collect *self, struct err *err) ATTR_NODISCARD;
-/** Reads the open time and sets `found`, with time up to `now_ms`. @return as collect_day. */
+int collect_part(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Moves `state` past the part that was read. Its runs must be in the store. Removes pods of runs that are over.
+ * @return 0; -ENOMEM; -E2BIG. */
+int collect_close_part(struct collect *self, struct err *err) ATTR_NODISCARD;
+/** Reads the open time and sets `found`, with time up to `now_ms`. @return as collect_part; EVIDENCE_TOO_HEAVY: `found`
+ * has what could be read. */
 int collect_open(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Ends reading, whether it failed or not. */
 void collect_end(struct collect *self);

@@ -5,10 +5,15 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { RETRIES = 4 }; /* gaps that one cycle asks for again */
+enum {
+	RETRIES = 4,	  /* gaps that one cycle asks for again */
+	RETRY_READS = 32, /* for one gap, and RETRY_READS_EACH for each of its namespaces */
+	RETRY_READS_EACH = 2,
+};
 
 struct collect_namespaces collect_namespaces_of(const struct collect *self, const struct collect_namespaces *namespaces)
 {
@@ -39,30 +44,70 @@ const struct gap *collect_find_gap(const struct collect *self, const struct evid
 	return NULL;
 }
 
-/* Reads a window and discards the answer. */
-static int try_read(struct collect *self, int64_t start_ms, const char *namespace_name, struct err *err)
+const struct gap *collect_find_failed(const struct collect *self, const struct evidence_window *window)
 {
-	const struct evidence_window window = {.start_ms = start_ms, .end_ms = start_ms + COLLECT_SPLIT_UNTIL_MS};
-	const char *const names[] = {namespace_name};
+	for (size_t i = 0; i < self->state.gaps.n; i++) {
+		const struct gap *gap = &self->state.gaps.items[i];
+
+		if (!*gap->namespace_name && gap->tried_ms == self->now_ms && gap->start_ms < window->end_ms &&
+		    window->start_ms < gap->end_ms)
+			return gap;
+	}
+	return NULL;
+}
+
+/* Reads a window and discards the answer. */
+static int try_read(struct collect *self, const struct evidence_window *window,
+		    const struct collect_namespaces *namespaces)
+{
 	struct evidence_batch batch;
 	int r;
 
-	evidence_batch_init(&batch, &window);
-	r = self->reader->read(self->reader, *namespace_name ? names : NULL, *namespace_name ? 1 : 0, &batch, err);
+	evidence_batch_init(&batch, window);
+	r = self->reader->read(self->reader, namespaces->n ? namespaces->items : NULL, namespaces->n, &batch, NULL);
+	if (r == -ENOMEM && batch.pods.arena.is_full)
+		r = EVIDENCE_TOO_HEAVY;
 	evidence_batch_release(&batch);
+	if (self->between)
+		self->between(self->between_context);
 	return r;
+}
+
+/* Whether all of a window is answered, in as many parts as it takes and `left` reads. */
+static bool is_readable(struct collect *self, const struct evidence_window *window,
+			const struct collect_namespaces *namespaces, size_t *left)
+{
+	const struct collect_namespaces first = {namespaces->items, namespaces->n / 2};
+	const struct collect_namespaces others = {namespaces->items + first.n, namespaces->n - first.n};
+	struct evidence_window early = *window, late = *window;
+	int r = EVIDENCE_TOO_HEAVY;
+
+	if (*left == 0)
+		return false;
+	if (window->end_ms - window->start_ms <= TIME_DAY_MS) {
+		--*left;
+		r = try_read(self, window, namespaces);
+	}
+	if (r != EVIDENCE_TOO_HEAVY)
+		return r == 0;
+	if (namespaces->n > 1)
+		return is_readable(self, window, &first, left) && is_readable(self, window, &others, left);
+	if (window->end_ms - window->start_ms <= COLLECT_SPLIT_UNTIL_MS)
+		return false;
+	early.end_ms = late.start_ms = window->start_ms + (window->end_ms - window->start_ms) / 2;
+	return is_readable(self, &early, namespaces, left) && is_readable(self, &late, namespaces, left);
 }
 
 /* Two namespaces are tried, as one of them may be too large for any query. */
 bool collect_is_answered(struct collect *self)
 {
-	const struct evidence_reader *reader = self->reader;
-	const char *first = reader->n_namespaces ? reader->namespaces[0] : "";
-	const char *last = reader->n_namespaces ? reader->namespaces[reader->n_namespaces - 1] : "";
-	int64_t start_ms = self->now_ms - COLLECT_SPLIT_UNTIL_MS;
+	const struct evidence_window window = {.start_ms = self->now_ms - COLLECT_SPLIT_UNTIL_MS,
+					       .end_ms = self->now_ms};
+	const struct collect_namespaces all = collect_namespaces_of(self, &(struct collect_namespaces){.n = 0});
+	const struct collect_namespaces first = {all.items, MIN(all.n, 1)},
+					last = {all.items + all.n - first.n, first.n};
 
-	return try_read(self, start_ms, first, NULL) == 0 ||
-	       (!streq(first, last) && try_read(self, start_ms, last, NULL) == 0);
+	return try_read(self, &window, &first) == 0 || (all.n > 1 && try_read(self, &window, &last) == 0);
 }
 
 static void log_passed(const struct gap *gap)
@@ -104,12 +149,17 @@ static bool was_in(const struct pod *pod, const struct gap *gap)
 	return pod_begin_ms(pod) < gap->end_ms && end_ms > gap->start_ms && gap_has_namespace(gap, pod->namespace_name);
 }
 
+static bool is_missing(const struct collect *self, const struct gap *gap)
+{
+	return gap_is_passed(gap) || gap->tried_ms == self->now_ms;
+}
+
 void collect_mark_gaps(struct collect *self)
 {
 	const struct gaps *gaps = &self->state.gaps;
 
 	for (size_t i = 0; i < gaps->n; i++)
-		for (size_t k = 0; k < self->table.pods.n && gap_is_passed(&gaps->items[i]); k++)
+		for (size_t k = 0; k < self->table.pods.n && is_missing(self, &gaps->items[i]); k++)
 			if (was_in(self->table.pods.items[k], &gaps->items[i]))
 				self->table.pods.items[k]->is_partial = true;
 }
@@ -138,6 +188,17 @@ static void log_answered(const struct gap *gap)
 		  NULL);
 }
 
+/* Whether all of a gap is answered now. */
+static bool is_over(struct collect *self, const struct gap *gap)
+{
+	const char *const name[] = {gap->namespace_name};
+	const struct collect_namespaces own = {name, *gap->namespace_name ? 1 : 0},
+					all = collect_namespaces_of(self, &own);
+	size_t left = RETRY_READS + RETRY_READS_EACH * all.n;
+
+	return is_readable(self, &(struct evidence_window){gap->start_ms, gap->end_ms, false}, &all, &left);
+}
+
 void collect_retry_gaps(struct collect *self, int64_t oldest_ms)
 {
 	struct gaps *gaps = &self->state.gaps;
@@ -145,19 +206,20 @@ void collect_retry_gaps(struct collect *self, int64_t oldest_ms)
 
 	for (size_t i = gaps->n; i > 0; i--) {
 		struct gap *gap = &gaps->items[i - 1];
-		bool is_over = is_outdated(self, gap, oldest_ms);
+		bool is_done = is_outdated(self, gap, oldest_ms);
 
-		if (!is_over && left > 0 && is_due(self, gap)) {
+		gap->start_ms = is_done ? gap->start_ms : MAX(gap->start_ms, oldest_ms);
+		if (!is_done && left > 0 && is_due(self, gap)) {
 			left--;
-			is_over = try_read(self, gap->start_ms, gap->namespace_name, NULL) == 0;
+			is_done = is_over(self, gap);
 			gap->tried_ms = self->now_ms;
 			self->has_changed_state = true;
-			if (is_over)
+			if (is_done)
 				log_answered(gap);
-			if (is_over && gap->start_ms < self->state.watermark_ms)
+			if (is_done && gap->start_ms < self->state.watermark_ms)
 				collector_state_read_again(&self->state, gap->open_from_ms, oldest_ms);
 		}
-		if (is_over) {
+		if (is_done) {
 			gaps_remove(gaps, i - 1);
 			self->has_changed_state = true;
 		}

@@ -3,7 +3,7 @@
 /* collect_gaps: how collect reads around windows that Prometheus cannot answer (gaps.h). One thread. */
 #include "engine/collect.h"
 
-/* Windows are not split into parts that are shorter than half of this. */
+/* Windows that are not longer than this are not split. */
 #define COLLECT_SPLIT_UNTIL_MS ((int64_t)10 * 60 * 1000)
 
 /** The namespaces of a read: `n` 0 means all that the reader knows. */
@@ -18,16 +18,20 @@ struct collect_namespaces collect_namespaces_of(const struct collect *self,
 /** A passed gap of one of these namespaces that overlaps the window. NULL: none. */
 const struct gap *collect_find_gap(const struct collect *self, const struct evidence_window *window,
 				   const struct collect_namespaces *namespaces);
+/** A gap of all namespaces that failed in this cycle and overlaps the window. NULL: none. */
+const struct gap *collect_find_failed(const struct collect *self, const struct evidence_window *window);
 /** Whether Prometheus answers a small query about the newest time. If it does not, it is down as a whole, and a window
  * that failed is no gap. Cost: one or two reads of ten minutes. */
 bool collect_is_answered(struct collect *self);
-/** Counts a closed window that could not be read for the reason in `why`. Logs a gap that is passed from now on.
+/** Counts a window that could not be read for the reason in `why`. Logs a gap that is passed from now on.
  * @return whether the gap is passed. */
 bool collect_note_gap(struct collect *self, const struct evidence_window *window,
 		      const struct collect_namespaces *namespaces, const char *why);
-/** Marks the pods of the table that existed in a passed gap: their figures are lower bounds. */
+/** Marks the pods of the table that existed in a gap that is passed or failed in this cycle: their figures are lower
+ * bounds. */
 void collect_mark_gaps(struct collect *self);
 /** Call it before reading. Removes gaps that are older than `oldest_ms`, the start of the history, or in the future,
- * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where the answer is there now,
- * the gap is removed, and closed days are read again from the gap on. Cost: at most four reads of ten minutes. */
+ * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where all of the gap is
+ * answered now, it is removed, and closed days are read again from the gap on. Cost: at most four gaps, and for each 32
+ * reads and two for each of its namespaces; the first part that fails ends it. */
 void collect_retry_gaps(struct collect *self, int64_t oldest_ms);

@@ -4,54 +4,84 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/collect_gaps.h"
+#include "engine/collect_parts.h"
 #include "engine/collect_warnings.h"
 
 #include <errno.h>
 
-/* After so many small parts of one window failed, what fails of the rest is not split any further. */
-enum { SMALL_FAILURES = 16 };
+/* Each time that so many parts of one window have failed, the smallest part that is asked for is twice as long. After
+ * MAX_FAILURES, what fails of the rest is not split any further. */
+enum { FAILURES = 16, MAX_FAILURES = 8 * FAILURES };
 
 /* A read in progress: where its results go. */
 struct reading {
 	struct collect *collect;
 	bool is_partial;
 	int n_failed, n_unread; /* parts that failed; those of them that are not passed yet */
+	bool is_down;		/* Prometheus does not answer small queries either */
 	struct err why;		/* the error of the first unread part */
 };
 
 static int read_part(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		     size_t n, struct err *err);
 
-/* A part failed and is not split any further. If it is closed and Prometheus answers other queries, reading goes on
- * without it. */
+/* A part failed and is not split any further. If Prometheus answers other queries, reading goes on without it. */
 static int pass_part(struct reading *self, const struct evidence_window *window,
 		     const struct collect_namespaces *namespaces, struct err *err)
 {
-	if (window->is_open)
-		return EVIDENCE_TOO_HEAVY;
-	if (!collect_is_answered(self->collect))
+	if (self->n_failed % FAILURES == 0 && !collect_is_answered(self->collect)) {
+		self->is_down = true;
 		return EVIDENCE_UNREACHABLE;
+	}
 	self->n_failed++;
 	if (!collect_note_gap(self->collect, window, namespaces, err ? err->msg : "") && self->n_unread++ == 0 && err)
 		self->why = *err;
 	return 0;
 }
 
+static bool is_smallest(const struct reading *self, const struct evidence_window *window)
+{
+	return window->end_ms - window->start_ms <= COLLECT_SPLIT_UNTIL_MS << (self->n_failed / FAILURES);
+}
+
+/* Reads a window before, in (if wanted) and after a gap. */
+static int read_beside(struct reading *self, const struct gap *gap, bool with_gap, const struct evidence_window *window,
+		       const struct collect_namespaces *namespaces, struct err *err)
+{
+	const int64_t bounds_ms[] = {window->start_ms, MAX(gap->start_ms, window->start_ms),
+				     MIN(gap->end_ms, window->end_ms), window->end_ms};
+	int r = 0;
+
+	for (size_t i = 0; i + 1 < ARRAY_LEN(bounds_ms) && !r; i++) {
+		const struct evidence_window part = {.start_ms = bounds_ms[i],
+						     .end_ms = bounds_ms[i + 1],
+						     .is_open = window->is_open && bounds_ms[i + 1] == window->end_ms};
+
+		if (part.start_ms < part.end_ms && (i != 1 || with_gap))
+			r = read_part(self, &part, namespaces->items, namespaces->n, err);
+	}
+	return r;
+}
+
 static int read_halves(struct reading *self, const struct evidence_window *window, const char *const *namespaces,
 		       size_t n, struct err *err)
 {
 	const struct collect_namespaces some = {namespaces, n}, all = collect_namespaces_of(self->collect, &some);
+	const struct gap *failed = collect_find_failed(self->collect, window);
 	struct evidence_window early = *window, late = *window;
 	int r;
 
-	if (self->n_failed >= SMALL_FAILURES && !window->is_open)
+	if (failed && (failed->start_ms > window->start_ms || failed->end_ms < window->end_ms)) {
+		const struct gap gap = *failed; /* reading may move the list */
+
+		return read_beside(self, &gap, true, window, &some, err);
+	}
+	if (failed || self->n_failed >= MAX_FAILURES || (all.n <= 1 && is_smallest(self, window)))
 		return pass_part(self, window, &some, err);
 	if (all.n > 1) {
 		r = read_part(self, window, all.items, all.n / 2, err);
 		return r ? r : read_part(self, window, all.items + all.n / 2, all.n - all.n / 2, err);
 	}
-	if (window->end_ms - window->start_ms <= COLLECT_SPLIT_UNTIL_MS)
-		return pass_part(self, window, &some, err);
 	early.end_ms = late.start_ms = window->start_ms + (window->end_ms - window->start_ms) / 2;
 	early.is_open = false;
 	r = read_part(self, &early, namespaces, n, err);
@@ -80,20 +110,11 @@ static int read_around(struct reading *self, const struct gap *found, const stru
 		       const struct collect_namespaces *namespaces, struct err *err)
 {
 	const struct collect_namespaces all = collect_namespaces_of(self->collect, namespaces);
-	struct evidence_window early = *window, late = *window;
 	const struct gap gap = *found; /* reading may move the list */
-	int r = 0;
 
 	if (*gap.namespace_name && all.n > 1)
 		return read_apart(self, &gap, window, &all, err);
-	early.end_ms = gap.start_ms;
-	early.is_open = false;
-	late.start_ms = gap.end_ms;
-	if (early.start_ms < early.end_ms)
-		r = read_part(self, &early, namespaces->items, namespaces->n, err);
-	if (!r && late.start_ms < late.end_ms)
-		r = read_part(self, &late, namespaces->items, namespaces->n, err);
-	return r;
+	return read_beside(self, &gap, false, window, namespaces, err);
 }
 
 /* Logs the first pod of which containers were left out. */
@@ -119,10 +140,11 @@ static struct split_part part_of(const struct reading *self, const struct eviden
 }
 
 /* Whether parts of this size were refused. The smallest parts are always asked for. */
-static bool is_known_heavy(const struct reading *self, const struct split_part *part)
+static bool is_known_heavy(const struct reading *self, const struct evidence_window *window,
+			   const struct split_part *part)
 {
-	return self->collect->split && self->n_failed < SMALL_FAILURES &&
-	       (part->n > 1 || part->length_ms > COLLECT_SPLIT_UNTIL_MS) && split_is_heavy(self->collect->split, part);
+	return self->collect->split && self->n_failed < MAX_FAILURES && (part->n > 1 || !is_smallest(self, window)) &&
+	       split_is_heavy(self->collect->split, part);
 }
 
 static void note_size(const struct reading *self, const struct split_part *part, int status)
@@ -147,7 +169,7 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 
 	if (gap)
 		return read_around(self, gap, window, &some, err);
-	if (is_known_heavy(self, &part))
+	if (is_known_heavy(self, window, &part))
 		return read_halves(self, window, namespaces, n, err);
 	evidence_batch_init(&batch, window);
 	r = evidence_join(&batch, &collect->watched, namespaces, n);
@@ -177,15 +199,15 @@ int collect_read(struct collect *self, const struct evidence_window *window, boo
 	int r = read_part(&reading, window, NULL, 0, err);
 
 	self->is_partial |= reading.is_partial;
+	if (r && !reading.is_down)
+		collect_note_stuck(self, window, r, err ? err->msg : "");
 	if (r)
 		return r;
+	collect_note_read(self);
 	self->has_changed_state |= gaps_settle(&self->state.gaps, window->start_ms, window->end_ms, self->now_ms);
-	if (reading.n_unread) {
-		if (err)
-			*err = reading.why;
-		return EVIDENCE_TOO_HEAVY;
-	}
 	collect_mark_gaps(self);
 	*ret_is_partial = reading.is_partial;
-	return 0;
+	if (reading.n_unread && err)
+		*err = reading.why;
+	return reading.n_unread ? EVIDENCE_TOO_HEAVY : 0;
 }

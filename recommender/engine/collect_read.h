@@ -6,7 +6,8 @@
 
 /** Reads all of a window. On failure the table may contain a part of it.
  * @param ret_is_partial  whether an answer was incomplete.
- * @return 0: what is missing is in passed gaps, and the pods of the table are marked; EVIDENCE_TOO_HEAVY: parts failed
- * that are not passed yet; another enum evidence_condition; -errno. */
+ * @return 0: what is missing is in passed gaps; EVIDENCE_TOO_HEAVY: all is read but parts that failed and are not
+ * passed yet; in both cases the pods that existed in what is missing are marked. Another enum evidence_condition;
+ * -errno. */
 int collect_read(struct collect *self, const struct evidence_window *window, bool *ret_is_partial,
 		 struct err *err) ATTR_NODISCARD;

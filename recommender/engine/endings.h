@@ -25,6 +25,6 @@ struct endings {
 	size_t n_told; /* all that were added */
 };
 
-/** Call it after runs were learned, before the commit: for each closed day that a cycle reads, and at the end of a
- * complete cycle. Adds the notices to `learn`. @return 0 or -ENOMEM. */
+/** Call it after runs were learned, before the commit: for each part of closed time that a cycle reads, and at the end
+ * of a complete cycle. Adds the notices to `learn`. @return 0 or -ENOMEM. */
 int endings_note(struct endings *self, struct learn *learn, bool is_cycle_end) ATTR_NODISCARD;

@@ -110,8 +110,8 @@ static int note_endings(struct engine *self, struct learn *learn, const struct e
 	return endings_note(&self->endings, learn, is_cycle_end);
 }
 
-/* Learns the runs of a closed day with their curves. */
-static int learn_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+/* Learns the runs of closed time with their curves. */
+static int learn_part(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
 	struct learn learn = engine_begin_learn(self, collect->now_ms);
 	struct wanted_curves wanted = {.runs = VEC_INIT};
@@ -130,17 +130,17 @@ static int learn_day(struct engine *self, struct collect *collect, struct engine
 	return r;
 }
 
-/* Saves that the day was read after its runs and curves are in the store: after a crash the runs are found again, and
+/* Saves that the part was read after its runs and curves are in the store: after a crash the runs are found again, and
  * so are their curves. */
-static int commit_day(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
+static int commit_part(struct engine *self, struct collect *collect, struct engine_result *ret, struct err *err)
 {
-	int r = collect->found.runs.n ? learn_day(self, collect, ret, err) : 0;
+	int r = collect->found.runs.n ? learn_part(self, collect, ret, err) : 0;
 
-	r = r ? r : collect_close_day(collect, err);
+	r = r ? r : collect_close_part(collect, err);
 	return r ? r : engine_save_state(self, collect, err);
 }
 
-/* Reads all windows that are due, and commits the closed days.
+/* Reads all windows that are due, and commits the closed ones.
  * @param ret_status  how reading ended: 0, an enum evidence_condition or -errno, with the reason in `why`.
  * @return 0; -errno: the store or memory. */
 static int read_all(struct engine *self, struct collect *collect, struct engine_result *ret, int *ret_status,
@@ -149,10 +149,10 @@ static int read_all(struct engine *self, struct collect *collect, struct engine_
 	int r = 0;
 
 	*ret_status = collect_begin(collect, why);
-	while (!r && !*ret_status && collect_has_closed_day(collect)) {
-		*ret_status = collect_day(collect, why);
-		if (!*ret_status)
-			r = commit_day(self, collect, ret, err);
+	while (!r && !*ret_status && collect_has_closed_part(collect)) {
+		*ret_status = collect_part(collect, why);
+		if (!*ret_status && !collect->is_unsettled)
+			r = commit_part(self, collect, ret, err);
 	}
 	if (!r && !*ret_status)
 		*ret_status = collect_open(collect, why);
@@ -168,6 +168,8 @@ static int learn_and_commit(struct engine *self, struct collect *collect, struct
 	const struct found_run *runs = collect->found.runs.items;
 	int r;
 
+	if (!ret->reading) /* up to now */
+		learn.lost_before_ms = collect->now_ms - LEARN_LOST_MS;
 	if (!self->has_settled && collect->has_told_all)
 		learn.settle_before_ms = collect->now_ms;
 	r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
@@ -201,6 +203,7 @@ static void count(const struct collect *collect, struct engine_result *ret)
 	ret->n_runs = collect->n_final_runs + collect->n_open_runs;
 	ret->n_series = collect->done.n_series;
 	ret->n_samples = collect->done.n_samples;
+	ret->has_read = collect->has_read;
 	ret->days_done = collect->done.days_done;
 	ret->days_total = collect->done.days_total;
 	ret->gaps = collect->state.gaps;
@@ -217,7 +220,7 @@ static int end_of_reading(int status, struct collect *collect, struct engine_res
 	if (status == 0)
 		return 0;
 	engine_note(ret, ENGINE_PARTIAL_READING, why->msg);
-	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && collect->done.days_done == 0)
+	if ((status == EVIDENCE_UNREACHABLE || status == -EPROTO) && !collect->has_read)
 		return EVIDENCE_UNREACHABLE;
 	return status < 0 && status != -EPROTO ? status : 0;
 }
@@ -290,9 +293,11 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	ret->reading = status;
 	r = end_of_reading(status, collect, ret, &why);
 	if (r) {
-		if (err)
+		int saved = collect->has_changed_state ? engine_save_state(self, collect, err) : 0;
+
+		if (!saved && err)
 			*err = why;
-		return end_unreachable(self, r, collect, ret);
+		return saved ? saved : end_unreachable(self, r, collect, ret);
 	}
 	r = learn_and_commit(self, collect, &wanted, ret, err);
 	if (!r && status != EVIDENCE_STOPPED)

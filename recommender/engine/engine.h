@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* engine: one cycle of the recommender: load the state; read each closed day that is due, fold it into runs, compute
- * profiles, commit them, save the state; then the same for the open time, without the state.
+/* engine: one cycle of the recommender: load the state; read each part of closed time that is due, fold it into runs,
+ * compute profiles, commit them, save the state; then the same for the open time, without the state.
  *
- * Profiles are committed before the state that says "this day is done": a crash in between repeats one day and changes
- * nothing, because runs have stable uids. Memory does not grow with the number of days. A cycle that cannot read
- * Prometheus leaves profiles and histories as they are. In a cluster, objects of workloads without a run for
+ * Profiles are committed before the state that says "this part is done": a crash in between repeats one part and
+ * changes nothing, because runs have stable uids. Memory does not grow with the number of parts. A cycle that cannot
+ * read Prometheus leaves profiles and histories as they are. In a cluster, objects of workloads without a run for
  * recommender.keep are deleted after a complete cycle. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"
@@ -84,10 +84,11 @@ struct engine {
 struct engine_result {
 	/* n_runs: runs found; n_workloads: workloads known, in a quick cycle those that were read */
 	size_t n_runs, n_workloads;
-	/* n_profiles_changed: a profile counts each time it is written, which is once for each closed day and once for
+	/* n_profiles_changed: a profile counts each time it is written, which is once for each closed part and once for
 	 * the open time */
 	size_t n_profiles_changed, n_removed, n_queries, n_series;
 	size_t days_done, days_total;
+	bool has_read; /* a part of closed time or the open time was read */
 	int64_t n_samples, duration_ms;
 	size_t harms[HARM_COUNT_]; /* harmed runs by kind of harm, without those known before */
 	struct capped capped;	   /* namespaces with a modeCap */

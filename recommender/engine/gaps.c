@@ -65,40 +65,59 @@ static void join(struct gap *to, const struct gap *from)
 	to->tried_ms = MAX(to->tried_ms, from->tried_ms);
 }
 
+/* How long both are together, with the time between them. */
+static int64_t span_ms(const struct gap *a, const struct gap *b)
+{
+	return MAX(a->end_ms, b->end_ms) - MIN(a->start_ms, b->start_ms);
+}
+
+/* Whether both are about the same time: what they share is at least half of their span. */
+static bool is_alike(const struct gap *a, const struct gap *b)
+{
+	return 2 * (MIN(a->end_ms, b->end_ms) - MAX(a->start_ms, b->start_ms)) >= span_ms(a, b);
+}
+
+/* Whether a gap is a part of an entry or continues it. One namespace does not enlarge the gap of all. */
+static bool belongs(const struct gap *entry, const struct gap *gap)
+{
+	if (streq(entry->namespace_name, gap->namespace_name))
+		return distance_ms(entry, gap) == 0;
+	return !*entry->namespace_name && entry->start_ms <= gap->start_ms && entry->end_ms >= gap->end_ms;
+}
+
 /* The entry to which a failed window belongs. NULL: none. */
 static struct gap *find(struct gaps *self, const struct gap *failed)
 {
 	for (size_t i = 0; i < self->n; i++)
-		if (gap_has_namespace(&self->items[i], failed->namespace_name) &&
-		    distance_ms(&self->items[i], failed) == 0)
+		if (belongs(&self->items[i], failed))
 			return &self->items[i];
 	return NULL;
 }
 
-/* The list is full: the entry that is nearest in time. */
+/* The list is full: the entry that grows to the shortest one. */
 static struct gap *nearest(struct gaps *self, const struct gap *failed)
 {
 	struct gap *ret = &self->items[0];
 
 	for (size_t i = 1; i < self->n; i++)
-		if (distance_ms(&self->items[i], failed) < distance_ms(ret, failed))
+		if (span_ms(&self->items[i], failed) < span_ms(ret, failed))
 			ret = &self->items[i];
 	return ret;
 }
 
-/* Joins the entries that touch items[index] and have its namespace, or all if there are many. @return where the entry
- * is now. */
+/* Joins the entries that belong to items[index], or those of all namespaces if many failed at much the same time.
+ * @return where the entry is now. */
 static size_t join_neighbours(struct gaps *self, size_t index)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < self->n; i++)
-		n += distance_ms(&self->items[i], &self->items[index]) == 0;
+		n += is_alike(&self->items[i], &self->items[index]);
 	for (size_t i = 0; i < self->n;) {
 		struct gap *to = &self->items[index], *other = &self->items[i];
 
-		if (i == index || distance_ms(to, other) > 0 ||
-		    (n < GAP_NAMESPACES && !gap_has_namespace(to, other->namespace_name))) {
+		if (i == index ||
+		    (!belongs(to, other) && !belongs(other, to) && !(n >= GAP_NAMESPACES && is_alike(to, other)))) {
 			i++;
 			continue;
 		}
@@ -110,27 +129,36 @@ static size_t join_neighbours(struct gaps *self, size_t index)
 	return index;
 }
 
+/* Whether less than a day before, the same could not be read either. */
+static bool is_known(const struct gaps *self, const struct gap *failed)
+{
+	for (size_t i = 0; i < self->n; i++) {
+		const struct gap *item = &self->items[i];
+
+		if (gap_is_passed(item) && streq(item->namespace_name, failed->namespace_name) &&
+		    item->end_ms <= failed->start_ms && failed->start_ms - item->end_ms < TIME_DAY_MS)
+			return true;
+	}
+	return false;
+}
+
 const struct gap *gaps_note(struct gaps *self, const struct gap *failed)
 {
 	struct gap *item = find(self, failed);
 
 	if (!item && self->n < ARRAY_LEN(self->items)) {
+		int64_t failures = is_known(self, failed) ? GAP_FAILURES : 1;
+
 		item = &self->items[self->n++];
 		*item = *failed;
-		item->failures = 1;
+		item->failures = failures;
 		return &self->items[join_neighbours(self, self->n - 1)];
 	}
 	if (!item)
 		item = nearest(self, failed);
 	item->failures = MIN(item->failures + (item->tried_ms != failed->tried_ms), GAP_FAILURES);
 	memcpy(item->why, failed->why, sizeof(item->why));
-	if (*item->namespace_name)
-		join(item, failed);
-	else
-		join(item, &(struct gap){.start_ms = failed->start_ms,
-					 .end_ms = failed->end_ms,
-					 .open_from_ms = failed->open_from_ms,
-					 .tried_ms = failed->tried_ms});
+	join(item, failed);
 	return &self->items[join_neighbours(self, (size_t)(item - self->items))];
 }
 

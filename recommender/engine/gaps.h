@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* gaps: the windows that Prometheus could not answer, however small the query was. A gap is counted once a cycle. After
- * GAP_FAILURES cycles it is passed: learning continues without it, and the runs that overlap it are not whole runs. The
- * list is a part of the collector's state. It has at most LIMIT_READING_GAPS entries; neighbours are joined, so an
- * entry may be larger than what failed, never smaller. Pure. One thread. */
+ * GAP_FAILURES cycles it is passed: learning continues without it, and the runs that overlap it are not whole runs.
+ * What fails of the same namespace in the day after a passed gap is passed at once. The list is a part of the
+ * collector's state. It has at most LIMIT_READING_GAPS entries; neighbours are joined, so an entry may be larger than
+ * what failed, never smaller. Pure. One thread. */
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/strbuf.h"

@@ -134,7 +134,7 @@ static int size_item(struct learn *self, struct learned *item, struct err *err)
 
 	if (!item->history || item->profile)
 		return 0;
-	item->has_changed_history |= learn_history_settle(item->history, self->settle_before_ms);
+	item->has_changed_history |= learn_history_settle(item->history, self->settle_before_ms, self->lost_before_ms);
 	item->before = learn_profile_of(self, item->namespace_name, item->name);
 	r = learn_profile(self->config, item->history, item->before, learn_diagnosis(item, &diagnosis), self->now_ms,
 			  self, &item->profile, err);

@@ -3,6 +3,7 @@
 /* learn: adds found runs to histories, computes recommendations (size_base) and writes both as one change of the store.
  * Idempotent: learning the same runs again changes nothing, also after a crash between the commit and the saving of the
  * collector's state. One thread. */
+#include "base/timefmt.h"
 #include "config/config.h"
 #include "engine/collect.h"
 #include "engine/diagnose.h"
@@ -66,6 +67,9 @@ enum learn_reading {
 	LEARN_READ_ALL,	     /* all profiles and histories */
 };
 
+/* A run is found in each cycle while it runs. One that was not seen for this long has ended, and nobody knows how. */
+#define LEARN_LOST_MS TIME_DAY_MS
+
 struct learn;
 /** Adds what is to be learned of a found run to the history of its workload. */
 typedef int learn_add_fn(struct learn *self, struct learned *item, const struct found_run *found, struct err *err);
@@ -77,6 +81,7 @@ struct learn {
 	/* For learn_all, if all existing pods were reported: watched runs that are stored as running, but were not
 	 * found and were last seen before this time, have ended unobserved. 0: not all pods were reported. */
 	int64_t settle_before_ms;
+	int64_t lost_before_ms; /* other runs that are stored as running and were last seen before it; 0: not known */
 	struct namespace_caps *caps; /* caps that we set; namespaces with harm become due in it; NULL: not known */
 	/* Object names, kept between cycles, or NULL. Filled when all profiles are read. */
 	struct learn_names *names;
@@ -194,9 +199,10 @@ int learn_history_curve(struct history *history, const struct run *run, bool *re
 			struct err *err) ATTR_NODISCARD;
 /** The run as the history has it, borrowed; its start may be earlier. NULL: not in the list. */
 const struct run *learn_history_find(const struct history *history, const struct run *run);
-/** Call it when all existing runs were found: sets watched runs to "unknown" that are stored as running and were last
- * seen before `before_ms` (0: none). @return whether there were any. */
-bool learn_history_settle(struct history *history, int64_t before_ms);
+/** Sets runs to "unknown" that are stored as running: watched ones that were last seen before `before_ms` (all that
+ * exist were found since; 0: none), and all that were last seen before `lost_before_ms` (0: none). A run that is found
+ * again runs again. @return whether there were any. */
+bool learn_history_settle(struct history *history, int64_t before_ms, int64_t lost_before_ms);
 
 /* learn_decisions.c */
 /** Records what was set in the pods of a run. @param ret_changed  set (never cleared) if the history changed. @return 0

@@ -29,13 +29,12 @@ static int add_aliases(struct history *history, const struct found_run *found, b
 	return r;
 }
 
-/* The run dropped out of the list, perhaps while it ran, as more runs at once than the list holds. It is not known
- * which of its harm was reported before, so the harm counts as new only if the run also raises a value of the
- * history. */
-static int learn_dropped(struct history *history, const struct run *run, const struct learned_news *news,
-			 bool *ret_changed, struct learned_news *ret_news)
+/* The run dropped out of the list, or it is one of too many active ones. It is not known which of its harm was reported
+ * before, so the harm counts as new only if the run also raises a value of the history. */
+static int learn_left_out(struct history *history, const struct run *run, const struct learned_news *news,
+			  bool *ret_changed, struct learned_news *ret_news)
 {
-	if (!history_raise_dropped(history, run))
+	if (!history_raise_left_out(history, run))
 		return 0;
 	*ret_news = *news;
 	*ret_changed = true;
@@ -55,8 +54,8 @@ int learn_history_run(const struct config *config, struct history *history, cons
 	run.harm |= news.harm;
 	if (known && run_same(known, &run))
 		return 0;
-	if (!known && history_has_dropped(history, &run))
-		return learn_dropped(history, &run, &news, ret_changed, ret_news);
+	if (!known && history_leaves_out(history, &run))
+		return learn_left_out(history, &run, &news, ret_changed, ret_news);
 	news.harm = (uint8_t)(run.harm & ~(known ? known->harm : 0));
 	*ret_news = news;
 	r = history_add_run(history, &run);
@@ -93,15 +92,16 @@ int learn_history_curve(struct history *history, const struct run *run, bool *re
 }
 
 /* Runs that are still running were found and last until now. */
-bool learn_history_settle(struct history *history, int64_t before_ms)
+bool learn_history_settle(struct history *history, int64_t before_ms, int64_t lost_before_ms)
 {
 	bool has_changed = false;
 
 	for (size_t i = 0; i < history->runs.n; i++) {
 		struct run *run = &history->runs.items[i];
+		int64_t seen_ms = run->start_ms + run->duration_ms;
+		bool is_gone = seen_ms < lost_before_ms || (learn_is_watched(run) && seen_ms < before_ms);
 
-		if (run->outcome != OUTCOME_RUNNING || !learn_is_watched(run) ||
-		    run->start_ms + run->duration_ms >= before_ms)
+		if (run->outcome != OUTCOME_RUNNING || !is_gone)
 			continue;
 		run->outcome = OUTCOME_UNKNOWN;
 		has_changed = true;

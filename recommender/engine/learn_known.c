@@ -82,7 +82,7 @@ static int size_quiet(struct learn *self, struct history *take_history, struct e
 {
 	struct learned item = {.history = take_history,
 			       .before = learn_profile_of(self, take_history->namespace_name, take_history->name)};
-	bool has_changed = learn_history_settle(take_history, self->settle_before_ms);
+	bool has_changed = learn_history_settle(take_history, self->settle_before_ms, self->lost_before_ms);
 	int r = 0;
 
 	if (self->reading == LEARN_READ_ALL || (item.before && learn_is_spec_new(item.before)))

@@ -41,6 +41,14 @@ int collector_state_encode(const struct collector_state *self, struct strbuf *bu
 		json_write_time(buf, "warnedSince", self->warned_since_ms);
 	if (self->warned_from_ms)
 		json_write_time(buf, "warnedFrom", self->warned_from_ms);
+	if (self->part_ms) {
+		json_write_int(buf, "partMs", self->part_ms);
+		json_write_time(buf, "partSince", self->part_since_ms);
+	}
+	if (self->stuck_cycles) {
+		json_write_time(buf, "stuckAt", self->stuck_at_ms);
+		json_write_int(buf, "stuckCycles", self->stuck_cycles);
+	}
 	strbuf_adds(buf, "}\n");
 	return strbuf_add(buf, strbuf_text(&self->table), self->table.len);
 }
@@ -94,7 +102,11 @@ static int decode_head(struct json_object *root, struct collector_state *ret, in
 	r = r ? r : gaps_decode(root, &ret->gaps, err);
 	r = r ? r : get_optional_time(root, "warnedSince", &ret->warned_since_ms, err);
 	r = r ? r : get_optional_time(root, "warnedFrom", &ret->warned_from_ms, err);
-	r = r ? r : json_get_int64(root, "state", "tableFormat", ret_format, err);
+	r = r ? r : get_optional_time(root, "partSince", &ret->part_since_ms, err);
+	r = r ? r : get_optional_time(root, "stuckAt", &ret->stuck_at_ms, err);
+	r = r ? r : json_get_int64(root, "state", "partMs", &ret->part_ms, err);
+	r = r < 0 ? r : json_get_int64(root, "state", "stuckCycles", &ret->stuck_cycles, err);
+	r = r < 0 ? r : json_get_int64(root, "state", "tableFormat", ret_format, err);
 	ret->open_from_ms = ret->watermark_ms;
 	if (r)
 		return r < 0 ? r : get_old_start(root, &ret->open_from_ms, err);

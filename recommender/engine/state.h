@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* state: the collector's state, stored beside the profiles: the time up to which closed days were read, what these days
- * say of the pods of open runs, the namespaces that were capped for harm, the windows that could not be read, and since
- * when Prometheus has warned. It is one line of JSON, followed by the encoded table of pods:
+/* state: the collector's state, stored beside the profiles: the time up to which closed time was read, what it says of
+ * the pods of open runs, the namespaces that were capped for harm, the windows that could not be read, since when
+ * Prometheus has warned, and how reading goes on where it did not get ahead. It is one line of JSON, followed by the
+ * encoded table of pods:
  *
  *   {"apiVersion": .., "kind": "CollectorState", "watermark": RFC 3339, "historyFrom": .., "openFrom": ..,
- *    "tableFormat": 2, "caps": [..], "gaps": [..], "warnedSince": .., "warnedFrom": ..}
+ *    "tableFormat": 2, "caps": [..], "gaps": [..], "warnedSince": .., "warnedFrom": .., "partMs": .., "partSince": ..,
+ *    "stuckAt": .., "stuckCycles": ..}
  *
  * The table may be left out, and is ignored if its format is not known (version 0.1 wrote JSON): then the days since
  * `openFrom` have to be read again. Members that are missing are empty, or 0. Size: below 16 KiB, about 100 bytes for
@@ -24,6 +26,9 @@ struct collector_state {
 	/* collect_warnings.h: since when every answer has had a warning, and the start of the runs of the days that
 	 * were accepted with one; 0: no warnings, or no such days. */
 	int64_t warned_since_ms, warned_from_ms;
+	/* collect_parts.h: the longest window of closed time, and since when; 0: a day. Where reading ended early, and
+	 * in how many cycles in succession. */
+	int64_t part_ms, part_since_ms, stuck_at_ms, stuck_cycles;
 };
 
 #define COLLECTOR_STATE_INIT                                                                                           \

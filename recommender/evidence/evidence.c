@@ -204,15 +204,13 @@ bool evidence_resource_name(const char *sanitised, char *ret, size_t size)
 int64_t evidence_accelerators_milli(const char *sanitised, int64_t count)
 {
 	char name[128];
-	struct k8s_extended extended = {.name = name, .count = count};
-	struct k8s_container container = {.resources = {.is_present = true, .extended = &extended, .n_extended = 1}};
-	struct accelerator_ask ask;
+	int64_t milli = 0;
 
 	if (count <= 0 || !accelerator_is_metric_resource(sanitised))
 		return 0;
-	if (!evidence_resource_name(sanitised, name, sizeof(name)) || !accelerator_of_container(&container, &ask))
-		return 1000 * count; /* an accelerator with an unknown share */
-	return ask.milli > 0 ? ask.milli : 1000 * count;
+	if (evidence_resource_name(sanitised, name, sizeof(name)))
+		milli = accelerator_milli(name);
+	return count * (milli > 0 ? milli : 1000); /* an unknown share counts as a whole device */
 }
 
 void evidence_nodes_release(struct evidence_nodes *self)

@@ -41,42 +41,6 @@ static const char *const family_metrics[FAMILY_COUNT_] = {
 static const char *const cluster_labels[] = {"cluster", "cluster_name", "k8s_cluster", "k8s_cluster_name",
 					     "cluster_id"};
 
-/** The answer {"status": "success", "data": ["...", ...]} is small enough to be parsed as a tree. */
-static int get_names(struct query_reader *self, const char *path, const char *match, int64_t from_ms, int64_t to_ms,
-		     struct json_object **ret_root, struct json_object **ret_names, struct err *err)
-{
-	CLEANUP(strbuf_release) struct strbuf url = STRBUF_INIT(4 * LIMIT_PROM_QUERY_BYTES);
-	CLEANUP(strbuf_release) struct strbuf form = STRBUF_INIT(4 * LIMIT_PROM_QUERY_BYTES);
-	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(LIMIT_PROM_METADATA_BYTES);
-	struct http_request request = {.timeout_ms = self->config.prometheus->timeout_ms};
-	char text[32];
-	long status = 0;
-	int r;
-
-	http_form_add(&form, "match[]", match);
-	snprintf(text, sizeof(text), "%" PRId64, from_ms / 1000);
-	http_form_add(&form, "start", text);
-	snprintf(text, sizeof(text), "%" PRId64, to_ms / 1000);
-	http_form_add(&form, "end", text);
-	strbuf_addf(&url, "%s?%s", path, strbuf_text(&form));
-	if (form.status || url.status)
-		return err_set(err, -ENOMEM, "no memory left for a query");
-	request.path = strbuf_text(&url);
-	self->base.n_queries++;
-	r = http_client_fetch(self->client, &request, &body, &status, err);
-	if (r)
-		return r == -ENOMEM ? r : EVIDENCE_UNREACHABLE;
-	if (json_parse(strbuf_text(&body), body.len, 4, ret_root, NULL)) {
-		const char *start = strbuf_text(&body);
-
-		return err_set(err, EVIDENCE_UNREACHABLE, "%s: not an answer of Prometheus: it begins with \"%.40s\"",
-			       path, start + strspn(start, " \r\n\t"));
-	}
-	if (json_get_array(*ret_root, path, "data", ret_names, err))
-		return err_set(err, EVIDENCE_UNREACHABLE, "%s: an answer without data", path);
-	return 0;
-}
-
 static bool has_name(struct json_object *names, const char *name)
 {
 	for (size_t i = 0; i < json_object_array_length(names); i++)
@@ -110,7 +74,7 @@ static int find_metrics(struct query_reader *self, int64_t from_ms, int64_t to_m
 	for (size_t i = 0; i < metric_row_count; i++)
 		strbuf_addf(&match, "%s%s", i ? "|" : "", metric_rows[i].metric);
 	strbuf_adds(&match, "\"}");
-	r = get_names(self, "/api/v1/label/__name__/values", strbuf_text(&match), from_ms, to_ms, &root, &names, err);
+	r = query_names(self, "/api/v1/label/__name__/values", strbuf_text(&match), from_ms, to_ms, &root, &names, err);
 	if (r)
 		return r;
 	self->findings.n = 0;
@@ -173,7 +137,7 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 
 	self->labels[family] = usual_spelling;
 	if (has_family(self, family))
-		r = get_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
+		r = query_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r || !names)
 		return r;
 	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && family == family_of_pods(self); i++)
@@ -186,7 +150,8 @@ int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_m
 {
 	CLEANUP(json_putp) struct json_object *root = NULL;
 	struct json_object *names = NULL;
-	int r = get_names(self, "/api/v1/labels", family_metrics[FAMILY_CADVISOR], from_ms, to_ms, &root, &names, err);
+	int r = query_names(self, "/api/v1/labels", family_metrics[FAMILY_CADVISOR], from_ms, to_ms, &root, &names,
+			    err);
 
 	if (r)
 		return r;
@@ -220,7 +185,7 @@ static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t t
 	int r;
 
 	snprintf(path, sizeof(path), "/api/v1/label/%s/values", self->labels[family].namespace_label);
-	r = get_names(self, path, family_metrics[family], from_ms, to_ms, &root, &names, err);
+	r = query_names(self, path, family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r)
 		return r;
 	self->namespaces.n = 0;
@@ -295,7 +260,7 @@ static int refuse_clusters(struct query_reader *self, const char *label, int64_t
 	if (extra && *extra)
 		strbuf_addf(&match, "{%s}", extra);
 	snprintf(path, sizeof(path), "/api/v1/label/%s/values", label);
-	r = get_names(self, path, strbuf_text(&match), from_ms, to_ms, &root, &values, err);
+	r = query_names(self, path, strbuf_text(&match), from_ms, to_ms, &root, &values, err);
 	return r || json_object_array_length(values) < 2 ? r : name_clusters(label, values, err);
 }
 
@@ -306,6 +271,7 @@ int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, s
 
 	arena_reset(&self->arena);
 	self->cluster_labels = 0;
+	query_forget_names(self, to_ms);
 	r = find_metrics(self, from_ms, to_ms, err);
 	for (enum metric_family family = 0; family < FAMILY_COUNT_ && !r; family++)
 		r = find_spelling(self, family, from_ms, to_ms, err);

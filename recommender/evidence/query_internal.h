@@ -17,6 +17,8 @@ struct query_reader {
 	/* Bits of the labels by which Prometheus servers distinguish clusters, on the metric that namespaces are read
 	 * from. */
 	unsigned int cluster_labels;
+	/* Requests for names of this range or more were refused since then; 0: none. */
+	int64_t names_below_ms, names_since_ms;
 	struct arena arena; /* owns what detect found */
 	VEC(struct evidence_finding) findings;
 	VEC(const char *) namespaces;
@@ -64,6 +66,14 @@ void query_drop_copy(struct pod_container *container);
 int query_curves(struct evidence_reader *base, struct evidence_curve *curves, size_t n, struct err *err);
 /** Whether the source has this metric, according to the last detect. */
 bool query_has_metric(const struct query_reader *self, const char *metric);
+/** Gets the array of strings that `path` answers for the series of `match` between two times. If Prometheus refuses
+ * that much time, less is asked for at once, down to a day, and the answers are joined; the length that was refused is
+ * remembered until query_forget_names. `ret_root` owns `ret_names`. @return 0; EVIDENCE_UNREACHABLE;
+ * EVIDENCE_STOPPED; -ENOMEM. */
+int query_names(struct query_reader *self, const char *path, const char *match, int64_t from_ms, int64_t to_ms,
+		struct json_object **ret_root, struct json_object **ret_names, struct err *err) ATTR_NODISCARD;
+/** Forgets that length if it is a day old. */
+void query_forget_names(struct query_reader *self, int64_t now_ms);
 /** Finds only how the labels of cAdvisor's series are spelled, with one request. @return 0; EVIDENCE_UNREACHABLE;
  *  -ENOMEM. */
 int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err) ATTR_NODISCARD;

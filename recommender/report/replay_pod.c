@@ -38,7 +38,7 @@ static int make_pod(struct minimal *self, const struct profile *profile, const s
 		.labels = {{KEY_TRAINING, "true"}, {KEY_WORKLOAD, WORKLOAD_LABEL}},
 		.owner =
 			{.api_version = "batch/v1", .kind = "Job", .name = run->name, .uid = "", .is_controller = true},
-		.extended = {.name = "nvidia.com/gpu", .count = (run->accelerators_milli + 999) / 1000},
+		.extended = {.name = "nvidia.com/gpu", .count = (run->accelerators_milli + 999) / 1000, .milli = 1000},
 		.container = {.type = K8S_CONTAINER_MAIN,
 			      .name = profile->container,
 			      .image = "",

@@ -2,9 +2,9 @@
 #pragma once
 /* pod_table: what is known of each training pod from all windows read so far. Windows are merged in their order. Pods
  * of runs that are over are removed, so the table holds the pods of open runs and few others. Encoded, it is a part of
- * the collector's state, so that each closed day is read only once.
+ * the collector's state, so that closed time is read only once.
  *
- * Merging a window is not idempotent (samples add up): the caller keeps the encoded table of the last closed day and
+ * Merging a window is not idempotent (samples add up): the caller keeps the encoded table of the last closed part and
  * starts from it again. One thread. */
 #include "base/limits.h"
 #include "evidence/evidence.h"

@@ -179,7 +179,7 @@ void cycles_whole(struct session *self)
 		log_missing(self->reader);
 		self->has_logged_missing = true;
 	}
-	self->n_unread = result.reading && !result.days_done ? MIN(self->n_unread + 1, INT16_MAX) : 0;
+	self->n_unread = result.reading && !result.has_read ? MIN(self->n_unread + 1, INT16_MAX) : 0;
 	log_cycle(&result, &err, code);
 	cycles_leave_record(self, &result, &err, code);
 	if (self->resizes)

@@ -55,11 +55,20 @@ def limit_now(t, namespace):
 
 
 def check_learned(t, namespace):
-    """From three real runs to the size of the fourth; nobody else wrote these objects."""
+    """From three complete runs to the size of the next one; nobody else wrote these objects. A run that a slow machine did
+    not measure from its start is not complete, so another one is submitted for it."""
+    submitted = 3
+
     def profile():
+        nonlocal submitted
         found = t.get("memoryprofiles.memtamer.io/v1alpha1", namespace=namespace) or []
-        return next((one for one in found if one.get("status", {}).get("recommendation", {}).get("wholeRuns") == 3), None)
-    known = wait_for(profile, "a MemoryProfile of three whole runs")
+        known = next(iter(found), {}).get("status", {}).get("recommendation", {})
+        if known.get("runs") == submitted and known.get("wholeRuns", 0) < 3:
+            submitted += 1
+            t.apply(training_job(f"net-train-{10 + submitted}"), namespace)
+        assert known.get("wholeRuns", 0) >= 3, known
+        return found[0]
+    known = wait_for(profile, "a MemoryProfile of three complete runs", patience=400)
     assert known["status"]["workload"] == "Job/net-train", known
     assert t.get("memoryhistories.memtamer.io/v1alpha1", known["metadata"]["name"], namespace), "no MemoryHistory"
     assert any(one["spec"].get("accelerators") == 8 for one in t.get("nodeshapes.memtamer.io/v1alpha1")), "no NodeShape"
@@ -117,6 +126,8 @@ def test_install_upgrade_uninstall(t):
     with open(t.path("job.yaml"), encoding="utf-8") as file:
         named = yaml.safe_load(file)["metadata"]["namespace"]
     t.namespace(name=named)
+    # Left by other tests, where this one runs again after them.
+    t.kubectl("delete", "--ignore-not-found", *sorted(CRDS))
     before, wears = everything(t), labelled(t)
     assert not wears, wears
     StateMetrics(t)

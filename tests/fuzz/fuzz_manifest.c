@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/cli.h"
+#include "fuzz/fuzz_cost.h"
 #include "fuzz_text.h"
 #include "review/review_command.h"
 #include "yaml/yaml_tree.h"
@@ -48,6 +49,14 @@ static int file_of(const char *text, size_t n, struct path *ret)
 	return fd;
 }
 
+/* An alias may stand for all of the text, and each TrainJob is reviewed with all of its runtime. */
+static uint64_t most_steps(const char *text, size_t n)
+{
+	bool has_product = n && (memchr(text, '*', n) || memmem(text, n, "TrainJob", strlen("TrainJob")));
+
+	return COST_MANIFEST_STEPS(has_product ? LIMIT_YAML_NODES : n);
+}
+
 /* @return the exit code; `ret` is standard output. Errors go nowhere: a sanitizer writes to the descriptor. */
 static int review(const char *text, size_t n, const char *mode, const char *format, struct strbuf *ret)
 {
@@ -77,7 +86,9 @@ static int review(const char *text, size_t n, const char *mode, const char *form
 		stdout = open_memstream(&written, &n_written);
 		stderr = fopen("/dev/null", "w");
 		require(stdout && stderr, "streams");
+		cost_begin();
 		code = cli_main(&program, 9, argv);
+		fuzz_cost_end_within(n, most_steps(text, n));
 		fclose(stdout);
 		fclose(stderr);
 		stdout = out;

@@ -62,14 +62,14 @@ static bool holds(const char *name, unsigned int which, size_t n, const struct s
 	return false;
 }
 
-/* At 1, 2, 4 ... items, and at the largest. */
+/* At 1, 4, 16 ... items, and at the largest. */
 static size_t check_body(struct review_world *world, unsigned int which, const struct worst_body *body,
 			 size_t max_bytes, struct strbuf *text)
 {
 	size_t failures = 0, most = worst_body_fill(body, max_bytes, text);
 
 	failures += !holds(body->name, which, most, text, ask(world, body, text).steps);
-	for (size_t n = 1; n < most && body->is_growing; n *= 2) {
+	for (size_t n = 1; n < most && body->is_growing; n *= 4) {
 		if (worst_body_expand(body, n, text))
 			abort();
 		failures += !holds(body->name, which, n, text, ask(world, body, text).steps);

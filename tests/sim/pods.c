@@ -287,6 +287,7 @@ int sim_learn(struct sim_learner *self, struct sim_pods *pods, int64_t now_ms, s
 	r = r ? r : fold_runs(&pods->table, &options, &fold, err);
 	for (size_t i = 0; i < fold.runs.n && !r; i++)
 		r = learn_found(self, pods, &fold.runs.items[i], now_ms, err);
+	(void)learn_history_settle(self->history, 0, now_ms - LEARN_LOST_MS);
 	fold_release(&fold);
 	return r;
 }

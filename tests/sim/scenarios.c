@@ -109,6 +109,21 @@ static void sweeps(struct sim_random *random, int index, struct sim_run *ret)
 	ret->wait_ms = index % 30 ? 0 : TIME_DAY_MS;
 }
 
+/* More trials at once than a history lists. */
+static void large_sweeps(struct sim_random *random, int index, struct sim_run *ret)
+{
+	in_steps(random, index, (const int64_t[]){BASE, 2 * BASE, BASE}, 310, 630, ret);
+	ret->wait_ms = (index + 10) % 40 ? 0 : TIME_DAY_MS;
+}
+
+/* 40 runs at any time. */
+static void many_active(struct sim_random *random, int index, struct sim_run *ret)
+{
+	in_steps(random, index, (const int64_t[]){BASE, 2 * BASE, BASE}, 300, 600, ret);
+	ret->wait_ms = 2 * TIME_MINUTE_MS;
+	ret->duration_ms = sim_between(random, 75, 85) * TIME_MINUTE_MS;
+}
+
 /* A bug for one night: runs need more than any limit that they reach. */
 static void bad_night(struct sim_random *random, int index, struct sim_run *ret)
 {
@@ -131,13 +146,32 @@ static void bad_run(struct sim_random *random, int index, struct sim_run *ret)
 	ret->regime_usual_bytes = BASE * 6 / 10;
 }
 
-/* Nodes run out of memory, and pods with much room below their limit are killed. */
+/* Nodes run out of memory, and pods with much room below their limit are killed. If that happens to two of six runs,
+ * it is taken for the container's own, until later runs contradict it. */
 static void node_ooms(struct sim_random *random, int index, struct sim_run *ret)
 {
 	hourly(random, BASE, ret);
 	ret->own_limit_bytes = 64 * GI;
-	if (index > 10 && sim_happens(random, 2))
+	if (index > 10 && sim_happens(random, 2)) {
 		ret->fate = SIM_NODE_OOM;
+		ret->begins_regime = true;
+	}
+}
+
+/* One run needs more than any limit that it reaches. After it no run completes: they fail after 10 to 80 % of their
+ * durations, with as much of their use. */
+static void never_complete(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, index == 300 ? 1000 * BASE : BASE, ret);
+	ret->begins_regime = index == 300 || index == 301;
+	if (index == 301) /* all attempts of the bad run are over */
+		ret->wait_ms = TIME_DAY_MS;
+	ret->regime_usual_bytes = BASE * 6 / 10;
+	if (index <= 300)
+		return;
+	ret->fate = SIM_FAILS;
+	ret->duration_ms *= 4;
+	ret->regime_usual_bytes = BASE * 6 / 10 * 45 / 100;
 }
 
 /* Runs whose end is never reported. */
@@ -191,7 +225,8 @@ static void lowered(struct sim_random *random, int index, struct sim_run *ret)
 /* Right within five runs after growth, within twenty whole runs after shrinking, and never wrong while nothing changes.
  * Of runs that start together, all have the old size. Kills are those that nobody could foresee: two at each doubling
  * of the need. The rare large run is killed in the first two weeks, and once more if it then needs more than before;
- * its limit is that of the large run from then on. One bad night and one long run cost 20 runs at their limit. */
+ * its limit is that of the large run from then on. Where 40 runs are active, a change shows after 40 runs. One bad
+ * night and one long run cost 20 runs at their limit. */
 const struct scenario sim_scenarios[] = {
 	{"stationary", MODE_RAISE, stationary, {.kills = 0, .turns = 2, .regret_percent = 20}},
 	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 2, .turns = 2, .regret_percent = 25}},
@@ -220,6 +255,14 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 sweeps,
 	 {.low_after = 30, .high_after = 30, .request_after = 30, .kills = 30, .turns = 4, .regret_percent = 35}},
+	{"sweeps of 40",
+	 MODE_RAISE,
+	 large_sweeps,
+	 {.low_after = 40, .high_after = 40, .request_after = 40, .kills = 42, .turns = 4, .regret_percent = 35}},
+	{"40 runs at any time",
+	 MODE_RAISE,
+	 many_active,
+	 {.low_after = 55, .high_after = 100, .request_after = 80, .kills = 40, .turns = 6, .regret_percent = 35}},
 	{"one bad night",
 	 MODE_RAISE,
 	 bad_night,
@@ -228,7 +271,11 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 bad_run,
 	 {.low_after = 1, .high_after = 20, .request_after = 20, .kills = 6, .turns = 4, .regret_percent = 25}},
-	{"nodes out of memory", MODE_RAISE, node_ooms, {.turns = 4, .regret_percent = 650}},
+	{"never complete after a kill",
+	 MODE_RAISE,
+	 never_complete,
+	 {.low_after = 1, .high_after = 65, .request_after = 35, .kills = 6, .turns = 4, .regret_percent = 75}},
+	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 4, .regret_percent = 650}},
 	{"phantom runs",
 	 MODE_RAISE,
 	 phantom_runs,

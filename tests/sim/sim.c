@@ -40,6 +40,7 @@ struct worst {
 	struct sim_result most;
 	int64_t sums[ARRAY_LEN(figures)];
 	uint64_t seeds[ARRAY_LEN(figures)]; /* of the worst */
+	int64_t waste_gibh;		    /* the sum */
 };
 
 static int simulate_all(const struct scenario *scenario, const struct options *options, struct worst *ret)
@@ -53,6 +54,7 @@ static int simulate_all(const struct scenario *scenario, const struct options *o
 			fprintf(stderr, "%s: %s\n", scenario->name, err.msg);
 			return -1;
 		}
+		ret->waste_gibh += result.waste_gibh;
 		for (size_t f = 0; f < ARRAY_LEN(figures); f++) {
 			int value = *figure_of(&result, f), *most = figure_of(&ret->most, f);
 
@@ -67,10 +69,10 @@ static int simulate_all(const struct scenario *scenario, const struct options *o
 
 static void report_head(void)
 {
-	printf("worst (mean) of all seeds, and at most expected\n%-34s", "scenario");
+	printf("worst (mean) of all seeds, and at most expected; waste is the mean in GiB x hours\n%-34s", "scenario");
 	for (size_t f = 0; f < ARRAY_LEN(figures); f++)
 		printf(" %-19s", figures[f].name);
-	printf("\n");
+	printf(" waste\n");
 }
 
 static void report(const struct scenario *scenario, struct worst *worst, const struct options *options)
@@ -86,7 +88,7 @@ static void report(const struct scenario *scenario, struct worst *worst, const s
 			 (double)worst->sums[f] / (double)options->n_seeds, value > most ? "ABOVE" : "of", most);
 		printf(" %-19s", text);
 	}
-	printf("\n");
+	printf(" %.0f\n", (double)worst->waste_gibh / (double)options->n_seeds);
 }
 
 /* @return whether the scenario came out as its row says. */

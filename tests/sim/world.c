@@ -227,6 +227,7 @@ int sim_simulate(const struct scenario *scenario, uint64_t seed, struct sim_resu
 		r = r ? r : submit(self, i, &run, now_ms, err);
 	}
 	r = r ? r : end_until(self, INT64_MAX, err);
+	ret->waste_gibh = (int)(self->charged - self->needed + 0.5);
 	if (self->needed > 0)
 		ret->regret_percent = (int)((self->charged / self->needed - 1) * 100 + 0.5);
 	while (self->n_active)

@@ -50,9 +50,14 @@ static void add_usage(const struct fake_pod *fake, struct evidence_batch *batch,
 	pod->activity_sum = pod->activity_samples * fake->active_permille;
 }
 
+static const char *namespace_of(const struct fake_pod *fake)
+{
+	return fake->namespace_name ? fake->namespace_name : "ml";
+}
+
 static void add_pod(const struct fake_pod *fake, struct evidence_batch *batch)
 {
-	struct pod *pod = evidence_pod_put(batch, "ml", fake->name, fake->uid);
+	struct pod *pod = evidence_pod_put(batch, namespace_of(fake), fake->name, fake->uid);
 	bool has_ended = fake->end_min && at_ms(fake->end_min) < batch->window.end_ms;
 	struct pod_container *container;
 
@@ -79,14 +84,30 @@ static void add_pod(const struct fake_pod *fake, struct evidence_batch *batch)
 	add_usage(fake, batch, pod, container);
 }
 
-void fake_read(const struct fake_pod *pods, size_t n, struct evidence_batch *batch)
+/* Whether a read of these namespaces, or of all if `n` is 0, is about this one. */
+static bool is_asked(const char *const *namespaces, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(namespaces[i], name))
+			return true;
+	return n == 0;
+}
+
+static void read_some(const struct fake_pod *pods, size_t n, const char *const *namespaces, size_t n_namespaces,
+		      struct evidence_batch *batch)
 {
 	for (size_t i = 0; i < n; i++) {
 		int64_t seen_until_ms = pods[i].end_min ? at_ms(pods[i].end_min + 10) : INT64_MAX;
 
-		if (at_ms(pods[i].start_min) < batch->window.end_ms && seen_until_ms > batch->window.start_ms)
+		if (at_ms(pods[i].start_min) < batch->window.end_ms && seen_until_ms > batch->window.start_ms &&
+		    is_asked(namespaces, n_namespaces, namespace_of(&pods[i])))
 			add_pod(&pods[i], batch);
 	}
+}
+
+void fake_read(const struct fake_pod *pods, size_t n, struct evidence_batch *batch)
+{
+	read_some(pods, n, NULL, 0, batch);
 }
 
 static int detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err)
@@ -103,8 +124,6 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 {
 	struct fake_reader *self = (struct fake_reader *)base;
 
-	(void)namespaces;
-	(void)n_namespaces;
 	assert_true(self->n_reads < (int)ARRAY_LEN(self->read_ms));
 	self->read_ms[self->n_reads++] = batch->window.start_ms;
 	base->n_queries++;
@@ -113,15 +132,15 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	if (self->fail_from_read && self->n_reads >= self->fail_from_read)
 		return err_set(err, self->fail_status, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)
-		return err_set(err, EVIDENCE_TOO_HEAVY, "made up");
+		return err_set(err, self->heavy_status ? self->heavy_status : EVIDENCE_TOO_HEAVY, "made up");
 	if (self->full_above_ms && batch->window.end_ms - batch->window.start_ms > self->full_above_ms) {
 		assert_null(arena_alloc(&batch->pods.arena, LIMIT_EVIDENCE_BYTES + 1));
 		return err_set(err, -ENOMEM, "made up");
 	}
 	if (batch->window.start_ms < at_ms(self->bad_until_min) && batch->window.end_ms > at_ms(self->bad_from_min) &&
-	    self->bad_until_min)
+	    self->bad_until_min && (!self->bad_namespace || is_asked(namespaces, n_namespaces, self->bad_namespace)))
 		return err_set(err, self->bad_status, "made up");
-	fake_read(self->pods, self->n_pods, batch);
+	read_some(self->pods, self->n_pods, namespaces, n_namespaces, batch);
 	batch->is_partial = self->is_partial;
 	if (self->is_partial)
 		snprintf(batch->warning, sizeof(batch->warning), "store-3 is away (try %d)", self->n_reads);

@@ -23,6 +23,7 @@ struct fake_pod {
 	bool has_activity; /* of its two accelerators: */
 	int64_t active_permille;
 	const char *image;
+	const char *namespace_name; /* NULL: "ml" */
 };
 
 struct fake_reader {
@@ -34,12 +35,14 @@ struct fake_reader {
 	int kill_at_read; /* this read kills the process; 0: none */
 	int detect_status;
 	int64_t heavy_above_ms;		     /* longer windows are too heavy; 0: none */
+	int heavy_status;		     /* what they fail with; 0: EVIDENCE_TOO_HEAVY */
 	int64_t full_above_ms;		     /* longer windows do not fit into the memory of a batch; 0: none */
 	int64_t bad_from_min, bad_until_min; /* windows that overlap this time fail with bad_status; 0: none */
 	int bad_status;
+	const char *bad_namespace; /* only what is asked of it fails; NULL: of all */
 	bool is_partial;
 	int n_reads;
-	int64_t read_ms[512]; /* start of each window read, successful or not */
+	int64_t read_ms[2048]; /* start of each window read, successful or not */
 };
 
 void fake_reader_init(struct fake_reader *self, const struct fake_pod *pods, size_t n);

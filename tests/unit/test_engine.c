@@ -5,7 +5,7 @@
 #include "base/timefmt.h"
 #include "engine/engine.h"
 #include "engine/shapes.h"
-#include "fake_evidence.h"
+#include "engine_fixture.h"
 #include "learned_digest.h"
 #include "store/store_internal.h"
 
@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define DONE .ends = END_SUCCEEDED, .container_ends = END_COMPLETED
 
 /* A week of a nightly training, one try of which is killed and one crosses midnight, and a gang. */
 static const struct fake_pod world[] = {
@@ -40,50 +38,9 @@ static const struct fake_pod world[] = {
 #define WORLD_DAYS 6
 #define NOW_MS	   (FAKE_EPOCH_MS + WORLD_DAYS * FAKE_DAY_MS + 3 * TIME_HOUR_MS)
 
-struct place {
-	char folder[64], path[96], state_path[96];
-	struct config *config;
-	struct fake_reader reader;
-};
-
 static void setup(struct place *place)
 {
-	*place = (struct place){.folder = "/tmp/memtamer-engine-XXXXXX"};
-	assert_non_null(mkdtemp(place->folder));
-	snprintf(place->path, sizeof(place->path), "%s/profiles.json", place->folder);
-	snprintf(place->state_path, sizeof(place->state_path), "%s.state", place->path);
-	place->config = config_new_default();
-	assert_non_null(place->config);
-	place->config->store.path = place->path;
-	place->config->prometheus.history_ms = (WORLD_DAYS + 1) * FAKE_DAY_MS;
-	fake_reader_init(&place->reader, world, ARRAY_LEN(world));
-}
-
-static void teardown(struct place *place)
-{
-	char path[128];
-
-	unlink(place->path);
-	unlink(place->state_path);
-	snprintf(path, sizeof(path), "%s.lock", place->path);
-	unlink(path);
-	assert_int_equal(rmdir(place->folder), 0);
-	config_free(place->config);
-}
-
-static int cycle_at(struct place *place, int64_t now_ms, struct engine_result *result)
-{
-	CLEANUP(store_closep) struct store *store = NULL;
-	struct engine engine = {.config = place->config, .reader = &place->reader.base};
-	struct err err = ERR_INIT;
-	int r;
-
-	assert_int_equal(store_open_file(place->path, true, &store, &err), 0);
-	engine.store = store;
-	place->reader.n_reads = 0;
-	r = engine_cycle(&engine, now_ms, result, &err);
-	engine_release(&engine);
-	return r;
+	place_open(place, world, ARRAY_LEN(world), (WORLD_DAYS + 1) * FAKE_DAY_MS);
 }
 
 static void read_whole(const char *path, struct strbuf *ret)
@@ -99,17 +56,6 @@ static void digest_of(struct place *place, struct strbuf *ret)
 	*ret = (struct strbuf)STRBUF_INIT(16 * MIB);
 	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
 	learned_digest(store, ret);
-}
-
-static int find_cron(void *context, struct profile *take_profile, struct err *err)
-{
-	struct recommendation *ret = context;
-
-	(void)err;
-	if (streq(take_profile->workload, "CronJob/n"))
-		*ret = take_profile->parent;
-	profile_free(take_profile);
-	return 0;
 }
 
 static void count_end(void *context, const struct notice *notice)
@@ -155,7 +101,7 @@ static void the_end_of_a_run_is_told_by_the_next_cycle(void **state)
 		assert_int_equal(n_told, rows[i].n);
 		engine_release(&engine);
 		store_closep(&store);
-		teardown(&place);
+		place_remove(&place);
 	}
 }
 
@@ -191,7 +137,7 @@ static void runs_become_profiles_once(void **state)
 	read_whole(place.path, &second);
 	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
 	store_closep(&store);
-	teardown(&place);
+	place_remove(&place);
 }
 
 static void a_crash_before_the_watermark_repeats_nothing(void **state)
@@ -210,7 +156,7 @@ static void a_crash_before_the_watermark_repeats_nothing(void **state)
 	assert_int_equal(result.n_profiles_changed, 0);
 	read_whole(place.path, &second);
 	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
-	teardown(&place);
+	place_remove(&place);
 }
 
 static void undisturbed(struct strbuf *ret)
@@ -221,7 +167,7 @@ static void undisturbed(struct strbuf *ret)
 	setup(&place);
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 	digest_of(&place, ret);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* Interrupted at each read, then done again: the same is learned as without. */
@@ -257,7 +203,7 @@ static void an_outage_at_any_point_loses_nothing(void **state)
 			digest_of(&place, &found);
 			assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 			strbuf_release(&found);
-			teardown(&place);
+			place_remove(&place);
 		}
 	strbuf_release(&expected);
 }
@@ -290,7 +236,7 @@ static void a_kill_loses_at_most_one_day(void **state)
 		digest_of(&place, &found);
 		assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 		strbuf_release(&found);
-		teardown(&place);
+		place_remove(&place);
 	}
 	strbuf_release(&expected);
 }
@@ -340,7 +286,71 @@ static void a_long_run_is_not_overtaken(void **state)
 	assert_int_equal(aggregate.whole_runs, ARRAY_LEN(pods));
 	assert_int_equal(aggregate.peak.bytes, 200 * FAKE_MIB);
 	store_closep(&store);
-	teardown(&place);
+	place_remove(&place);
+}
+
+static int find_active(void *context, struct history *take_history, struct err *err)
+{
+	size_t *n = context;
+
+	(void)err;
+	for (size_t i = 0; i < take_history->runs.n; i++)
+		*n += take_history->runs.items[i].outcome == OUTCOME_RUNNING;
+	history_free(take_history);
+	return 0;
+}
+
+static size_t active_runs(struct place *place)
+{
+	CLEANUP(store_closep) struct store *store = NULL;
+	size_t n = 0;
+	const struct store_visitor visitor = {.context = &n, .history = find_active};
+
+	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
+	assert_int_equal(store_visit(store, &visitor, NULL), 0);
+	return n;
+}
+
+/* Prometheus lost the pod that ran, before the day was closed. As long as nobody answers, nothing is known of it
+ * either. */
+static void a_run_that_is_never_heard_of_again_ends(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t later_ms;
+		int status;
+		size_t active;
+	} rows[] = {
+		{"within a day", TIME_DAY_MS - 2 * TIME_HOUR_MS, 0, 1},
+		{"after a day", TIME_DAY_MS + TIME_HOUR_MS, 0, 0},
+		{"nothing was read since", 3 * TIME_DAY_MS, EVIDENCE_UNREACHABLE, 1},
+	};
+	static const struct fake_pod lost = {"l-x",
+					     "u9",
+					     "Job",
+					     "l",
+					     .start_min = WORLD_DAYS * 1440 + 60,
+					     .usual_mib = 50,
+					     .peak_mib = 60,
+					     .rss_mib = 60,
+					     .peak_after_min = 3};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_result result;
+		struct place place;
+
+		test_row(rows[i].name);
+		setup(&place);
+		fake_reader_init(&place.reader, &lost, 1);
+		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(active_runs(&place), 1);
+		fake_reader_init(&place.reader, world, 1);
+		place.reader.detect_status = rows[i].status;
+		assert_int_equal(cycle_at(&place, NOW_MS + rows[i].later_ms, &result), rows[i].status);
+		assert_int_equal(active_runs(&place), rows[i].active);
+		place_remove(&place);
+	}
 }
 
 static void nothing_reachable_changes_nothing(void **state)
@@ -357,7 +367,7 @@ static void nothing_reachable_changes_nothing(void **state)
 	assert_int_equal(cycle_at(&place, NOW_MS + FAKE_DAY_MS, &result), EVIDENCE_UNREACHABLE);
 	read_whole(place.path, &second);
 	assert_string_equal(strbuf_text(&first), strbuf_text(&second));
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* As that of a node that has just booted: days are closed before they have begun, and read all the same. */
@@ -378,7 +388,7 @@ static void a_clock_that_was_ahead_costs_nothing(void **state)
 	digest_of(&place, &found);
 	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 	strbuf_release(&expected);
-	teardown(&place);
+	place_remove(&place);
 }
 
 static void cycles_every_few_hours_learn_what_one_does(void **state)
@@ -398,7 +408,7 @@ static void cycles_every_few_hours_learn_what_one_does(void **state)
 	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 	strbuf_release(&found);
 	strbuf_release(&expected);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* ---- a state without the pods of open runs ---- */
@@ -459,7 +469,7 @@ static void a_state_of_another_version_loses_nothing(void **state)
 		digest_of(&place, &found);
 		assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 		strbuf_release(&found);
-		teardown(&place);
+		place_remove(&place);
 	}
 	strbuf_release(&expected);
 }
@@ -509,7 +519,7 @@ static void open_runs_without_room_in_the_state_are_read_again_after_a_restart(v
 	digest_of(&place, &found);
 	assert_string_equal(strbuf_text(&found), strbuf_text(&expected));
 	strbuf_release(&expected);
-	teardown(&place);
+	place_remove(&place);
 }
 
 static int count_whole(void *context, struct history *take_history, struct err *err)
@@ -557,7 +567,7 @@ static void partial_answers_are_lower_bounds(void **state)
 	place.reader.is_partial = true;
 	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + 6 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(whole_runs(&place), known);
-	teardown(&place);
+	place_remove(&place);
 }
 
 static void a_partial_closed_day_is_asked_again(void **state)
@@ -574,7 +584,7 @@ static void a_partial_closed_day_is_asked_again(void **state)
 	place.reader.is_partial = false;
 	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 2 * TIME_HOUR_MS, &result), 0);
 	assert_int_equal(place.reader.read_ms[0], FAKE_EPOCH_MS);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* A store that is gone for good: after a day in which no answer was without a warning, what was read with warnings is
@@ -590,7 +600,7 @@ static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
 	setup(&place);
 	assert_int_equal(cycle_at(&place, later_ms, &result), 0);
 	digest_of(&place, &expected);
-	teardown(&place);
+	place_remove(&place);
 	setup(&place);
 	place.reader.is_partial = true;
 	for (int i = 0; i < 2; i++) {
@@ -617,7 +627,7 @@ static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
 	assert_true(result.is_partial);
 	strbuf_release(&found);
 	strbuf_release(&expected);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* An outage of some hours at a time is no property of the source. */
@@ -633,7 +643,7 @@ static void one_answer_without_a_warning_is_enough(void **state)
 		assert_int_equal(cycle_at(&place, NOW_MS + i * FAKE_DAY_MS / 3, &result), 0);
 		assert_int_equal(result.is_partial, i % 3 > 0);
 	}
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* Windows are halved until the source can bear them; figures of peaks and runs stay the same. */
@@ -657,24 +667,13 @@ static void too_heavy_windows_are_halved(void **state)
 		assert_int_equal(store_open_file(place.path, false, &store, NULL), 0);
 		assert_int_equal(store_visit(store, &visitor, NULL), 0);
 		store_closep(&store);
-		teardown(&place);
+		place_remove(&place);
 		if (!round)
 			continue;
 		assert_int_equal(halved.peak_bytes, whole.peak_bytes);
 		assert_int_equal(halved.whole_runs, whole.whole_runs);
 		assert_int_equal(halved.limit_bytes, whole.limit_bytes);
 	}
-}
-
-static struct recommendation cron_of(struct place *place)
-{
-	struct recommendation ret = {0};
-	const struct store_visitor visitor = {.context = &ret, .profile = find_cron};
-	CLEANUP(store_closep) struct store *store = NULL;
-
-	assert_int_equal(store_open_file(place->path, false, &store, NULL), 0);
-	assert_int_equal(store_visit(store, &visitor, NULL), 0);
-	return ret;
 }
 
 /* A source that answers six hours at most is asked for more only at first, and again a day later. */
@@ -706,7 +705,7 @@ static void refused_sizes_are_remembered(void **state)
 	assert_int_equal(place.reader.n_reads, 1 + 1);
 	engine_release(&engine);
 	store_closep(&store);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* One window that cannot be read does not make the others small. */
@@ -756,7 +755,7 @@ static void a_closed_day_does_not_undo_an_end(void **state)
 	assert_int_equal(cycle_at(&place, FAKE_EPOCH_MS + FAKE_DAY_MS + 20 * TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(result.days_done, 1);
 	assert_int_equal(cron_of(&place).oom_kills, 1);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* Ten minutes of the first day fail, in the run n-1. After some cycles the rest is learned, and when they can be read,
@@ -801,7 +800,7 @@ static void a_window_that_cannot_be_read_is_passed_over(void **state)
 	assert_int_equal(result.gaps.n, 0);
 	assert_int_equal(cron_of(&place).runs, 4);
 	assert_int_equal(cron_of(&place).whole_runs, 4);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* A source that refuses everything has no gaps: nothing is passed over. */
@@ -822,7 +821,7 @@ static void a_source_that_refuses_everything_is_waited_for(void **state)
 	place.reader.fail_from_read = 0;
 	assert_int_equal(cycle_at(&place, NOW_MS + TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(cron_of(&place).whole_runs, 4);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* A window that fails once is read in the next cycle, and not counted any more. */
@@ -843,7 +842,7 @@ static void a_window_that_failed_once_is_no_gap(void **state)
 	assert_false(result.is_partial);
 	assert_int_equal(result.gaps.n, 0);
 	assert_int_equal(cron_of(&place).whole_runs, 4);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* Gaps of a time when the clock was ahead are forgotten, as they would never be asked for again. */
@@ -863,7 +862,7 @@ static void gaps_of_the_future_are_forgotten(void **state)
 	assert_int_equal(cycle_at(&place, NOW_MS - TIME_DAY_MS, &result), 0);
 	assert_int_equal(result.gaps.n, 1);
 	assert_int_equal(gaps_passed(&result.gaps), 0);
-	teardown(&place);
+	place_remove(&place);
 }
 
 /* The list of gaps has an end; what does not fit enlarges its neighbour. */
@@ -918,7 +917,7 @@ static void a_foreign_state_is_refused_and_kept(void **state)
 	assert_int_equal(cycle_at(&place, NOW_MS, &result), -EINVAL);
 	read_whole(place.state_path, &text);
 	assert_string_equal(strbuf_text(&text), "{\"mine\": 1}");
-	teardown(&place);
+	place_remove(&place);
 }
 
 struct leaving_out {
@@ -969,7 +968,7 @@ static void a_namespace_that_is_left_out_is_not_learned_from(void **state)
 	assert_string_equal(strbuf_text(&before), strbuf_text(&after));
 	engine_release(&engine);
 	store_closep(&store);
-	teardown(&place);
+	place_remove(&place);
 }
 
 static void nodes_alike_are_one_shape(void **state)
@@ -1064,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
 		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
+		cmocka_unit_test(a_run_that_is_never_heard_of_again_ends),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),

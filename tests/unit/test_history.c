@@ -51,9 +51,13 @@ static void assert_same_maximum(const struct history_maximum *a, const struct hi
 	assert_int_equal(a->bytes, b->bytes);
 	assert_int_equal(a->later_bytes, b->later_bytes);
 	assert_int_equal(a->later_runs, b->later_runs);
+	assert_int_equal(a->near_ms, b->near_ms);
 	assert_int_equal(a->gap_runs, b->gap_runs);
-	assert_int_equal(a->forgotten_bytes, b->forgotten_bytes);
-	assert_int_equal(a->forgotten_runs, b->forgotten_runs);
+	for (size_t i = 0; i < HISTORY_FORGOTTEN; i++) {
+		assert_int_equal(a->forgotten[i].bytes, b->forgotten[i].bytes);
+		assert_int_equal(a->forgotten[i].near_ms, b->forgotten[i].near_ms);
+		assert_int_equal(a->forgotten[i].later_runs, b->forgotten[i].later_runs);
+	}
 }
 
 static void assert_same_aggregate(const struct history_aggregate *a, const struct history_aggregate *b)
@@ -64,7 +68,8 @@ static void assert_same_aggregate(const struct history_aggregate *a, const struc
 	assert_same_maximum(&a->peak, &b->peak);
 	assert_same_maximum(&a->killed, &b->killed);
 	assert_same_maximum(&a->ephemeral, &b->ephemeral);
-	assert_int_equal(a->is_node_blamed, b->is_node_blamed);
+	assert_int_equal(a->node_blamed_runs, b->node_blamed_runs);
+	assert_int_equal(a->early_runs, b->early_runs);
 }
 
 static void replay_changes_nothing(void **state)
@@ -151,12 +156,14 @@ static void runs_that_end_early_are_lower_bounds(void **state)
 	assert_int_equal(aggregate.peak.bytes, 100 * GI);
 }
 
+/* Hourly runs. */
 static void add_peaks(struct history_aggregate *aggregate, int n, int64_t peak)
 {
-	struct run run = whole_run(0, peak);
+	for (int i = 0; i < n; i++) {
+		struct run run = whole_run((int)aggregate->runs, peak);
 
-	for (int i = 0; i < n; i++)
 		history_aggregate_add(aggregate, &run);
+	}
 }
 
 static void a_peak_is_forgotten_by_evidence(void **state)
@@ -191,8 +198,10 @@ static void a_rare_peak_that_comes_again_stays(void **state)
 		int gap, patience;
 	} rows[] = {
 		{"after 100 runs: for 200", 90 * GI, 101, 200},
+		{"each month", 90 * GI, 720, 1438},
 		{"after fewer than are forgotten: no longer", 90 * GI, 5, HISTORY_FORGET_RUNS},
-		{"so long ago that it is another one", 90 * GI, HISTORY_RECUR_RUNS + 2, HISTORY_FORGET_RUNS},
+		{"so long ago that it is another one", 90 * GI, HISTORY_RECUR_MS / TIME_HOUR_MS + 2,
+		 HISTORY_FORGET_RUNS},
 		{"a much greater one is new", 300 * GI, 101, HISTORY_FORGET_RUNS},
 	};
 
@@ -229,17 +238,79 @@ static void greatest_counters_of_an_object_are_forgotten_too(void **state)
 {
 	struct history_aggregate aggregate = {.peak = {.bytes = 100 * GI,
 						       .later_runs = INT32_MAX,
+						       .near_ms = INT64_MAX,
 						       .gap_runs = INT32_MAX,
-						       .forgotten_bytes = 100 * GI,
-						       .forgotten_runs = INT32_MAX}};
+						       .forgotten = {{100 * GI, INT64_MAX, INT32_MAX}}}};
 
 	(void)state;
-	add_peaks(&aggregate, 1, 10 * GI);
-	assert_int_equal(aggregate.peak.forgotten_bytes, 100 * GI);
+	add_peaks(&aggregate, 2 * HISTORY_RECUR_MS / TIME_HOUR_MS + 1, 10 * GI);
 	assert_int_equal(aggregate.peak.bytes, 10 * GI);
-	add_peaks(&aggregate, 1, 90 * GI);
-	add_peaks(&aggregate, 2 * HISTORY_RECUR_RUNS, 10 * GI);
-	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+}
+
+/* A daily run and a monthly one among hourly runs: the greater one does not hide the other. */
+static void two_rare_peaks_are_remembered(void **state)
+{
+	struct history_aggregate aggregate = {0};
+
+	(void)state;
+	add_peaks(&aggregate, 1, 60 * GI);
+	add_peaks(&aggregate, 23, 10 * GI);
+	add_peaks(&aggregate, 1, 25 * GI);
+	add_peaks(&aggregate, 23, 10 * GI);
+	assert_true(aggregate.peak.bytes == 10 * GI);
+	add_peaks(&aggregate, 1, 25 * GI); /* the next day */
+	add_peaks(&aggregate, 23, 10 * GI);
+	assert_true(aggregate.peak.bytes == 25 * GI);
+	for (int day = 3; day < 30; day++) {
+		add_peaks(&aggregate, 1, 25 * GI);
+		add_peaks(&aggregate, 23, 10 * GI);
+		assert_true(aggregate.peak.bytes == 25 * GI);
+	}
+	add_peaks(&aggregate, 1, 60 * GI); /* the next month */
+	add_peaks(&aggregate, 1000, 10 * GI);
+	assert_true(aggregate.peak.bytes == 60 * GI);
+}
+
+/* Killed once at 12Gi; how many further runs it takes until that is forgotten. */
+static void a_kill_is_contradicted(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t peak, limit;
+		bool is_whole;
+		int minutes, runs; /* 0: it stays */
+	} rows[] = {
+		{"far less", 8 * GI, 24 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"nearly as much", 9 * GI, 24 * GI, true, 30, 0},
+		{"nearly as much, without a limit", 9 * GI, 0, true, 30, 0},
+		{"nearly as much, under the same limit", 9 * GI, 12 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"nearly as much, under a smaller limit", 9 * GI, 10 * GI, true, 30, HISTORY_FORGET_RUNS},
+		{"failed", 8 * GI, 24 * GI, false, 30, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS},
+		{"failed soon", 8 * GI, 24 * GI, false, 9, 0},
+		{"failed with nearly as much", 9 * GI, 12 * GI, false, 30, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct history_aggregate aggregate = {0};
+		struct run killed = whole_run(0, 12 * GI), run = whole_run(1, rows[i].peak);
+
+		test_row(rows[i].name);
+		killed.outcome = OUTCOME_OOM_KILLED;
+		killed.is_whole = false;
+		killed.killed_limits[killed.n_killed_limits++] = 12 * GI;
+		history_aggregate_add(&aggregate, &killed);
+		run.limit_bytes = rows[i].limit;
+		run.is_whole = rows[i].is_whole;
+		run.outcome = run.is_whole ? OUTCOME_COMPLETED : OUTCOME_FAILED;
+		run.duration_ms = rows[i].minutes * TIME_MINUTE_MS;
+		run.samples = 60;
+		for (int k = 1; k < (rows[i].runs ? rows[i].runs : 200); k++)
+			history_aggregate_add(&aggregate, &run);
+		assert_true(aggregate.killed.bytes == 12 * GI);
+		history_aggregate_add(&aggregate, &run);
+		assert_int_equal(!aggregate.killed.bytes, rows[i].runs != 0);
+	}
 }
 
 static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
@@ -267,23 +338,6 @@ static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
 	history_aggregate_add(&aggregate, &killed);
 	assert_true(aggregate.killed.bytes == 16 * GI);
 	assert_int_equal(aggregate.oom_runs, 3);
-}
-
-/* Nobody reported their ends. They would fill the list, and only one run would be left of the others. */
-static void runs_that_were_not_seen_for_a_day_leave_the_list(void **state)
-{
-	CLEANUP(history_freep) struct history *history = new_history();
-
-	(void)state;
-	for (int i = 0; i < 400; i++) {
-		struct run run = whole_run(i, GI);
-
-		run.outcome = i % 10 ? run.outcome : OUTCOME_RUNNING;
-		run.is_whole = i % 10;
-		add(history, run);
-	}
-	for (size_t i = 0; i < history->runs.n; i++)
-		assert_true(history->runs.items[i].start_ms >= FIRST_RUN + (400 - 36) * TIME_HOUR_MS);
 }
 
 /* A run with every field at a realistic length. */
@@ -663,12 +717,13 @@ int main(void)
 		cmocka_unit_test(replay_changes_nothing),
 		cmocka_unit_test(order_of_arrival_does_not_matter_inside_the_list),
 		cmocka_unit_test(running_run_is_replaced_and_kept),
-		cmocka_unit_test(runs_that_were_not_seen_for_a_day_leave_the_list),
 		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
 		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
+		cmocka_unit_test(two_rare_peaks_are_remembered),
+		cmocka_unit_test(a_kill_is_contradicted),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(recurrence_survives),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pods of a TrainJob with its runtime, as the controller of the Kubeflow Trainer makes them. */
+#include "support/cost.h"
 #include "support/test.h"
 
 #include "base/limits.h"
@@ -21,7 +22,7 @@
 
 static struct json_object *parse(const char *quoted)
 {
-	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * MIB);
 	struct json_object *object = NULL;
 	struct err err = ERR_INIT;
 
@@ -261,29 +262,66 @@ static void pointers_lead_to_the_trainer(void **state)
 	}
 }
 
-/* Joining walks one list for each item of the other. */
-static void long_lists_are_not_joined(void **state)
+/* `list` of a patch: an item and n others. */
+static struct joined join_with(const char *list, size_t patches, size_t n, const char *runtime)
 {
-	CLEANUP(strbuf_release) struct strbuf job = STRBUF_INIT(MIB);
-	CLEANUP(joined_release) struct joined joined = {.n = 0};
+	CLEANUP(strbuf_release) struct strbuf job = STRBUF_INIT(4 * MIB);
+
+	strbuf_adds(&job, "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{"
+			  "'podTemplateOverrides':[");
+	for (size_t k = 0; k < patches; k++) {
+		strbuf_addf(&job, "%s{'targetJobs':[{'name':'node'}],'spec':{'%s':[{'name':'v'}", k ? "," : "", list);
+		for (size_t i = 0; i < n; i++)
+			strbuf_addf(&job, ",{'name':'v%zu-%zu'}", k, i);
+		strbuf_adds(&job, "]}}");
+	}
+	strbuf_adds(&job, "]}}");
+	return join(strbuf_text(&job), runtime);
+}
+
+/* Containers of patches are walked for each container. */
+static void many_patched_containers_are_not_joined(void **state)
+{
+	CLEANUP(joined_release)
+	struct joined joined = join_with("containers", 2, 200, RUNTIME("", STEP("node", TRAINER, NODE, "")));
+	CLEANUP(joined_release)
+	struct joined more = join_with("containers", 2, 300, RUNTIME("", STEP("node", TRAINER, NODE, "")));
 
 	(void)state;
-	strbuf_adds(&job,
-		    "{'apiVersion':'trainer.kubeflow.org/v1alpha1','kind':'TrainJob','spec':{'podTemplateOverrides':"
-		    "[{'targetJobs':[{'name':'node'}],'spec':{'volumes':[{'name':'v'}");
-	for (int i = 0; i < 1000; i++)
-		strbuf_addf(&job, ",{'name':'v%d'}", i);
-	strbuf_adds(&job, "]}}]}}");
-	joined = join(strbuf_text(&job), RUNTIME("", STEP("node", TRAINER, NODE, ",'volumes':[{'name':'v'}]")));
-	assert_int_equal(joined.r, -E2BIG);
+	assert_int_equal(joined.r, 0);
+	assert_int_equal(more.r, -E2BIG);
+}
+
+static void joining_volumes_takes_linear_time(void **state)
+{
+	uint64_t steps[2] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(joined_release) struct joined joined = {.n = 0};
+		size_t patches = i ? 40 : 20;
+
+		cost_begin();
+		joined = join_with("volumes", patches, 250,
+				   RUNTIME("", STEP("node", TRAINER, NODE, ",'volumes':[{'name':'v'}]")));
+		steps[i] = cost_steps();
+		assert_int_equal(joined.r, 0);
+		assert_int_equal(doc_member(doc_member(joined.items[0].object, "spec"), "volumes")->n_items,
+				 250 * patches + 1);
+	}
+	assert_true(steps[1] <= 2 * steps[0] + 1000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steps_have_their_counts),	cmocka_unit_test(the_trainer_counts_before_the_runtime),
-		cmocka_unit_test(mpi_nodes_get_the_resources),	cmocka_unit_test(patches_reach_their_step),
-		cmocka_unit_test(pointers_lead_to_the_trainer), cmocka_unit_test(long_lists_are_not_joined),
+		cmocka_unit_test(steps_have_their_counts),
+		cmocka_unit_test(the_trainer_counts_before_the_runtime),
+		cmocka_unit_test(mpi_nodes_get_the_resources),
+		cmocka_unit_test(patches_reach_their_step),
+		cmocka_unit_test(pointers_lead_to_the_trainer),
+		cmocka_unit_test(many_patched_containers_are_not_joined),
+		cmocka_unit_test(joining_volumes_takes_linear_time),
 	};
 
 	return cmocka_run_group_tests_name("kinds-trainer", tests, NULL, NULL);

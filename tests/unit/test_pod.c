@@ -462,6 +462,7 @@ static void pod_effective_request_rows(void **state)
 static void accelerator_rows(void **state)
 {
 #define TEN	"0123456789"
+#define SIXTY	TEN TEN TEN TEN TEN TEN
 #define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
 	static const struct {
 		const char *name;
@@ -538,7 +539,8 @@ static void accelerator_rows(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct k8s_extended extended = {.name = rows[i].name, .count = 1};
+		struct k8s_extended extended = {
+			.name = rows[i].name, .count = 1, .milli = accelerator_milli(rows[i].name)};
 		struct k8s_container container = {.resources = {.extended = &extended, .n_extended = 1}};
 		struct accelerator_ask ask;
 
@@ -614,6 +616,9 @@ static void accelerator_of_pod_rows(void **state)
 		{"init does not count", POD(C(GPU("1")), INIT(C(GPU("8")))), true, "nvidia.com/gpu", 1, 1000},
 		{"sidecar counts", POD(C(""), INIT(SIDECAR(GPU("1")))), true, "nvidia.com/gpu", 1, 1000},
 		{"placeholder", POD(C(GPU("$N")), ""), true, "nvidia.com/gpu", 0, 0},
+		{"longest name", POD(C("'limits':{'nvidia.com/" SIXTY "abc':'1'}"), ""), true,
+		 "nvidia.com/" SIXTY "abc", 1, 1000},
+		{"longer than a name", POD(C("'limits':{'nvidia.com/" SIXTY "abcd':'1'}"), ""), false, "", 0, 0},
 		{"hami percentage", POD(C("'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem-percentage':'50'}"), ""),
 		 true, "nvidia.com/gpu", 2, 1000},
 		{"hami memory", POD(C("'limits':{'nvidia.com/gpumem':'3000','nvidia.com/gpu':'1'}"), ""), true,

@@ -6,6 +6,7 @@
 #include "fake_api.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DATA(values) "{\"status\":\"success\",\"data\":[" values "]}"
@@ -177,11 +178,74 @@ static void a_refusal_ends_the_set(void **state)
 	}
 }
 
+/* A source that answers seven days of names at most. Each half of two weeks has names of its own. */
+#define DAY_MS ((int64_t)86400 * 1000)
+
+static char *answer_a_week(void *context, const char *request, struct fake_step *ret)
+{
+	const char *start = strstr(request, "&start="), *end = strstr(request, "&end="), *body;
+	const int64_t *longest_s = context;
+	int64_t from_s = start ? strtoll(start + 7, NULL, 10) : 0;
+
+	if (end && strtoll(end + 5, NULL, 10) - from_s > *longest_s) {
+		ret->status = 504;
+		return strdup("<html>504 Gateway Time-out</html>");
+	}
+	if (strstr(request, "/label/__name__/"))
+		body = from_s ? DATA(KSM) : DATA(KSM "," CADVISOR);
+	else if (strstr(request, "/label/namespace/"))
+		body = from_s ? DATA("\"ml\",\"new\"") : DATA("\"old\",\"ml\"");
+	else
+		body = DATA(PLACES);
+	return strdup(body);
+}
+
+static bool has_namespace(const struct evidence_reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->n_namespaces; i++)
+		if (streq(reader->namespaces[i], name))
+			return true;
+	return false;
+}
+
+static void names_of_a_long_time_are_asked_for_in_parts(void **state)
+{
+	static const char *const names[] = {"old", "ml", "new"};
+	int64_t longest_s = 7 * DAY_MS / 1000;
+	struct fake_api *api = fake_api_start_with(answer_a_week, &longest_s);
+	struct prometheus_config prometheus = {.url = fake_api_url(api), .timeout_ms = 30000, .concurrency = 1};
+	const struct query_config config = {.prometheus = &prometheus};
+	struct evidence_reader *reader = NULL;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(query_reader_new(&config, &reader, &err), 0);
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), 0);
+	assert_int_equal(reader->n_namespaces, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_true(has_namespace(reader, names[i]));
+	/* Refused once, then in halves: metrics, two spellings, namespaces. */
+	assert_int_equal(reader->n_queries, 1 + 2 * 4);
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), 0);
+	assert_int_equal(reader->n_queries, 1 + 2 * 4 + 2 * 4);
+	/* A day later the source is faster, and then it refuses everything. */
+	longest_s = 30 * DAY_MS / 1000;
+	assert_int_equal(reader->detect(reader, 0, 15 * DAY_MS, &err), 0);
+	assert_int_equal(reader->n_queries, 1 + 2 * 4 + 2 * 4 + 4);
+	longest_s = 0;
+	assert_int_equal(reader->detect(reader, 0, 16 * DAY_MS, &err), EVIDENCE_UNREACHABLE);
+	assert_in_range(reader->n_queries, 22, 27);
+	assert_non_null(strstr(err.msg, "504"));
+	query_reader_freep(&reader);
+	fake_api_free(api);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workloads_of_two_clusters_are_not_mixed),
 		cmocka_unit_test(a_refusal_ends_the_set),
+		cmocka_unit_test(names_of_a_long_time_are_asked_for_in_parts),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -284,9 +284,40 @@ static void names_cannot_drive_a_terminal(void **state)
 	assert_non_null(strstr(strbuf_text(&o.out), "Pod/a?[2Jb"));
 }
 
+/* A TrainJob whose patches apply to each of many steps: its templates need more memory than an object may have. The
+ * review names it and goes on. */
+static void objects_with_too_large_templates_are_errors(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * MIB);
+	CLEANUP(output_release) struct output o = {.code = -1};
+
+	(void)state;
+	strbuf_adds(&text, "{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"ClusterTrainingRuntime\","
+			   "\"metadata\":{\"name\":\"r\"},\"spec\":{\"template\":{\"spec\":{\"replicatedJobs\":[");
+	for (int i = 0; i < 100; i++)
+		strbuf_addf(&text,
+			    "%s{\"name\":\"s\",\"template\":{\"spec\":{\"template\":{\"spec\":{\"containers\":[]}}}}}",
+			    i ? "," : "");
+	strbuf_adds(&text, "]}}}}\n{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"TrainJob\","
+			   "\"metadata\":{\"name\":\"t\"},\"spec\":{\"runtimeRef\":{\"name\":\"r\"},"
+			   "\"podTemplateOverrides\":[{\"targetJobs\":[{\"name\":\"s\"}],\"spec\":{\"volumes\":[");
+	for (int i = 0; i < 20000; i++)
+		strbuf_addf(&text, "%s{\"name\":\"v%d\"}", i ? "," : "", i);
+	strbuf_adds(&text, "]}}]}}\n");
+	strbuf_adds(&text,
+		    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+		    "\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":1}}}]}}\n");
+	write_text("large.json", strbuf_text(&text));
+	o = REVIEW("--store", "none", "large.json");
+	assert_int_equal(o.code, 2);
+	assert_non_null(strstr(strbuf_text(&o.err), "large.json:2:1: the object takes more than"));
+	assert_non_null(strstr(strbuf_text(&o.out), "Pod/p"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(objects_with_too_large_templates_are_errors),
 		cmocka_unit_test(folders_are_walked_in_order),
 		cmocka_unit_test(standard_input_is_a_dash),
 		cmocka_unit_test(rules_of_the_namespace_count_wherever_they_stand),

@@ -107,6 +107,45 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 	}
 }
 
+/* Each retry completes, so no two runs that ended so follow each other: spikes between two samples. */
+static void kills_far_below_the_limit_that_come_again_count(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t limit;
+		int every, runs;
+		bool counts;
+	} rows[] = {
+		{"once", 20 * GI, 10, 8, false},
+		{"every second run", 20 * GI, 2, 4, true},
+		{"every third run", 20 * GI, 3, 99, false},
+		{"with less than an eighth of the limit", 96 * GI, 2, 100, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct fixture *f = *state;
+
+		test_row(rows[i].name);
+		for (int k = 0; k < 6; k++)
+			add_whole(f, 8 * GI, 6 * GI);
+		for (int k = 1; k <= rows[i].runs; k++) {
+			struct run run = run_of(f, 8 * GI, 6 * GI);
+
+			run.samples = 60;
+			run.limit_bytes = rows[i].limit;
+			run.attempts = k % rows[i].every ? 1 : 2;
+			if (run.attempts == 2)
+				run.killed_limits[run.n_killed_limits++] = rows[i].limit;
+			add(f, run);
+		}
+		size(f);
+		assert_int_equal(f->rec.proven_bytes, rows[i].counts ? rows[i].limit : 0);
+		assert_int_equal(f->rec.limit_bytes > 20 * GI, rows[i].counts);
+		teardown(state);
+		assert_int_equal(setup(state), 0);
+	}
+}
+
 static void a_run_under_way_doubles_once(void **state)
 {
 	struct fixture *f = *state;
@@ -271,6 +310,43 @@ static void an_active_run_delays_nothing(void **state)
 	assert_int_equal(f->rec.peak_bytes, 60 * GI);
 }
 
+/* A sweep of more trials than the history lists, and the next one while it runs. */
+static void active_runs_leave_room_for_the_others(void **state)
+{
+	struct fixture *f = *state;
+	struct recommendation before;
+
+	for (int i = 0; i < HISTORY_FORGET_RUNS; i++)
+		add_whole(f, 10 * GI, 8 * GI);
+	size(f);
+	before = f->rec;
+	assert_true(before.request_bytes >= 8 * GI);
+	for (int i = 0; i < 2 * LIMIT_HISTORY_RUNS; i++) {
+		struct run active = run_of(f, 5 * GI, 5 * GI);
+
+		active.is_whole = false;
+		active.outcome = OUTCOME_RUNNING;
+		add(f, active);
+		size(f);
+		assert_int_equal(f->rec.request_bytes, before.request_bytes);
+		assert_int_equal(f->rec.limit_bytes, before.limit_bytes);
+	}
+	/* All are killed, and their next attempts run. */
+	for (int i = 0; i < 2 * LIMIT_HISTORY_RUNS; i++) {
+		struct run active = run_of(f, 5 * GI, 5 * GI);
+
+		active.is_whole = false;
+		active.killed_limits[active.n_killed_limits++] = 12 * GI;
+		active.outcome = OUTCOME_OOM_KILLED;
+		add(f, active);
+		active.outcome = OUTCOME_RUNNING;
+		add(f, active);
+		size(f);
+		assert_int_equal(f->rec.request_bytes, before.request_bytes);
+		assert_int_equal(f->rec.limit_bytes, 24 * GI);
+	}
+}
+
 static void limits_are_monotone_in_peaks(void **state)
 {
 	uint32_t seed = 20261121;
@@ -315,12 +391,14 @@ int main(void)
 		T(a_kill_is_censored_data),
 		T(kills_that_later_runs_contradict_are_forgotten),
 		T(a_kill_far_below_the_limit_is_the_nodes),
+		T(kills_far_below_the_limit_that_come_again_count),
 		T(a_run_under_way_doubles_once),
 		T(a_suspicion_raises_once),
 		T(a_leak_is_stepped_once_a_kill),
 		T(a_plateau_is_no_leak),
 		T(page_cache_is_no_need),
 		T(an_active_run_delays_nothing),
+		T(active_runs_leave_room_for_the_others),
 		T(limits_are_monotone_in_peaks),
 	};
 #undef T

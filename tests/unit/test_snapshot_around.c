@@ -3,6 +3,9 @@
 #include "snapshot_fixture.h"
 
 #include "model/snapshot.h"
+#include "support/cost.h"
+
+#include <stdio.h>
 
 static void namespaces_and_shapes(void **state)
 {
@@ -85,6 +88,40 @@ static void limits_and_quotas_come_and_go_by_name(void **state)
 	snapshot_unref(second);
 	snapshot_unref(first);
 	snapshot_unref(third);
+}
+
+/* A namespace of a file, or of the first list of a watch, may have thousands. */
+static void many_objects_of_a_namespace_take_linear_time(void **state)
+{
+	uint64_t steps[2] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct snapshot_builder *builder = start(NULL);
+		struct snapshot *snapshot;
+		size_t n = i ? 4000 : 2000;
+
+		cost_begin();
+		for (size_t k = 0; k < n; k++) {
+			char name[32];
+			struct k8s_quota quota = {.namespace_name = "ml", .name = name};
+			struct k8s_limit_range range = {.namespace_name = "ml", .name = name};
+
+			snprintf(name, sizeof(name), "q%05zu", k);
+			assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
+			assert_int_equal(snapshot_builder_put_limit_range(builder, &range), 0);
+		}
+		snapshot = finish(builder);
+		steps[i] = cost_steps();
+		assert_int_equal(snapshot_namespace(snapshot, "ml")->n_quotas, n);
+		assert_string_equal(snapshot_namespace(snapshot, "ml")->limit_ranges[n - 1]->name,
+				    i ? "q03999" : "q01999");
+		snapshot_unref(snapshot);
+	}
+	if (!steps[0])
+		skip(); /* this build does not count */
+	assert_true(steps[0] > 4000);
+	assert_true(steps[1] <= steps[0] * 5 / 2);
 }
 
 static void root_owners_are_found_over_their_children(void **state)
@@ -180,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(namespaces_and_shapes),
 		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
+		cmocka_unit_test(many_objects_of_a_namespace_take_linear_time),
 		cmocka_unit_test(namespaces_go_with_what_they_held),
 		cmocka_unit_test(root_owners_are_found_over_their_children),
 		cmocka_unit_test(shapes_go),

@@ -44,7 +44,7 @@ static void kill_trial(struct run *run, int64_t limit, unsigned int harm)
 	run_add_killed_limit(run->killed_limits, &run->n_killed_limits, limit);
 }
 
-static void a_kill_after_the_list_counts(void **state)
+static void a_run_that_was_not_listed_counts_when_it_has_ended(void **state)
 {
 	struct found_run found;
 	struct history *history;
@@ -55,9 +55,9 @@ static void a_kill_after_the_list_counts(void **state)
 	(void)state;
 	setup(&place);
 	learn_trials(&place, SWEEP);
-	make_trial(&found, job, 0);
+	make_trial(&found, job, SWEEP - 1);
 	history = history_of(&place);
-	assert_int_equal(history->runs.n, LIMIT_HISTORY_RUNS);
+	assert_int_equal(history->runs.n, HISTORY_ACTIVE_RUNS);
 	assert_null(learn_history_find(history, &found.run));
 	history_free(history);
 	kill_trial(&found.run, 96 * MI, 1U << HARM_OOM);
@@ -67,9 +67,9 @@ static void a_kill_after_the_list_counts(void **state)
 	assert_int_equal(learn.notices.items[0].harm, HARM_OOM);
 	learn_release(&learn);
 	history = history_of(&place);
-	assert_int_equal(history->aggregate.runs, SWEEP);
+	assert_int_equal(history->aggregate.runs, HISTORY_ACTIVE_RUNS + 1);
 	assert_int_equal(history->aggregate.killed.bytes, 96 * MI);
-	assert_int_equal(history->days.items[0].runs, SWEEP);
+	assert_int_equal(history->days.items[0].runs, HISTORY_ACTIVE_RUNS + 1);
 	assert_int_equal(history->days.items[0].oom_kills, 1);
 	assert_int_equal(history->days.items[0].harms, 1);
 	history_free(history);
@@ -81,27 +81,78 @@ static void a_kill_after_the_list_counts(void **state)
 	teardown(&place);
 }
 
-static void a_peak_after_the_list_counts(void **state)
+/* The next attempts of all trials depend on it. */
+static void a_killed_trial_counts_while_it_runs(void **state)
 {
+	struct history *history = history_new("ml", "train");
 	struct found_run found;
-	struct history *history;
-	struct learn learn;
-	struct place place;
 	char job[32];
 
 	(void)state;
-	setup(&place);
-	learn_trials(&place, SWEEP);
-	make_trial(&found, job, 1);
-	found.run.outcome = OUTCOME_COMPLETED;
-	found.run.is_whole = true;
-	learn_from(&place, &found, 1, &learn);
-	learn_release(&learn);
-	history = history_of(&place);
-	assert_int_equal(history->aggregate.peak.bytes, 80 * MI);
-	assert_int_equal(history->aggregate.runs, SWEEP);
+	assert_non_null(history);
+	for (int i = 0; i < SWEEP; i++) {
+		make_trial(&found, job, i);
+		assert_int_equal(history_add_run(history, &found.run), 0);
+	}
+	for (int i = 0; i < SWEEP; i++) {
+		make_trial(&found, job, i);
+		found.run.attempts = 2;
+		run_add_killed_limit(found.run.killed_limits, &found.run.n_killed_limits, (96 + i) * MI);
+		assert_int_equal(history_add_run(history, &found.run), 0);
+		history_raise_left_out(history, &found.run);
+		assert_int_equal(history->aggregate.killed.bytes, (96 + i) * MI);
+		assert_in_range(history->runs.n, HISTORY_ACTIVE_RUNS, 3 * HISTORY_ACTIVE_RUNS);
+	}
 	history_free(history);
-	teardown(&place);
+}
+
+/* Prometheus lost the pods: nobody reports the ends of these runs. */
+static void a_run_that_is_not_seen_for_a_day_has_ended(void **state)
+{
+	static const struct {
+		const char *name;
+		int64_t later_ms;
+		enum chosen_by by;
+		enum outcome outcome;
+	} rows[] = {
+		{"a day", LEARN_LOST_MS, CHOSEN_BY_UNKNOWN, OUTCOME_RUNNING},
+		{"more", LEARN_LOST_MS + 1, CHOSEN_BY_UNKNOWN, OUTCOME_UNKNOWN},
+		{"a watch was there once", LEARN_LOST_MS + 1, CHOSEN_BY_USER, OUTCOME_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct learn learn;
+		struct found_run found[2];
+		struct history *history;
+		struct place place;
+		char job[32];
+
+		test_row(rows[i].name);
+		setup(&place);
+		make_trial(&found[0], job, 0);
+		found[0].run.chosen_by = rows[i].by;
+		found[0].is_watched = rows[i].by != CHOSEN_BY_UNKNOWN;
+		learn_from(&place, found, 1, &learn);
+		learn_release(&learn);
+		make_run(&found[1], "ml", "train-7", 7, 0);
+		learn = (struct learn){.config = place.config,
+				       .store = place.store,
+				       .now_ms = NOW_MS + rows[i].later_ms,
+				       .lost_before_ms = NOW_MS + rows[i].later_ms - LEARN_LOST_MS};
+		assert_int_equal(learn_runs(&learn, &found[1], 1, NULL), 0);
+		assert_int_equal(learn_commit(&learn, NULL, 0, NULL), 0);
+		learn_release(&learn);
+		history = history_of(&place);
+		assert_int_equal(history->runs.items[0].outcome, rows[i].outcome);
+		history_free(history);
+		learn_from(&place, found, 1, &learn); /* found again */
+		learn_release(&learn);
+		history = history_of(&place);
+		assert_int_equal(history->runs.items[0].outcome, OUTCOME_RUNNING);
+		history_free(history);
+		teardown(&place);
+	}
 }
 
 /* It had ended when it fell out, and its limit was forgotten since. */
@@ -128,7 +179,7 @@ static void a_kill_of_long_ago_does_not_come_back(void **state)
 	}
 	assert_true(history->aggregate.killed.bytes < 192 * MI);
 	assert_true(history_has_dropped(history, &killed));
-	assert_false(history_raise_dropped(history, &killed));
+	assert_false(history_raise_left_out(history, &killed));
 	assert_true(history->aggregate.killed.bytes < 192 * MI);
 	history_free(history);
 }
@@ -311,8 +362,9 @@ static void bare_pods_of_long_names_are_runs_of_their_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_kill_after_the_list_counts),
-		cmocka_unit_test(a_peak_after_the_list_counts),
+		cmocka_unit_test(a_run_that_was_not_listed_counts_when_it_has_ended),
+		cmocka_unit_test(a_killed_trial_counts_while_it_runs),
+		cmocka_unit_test(a_run_that_is_not_seen_for_a_day_has_ended),
 		cmocka_unit_test(what_falls_out_of_the_list_stays_counted),
 		cmocka_unit_test(harm_beyond_the_list_caps),
 		cmocka_unit_test(a_few_of_many_are_not_too_much),

@@ -432,6 +432,33 @@ static void json_may_have_as_many_values_as_yaml(void **state)
 	assert_int_equal(p.documents.items[0].root.n, LISTS);
 }
 
+/* libyaml is quadratic in them. They are counted wherever libyaml sees one: behind each of its line breaks. */
+static void tag_directives_are_capped(void **state)
+{
+	static const struct {
+		const char *name, *line, *where;
+	} rows[] = {
+		{"LF", "%TAG !a! x\n", "f.yaml:65:1"},
+		{"CR", "%TAG !a! x\r", "f.yaml:65:1"},
+		{"a line separator", "%TAG !a! x\xe2\x80\xa8", NULL},
+		{"other text", "a: '%TAG'\n", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(freep) char *text = repeat(rows[i].line, LIMIT_YAML_TAG_LINES + 1);
+		CLEANUP(parsed_release) struct parsed p = parse(text);
+		bool is_many = strstr(p.err.msg, "more than 64 %TAG directives");
+
+		test_row(rows[i].name);
+		assert_int_equal(is_many, !rows[i].where || *rows[i].where);
+		if (is_many)
+			assert_int_equal(p.r, -E2BIG);
+		if (is_many && rows[i].where)
+			assert_string_equal(p.err.where, rows[i].where);
+	}
+}
+
 static void sizes_are_capped(void **state)
 {
 	CLEANUP(freep) char *large = repeat("# a comment of sixteen bytes....", 17 * MIB / 32);
@@ -467,6 +494,7 @@ int main(void)
 		cmocka_unit_test(depth_to_the_cap_is_fine),
 		cmocka_unit_test(json_may_have_as_many_values_as_yaml),
 		cmocka_unit_test(sizes_are_capped),
+		cmocka_unit_test(tag_directives_are_capped),
 	};
 
 	return cmocka_run_group_tests_name("yaml", tests, NULL, NULL);

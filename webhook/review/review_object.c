@@ -248,7 +248,7 @@ static int review_templates_of(struct review_document *d)
 	int r = kind_templates(d->object, runtime, d->arena, &templates, &n, d->err);
 
 	if (r)
-		return r == -E2BIG || r == -EINVAL ? report_at_root(d, d->err) : r;
+		return r;
 	if (!n && *runtime_name && !runtime)
 		return review_note_object(d, REVIEW_NO_RUNTIME, runtime_name);
 	if (!n)
@@ -263,9 +263,9 @@ static int review_one(struct review_document *d)
 
 	d->arena = &arena;
 	d->review->n_objects++;
-	r = review_templates_of(d);
+	r = doc_reading_ended(&arena, review_templates_of(d), d->err);
 	d->arena = NULL;
-	return r;
+	return r == -EINVAL ? report_at_root(d, d->err) : r;
 }
 
 /* Reviews the items of a List one by one, as a List may have more templates than one object. */

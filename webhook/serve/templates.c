@@ -25,23 +25,10 @@ const char *templates_foreign(const struct admission *self, bool has_no_object)
 	return NULL;
 }
 
-static int decide_template(struct admission *self, struct workload_template *item, bool is_patched,
-			   struct templates *all, struct err *err)
-{
-	int r;
-
-	item->input.snapshot = self->world->state->snapshot;
-	item->input.policy = &self->world->state->config->policy;
-	item->input.now_ms = self->world->now_ms;
-	item->input.is_template_patched = is_patched && workload_is_patched(item, item->input.policy);
-	r = decide(&item->input, &self->scratch->arena, &item->decision, err);
-	if (!r)
-		all->items[all->n++] = item;
-	return r;
-}
-
 static void sum_up(struct templates *all)
 {
+	all->n_skipped = all->n_findings = all->n_sizes = 0;
+	all->is_denied = false;
 	for (size_t i = 0; i < all->n; i++) {
 		const struct decision *decision = &all->items[i]->decision;
 
@@ -64,12 +51,11 @@ void templates_count(struct admission *self, const struct templates *all)
 }
 
 /* Keeps the templates that can be read. */
-static int read_each(struct admission *self, const struct kind_template *templates, size_t n,
-		     struct workload_template **items, size_t *ret_n, struct err *err)
+static int read_each(struct admission *self, const struct kind_template *templates, size_t n, struct templates *all,
+		     struct err *err)
 {
 	struct arena *arena = &self->scratch->arena;
 
-	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct workload_template *item = arena_alloc(arena, sizeof(*item));
 		int r = item ? workload_template_read(&templates[i], self->review.namespace_name, arena, item, err)
@@ -78,32 +64,13 @@ static int read_each(struct admission *self, const struct kind_template *templat
 		if (r && r != -EINVAL && r != -E2BIG)
 			return r;
 		if (!r)
-			items[(*ret_n)++] = item;
+			all->read[all->n++] = item;
 	}
-	return 0;
+	all->has_unread = all->n < n;
+	return n && !all->n ? -EINVAL : 0;
 }
 
-static int decide_each(struct admission *self, const struct kind_template *templates, size_t n, bool is_patched,
-		       struct templates *all, struct err *err)
-{
-	struct arena *arena = &self->scratch->arena;
-	struct workload_template **items = arena_array(arena, n + 1, sizeof(struct workload_template *));
-	size_t n_read = 0;
-	int r = items ? read_each(self, templates, n, items, &n_read, err) : err_set(err, -ENOMEM, "out of memory");
-
-	if (!r && workload_declare(items, n_read, arena))
-		r = err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !r && i < n_read; i++)
-		r = decide_template(self, items[i], is_patched, all, err);
-	if (r)
-		return r;
-	if (n && !n_read)
-		return -EINVAL;
-	all->has_unread = n_read < n;
-	return 0;
-}
-
-int templates_decide(struct admission *self, bool is_patched, struct templates *ret, struct err *err)
+int templates_open(struct admission *self, struct templates *ret, struct err *err)
 {
 	struct arena *arena = &self->scratch->arena;
 	struct kind_template *templates = NULL;
@@ -112,15 +79,38 @@ int templates_decide(struct admission *self, bool is_patched, struct templates *
 
 	if (r)
 		return r == -E2BIG ? -EINVAL : r;
-	*ret = (struct templates){.items = arena_array(arena, n + 1, sizeof(*ret->items))};
-	if (!ret->items)
+	*ret = (struct templates){.read = arena_array(arena, n + 1, sizeof(*ret->read)),
+				  .items = arena_array(arena, n + 1, sizeof(*ret->items))};
+	if (!ret->read || !ret->items)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = kind_annotations(self->object, arena, &ret->annotations, err);
-	r = r ? r : decide_each(self, templates, n, is_patched, ret, err);
-	if (!r && workload_settle(ret->items, ret->n, &ret->annotations, arena))
+	r = r ? r : read_each(self, templates, n, ret, err);
+	if (!r && workload_declare(ret->read, ret->n, arena))
+		r = err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
+static int decide_template(struct admission *self, struct workload_template *item, bool is_patched, struct err *err)
+{
+	item->input.snapshot = self->world->state->snapshot;
+	item->input.policy = &self->world->state->config->policy;
+	item->input.now_ms = self->world->now_ms;
+	item->input.is_template_patched = is_patched && workload_is_patched(item, item->input.policy);
+	return decide(&item->input, &self->scratch->arena, &item->decision, err);
+}
+
+int templates_decide(struct admission *self, bool is_patched, struct templates *all, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < all->n; i++) {
+		r = decide_template(self, all->read[i], is_patched, err);
+		all->items[i] = all->read[i];
+	}
+	if (!r && workload_settle(all->items, all->n, &all->annotations, &self->scratch->arena))
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (!r)
-		sum_up(ret);
+		sum_up(all);
 	return r;
 }
 

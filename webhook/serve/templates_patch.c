@@ -64,7 +64,8 @@ static int decide_workload(struct admission *self, struct err *err)
 		admission_skip(self, "templates-warn");
 		return 0;
 	}
-	r = templates_decide(self, true, &all, err);
+	r = templates_open(self, &all, err);
+	r = r ? r : templates_decide(self, true, &all, err);
 	if (r)
 		return r;
 	templates_count(self, &all);

@@ -36,20 +36,21 @@ static int answer(struct admission *self, const struct templates *all)
 /* With `templates: patch` the other webhook has decided about the object before. Its decision is made again, so that
  * both say the same and people see it once; it leaves no size to set. If it does, the other webhook was not asked, and
  * the pods will be sized. */
-static int decide_again(struct admission *self, struct templates *ret, struct err *err)
+static int decide_again(struct admission *self, struct templates *all, struct err *err)
 {
 	bool may_be_patched = self->world->state->config->policy.templates == TEMPLATES_PATCH &&
 			      streq(self->review.operation, "CREATE") && kind_is_submitted(self->object);
-	int r = templates_decide(self, may_be_patched, ret, err);
+	int r = templates_decide(self, may_be_patched, all, err);
 
-	return !r && may_be_patched && ret->n_sizes ? templates_decide(self, false, ret, err) : r;
+	return !r && may_be_patched && all->n_sizes ? templates_decide(self, false, all, err) : r;
 }
 
 static int decide_workload(struct admission *self, struct err *err)
 {
 	struct templates all;
-	int r = decide_again(self, &all, err);
+	int r = templates_open(self, &all, err);
 
+	r = r ? r : decide_again(self, &all, err);
 	if (r)
 		return r;
 	templates_count(self, &all);

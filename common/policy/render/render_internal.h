@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* render_internal: shared by the files of this folder. */
+/* render_internal: shared by the files of this folder. Cost: linear in the sizes, findings and roles of a decision and
+ * in what is written; render_metadata() also in the members of the map. */
 #include "k8s/kinds.h"
 #include "policy/render.h"
 

@@ -2,7 +2,8 @@
 #pragma once
 /* size_fit: shared by size_fit.c (memory of one container), size_lower.c (the proposals that lower a value),
  * size_gate.c (whether a proposal may be carried out), size_fit_pod.c (ephemeral storage, the pod as a whole) and
- * size_limits.c (the namespace). Private to policy/. */
+ * size_limits.c (the namespace). Private to policy/. Cost: constant for one container, except fit_room(), which reads
+ * all containers of the pod (LIMIT_POD_CONTAINERS), fit_carry_out_all() and size_limits(). */
 #include "policy/decide/decide_internal.h"
 
 enum { REQUEST = SIZE_REQUEST, LIMIT = SIZE_LIMIT };
