@@ -61,5 +61,8 @@ void size_apply(const struct sizing_policy *sizing, const struct profile_spec *s
 int64_t size_bounded(const struct sizing_policy *sizing, const struct profile_spec *spec, int field, int64_t bytes,
 		     enum size_by *ret_by);
 
+/** Whether the reason that capped a change is the most that a value is lowered by from one run to the next. NULL: no.
+ */
+bool size_cap_is_step(const char *cap);
 /** Rounds a size up to a readable value: at most 1/64 more, in whole Mi. */
 int64_t size_round_up(int64_t bytes);

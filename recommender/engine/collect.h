@@ -79,7 +79,7 @@ int collect_begin(struct collect *self, struct err *err) ATTR_NODISCARD;
 bool collect_has_closed_part(const struct collect *self);
 /** Reads the next part of closed time and sets `found`, with time up to the end of the part. If `is_unsettled` is set
  * afterwards, `found` is empty and the part must not be closed. What is too heavy for Prometheus is split by namespaces
- * and then by time. After a failure `state` is as before, but for how reading goes on, and only collect_end may follow.
+ * and then by time. After a failure only how reading goes on has changed in `state`, and only collect_end may follow.
  * @return 0; an enum evidence_condition or -errno, if reading ended early. */
 int collect_part(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Moves `state` past the part that was read. Its runs must be in the store. Removes pods of runs that are over.

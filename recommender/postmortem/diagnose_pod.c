@@ -46,7 +46,7 @@ static int64_t bounded(int64_t value, int64_t fallback)
 	return value >= 0 && value <= DIAGNOSIS_NUMBER_MAX ? value : fallback;
 }
 
-/* Steps that begin anew, of epochs that the log does not name, are no place in the run. */
+/* Steps that start from 0 in each epoch say nothing of the run where the log does not name the epochs. */
 static void take_progress(const struct triage *triage, struct diagnosis *ret)
 {
 	const struct position *position = triage_progress(triage);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain_verdict: what will happen to the next run, by the decision about a pod that is like the last one. */
+#include "policy/size.h"
 #include "report/explain_internal.h"
 #include "report/figures.h"
 #include "report/replay_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const char *explain_percent(int32_t permille, char buf[16])
 {
@@ -38,9 +38,7 @@ struct judging {
 /* Whether a value is lowered by the most that is allowed from one run to the next. */
 static bool is_step(int64_t from_bytes, int64_t to_bytes, int64_t goal_bytes, const char *cap)
 {
-	const char *step = cap ? strstr(cap, " a run") : NULL;
-
-	return goal_bytes && goal_bytes < to_bytes && to_bytes < from_bytes && step && streq(step, " a run");
+	return goal_bytes && goal_bytes < to_bytes && to_bytes < from_bytes && size_cap_is_step(cap);
 }
 
 /* "limit 768Mi -> 1600Mi in mode raise", "limit 16Gi -> 12Gi in mode enforce (at most 25 % a run, on the way to 8Gi)".

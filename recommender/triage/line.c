@@ -113,6 +113,15 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 	return n;
 }
 
+size_t text_before(const char *lower, const char *at, char *buf, size_t size)
+{
+	size_t n = MIN((size_t)(at - lower), size - 1);
+
+	memcpy(buf, at - n, n);
+	buf[n] = '\0';
+	return n;
+}
+
 bool text_size_before(const char *start, const char *at, int64_t *ret)
 {
 	const char *p = at;

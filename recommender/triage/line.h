@@ -43,6 +43,8 @@ int rank_of_name(const char *name);
 bool text_has(const char *lower, const char *words);
 /** The first of the words in `lower`; NULL: none. */
 const char *text_find(const char *lower, const char *words);
+/** Copies what stands before `at` in `lower`, at most the last `size` - 1 bytes. @return how many. */
+size_t text_before(const char *lower, const char *at, char *buf, size_t size);
 /** A whole number at `at`, in decimal. @return the bytes read; 0: no number, or one beyond INT64_MAX. */
 size_t text_number(const char *at, int64_t *ret);
 /** A size such as "20.81 GiB", "372.76MiB", "0 bytes", "1048576kB", "1,024 bytes" at `at`, in bytes, rounded. KB and kB

@@ -41,10 +41,8 @@ bool is_exit_code(const char *lower, int64_t code)
 static bool is_advice(const char *lower, const char *at)
 {
 	char before[97];
-	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
 
-	memcpy(before, at - n, n);
-	before[n] = '\0';
+	(void)text_before(lower, at, before, sizeof(before));
 	return text_has(
 		before,
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"

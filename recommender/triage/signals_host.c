@@ -91,10 +91,8 @@ static bool is_field_before(const char *lower, const char *end)
 static bool is_passive(const char *lower, const char *at)
 {
 	char before[65];
-	size_t n = MIN((size_t)(at - lower), sizeof(before) - 1);
+	size_t n = text_before(lower, at, before, sizeof(before));
 
-	memcpy(before, at - n, n);
-	before[n] = '\0';
 	return n >= 4 && text_has(before + n - 4, "was |een |got ") &&
 	       !text_has(before, "if |when |whether |why |how ");
 }

@@ -121,7 +121,7 @@ static int add_day(struct made *self, struct chance *chance, int rank, int day)
 	return r;
 }
 
-/* Whether the found quantile lies between two exact ones, but for the sketch's error of 1 %. */
+/* Whether the found quantile lies between two exact ones, or within the sketch's error of 1 % of them. */
 static bool is_within(const struct made *self, const char *name, int64_t found, int low, int high)
 {
 	int64_t least = quantile(self->samples, self->n_samples, low),

@@ -5,11 +5,19 @@
 #include "policy/size.h"
 #include "policy/size_math.h"
 
+/* Behind the percentage. */
+#define STEP_UNIT " % a run"
+
 static const char *lowered_cap(const struct deciding *self, int64_t want, int64_t to)
 {
 	if (to <= want)
 		return NULL;
-	return arena_printf(self->arena, "at most %d %% a run", self->policy->sizing.lower_max_permille / 10);
+	return arena_printf(self->arena, "at most %d%s", self->policy->sizing.lower_max_permille / 10, STEP_UNIT);
+}
+
+bool size_cap_is_step(const char *cap)
+{
+	return cap && str_ends(str_c(cap), str_c(STEP_UNIT));
 }
 
 /* Whether lowering is allowed. A pin needs no runs. */
