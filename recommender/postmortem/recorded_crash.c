@@ -130,7 +130,7 @@ static int take(struct json_object *profile, struct crash *ret, struct err *err)
 		       ret))
 		return err_set(
 			err, POSTMORTEM_NOT_FOUND,
-			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty card "
+			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty GPU "
 			"can be verified",
 			object_text(profile, "metadata.name"), kind);
 	snprintf(ret->source, sizeof(ret->source), "memoryprofile/%.250s status.diagnosis",

@@ -5,17 +5,6 @@
 #include "report/figures.h"
 #include "report/replay_internal.h"
 
-#include <stdio.h>
-
-const char *explain_percent(int32_t permille, char buf[16])
-{
-	if (permille % 10)
-		snprintf(buf, 16, "%d.%d %%", permille / 10, permille % 10);
-	else
-		snprintf(buf, 16, "%d %%", permille / 10);
-	return buf;
-}
-
 /* The last run; NULL: none is known. */
 static const struct run *last_run(const struct known *known)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/figures.h"
 #include "report/status.h"
 
 #include "base/plain.h"
@@ -171,9 +172,9 @@ static int print_coverage(const struct coverage *coverage, FILE *out)
 		return 0;
 	}
 	fprintf(out,
-		"\nCoverage    %d.%d %% of %.1f training pod-hours of 14 days are covered: %s\n"
+		"\nCoverage    %s of %.1f training pod-hours of 14 days are covered: %s\n"
 		"            (%lld of %lld run%s, each role of a run by itself)\n",
-		permille / 10, permille % 10, coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
+		PERCENT(permille), coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
 		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs,
 		PLURAL(coverage->total_runs));
 	table_init(&table, "NOT COVERED,>POD-HOURS,>RUNS");
