@@ -259,7 +259,12 @@ static void add_list(struct strbuf *buf, const char *head, const struct advice *
 
 static void add_levers(struct strbuf *buf, enum kind kind)
 {
-	static const char *const frameworks[] = {"", "PyTorch", "TensorFlow", "JAX", ""};
+	static const char *const frameworks[] = {[FRAMEWORK_NONE] = "",
+						 [FRAMEWORK_TORCH] = "PyTorch",
+						 [FRAMEWORK_MPS] = "PyTorch on Metal",
+						 [FRAMEWORK_TENSORFLOW] = "TensorFlow",
+						 [FRAMEWORK_JAX] = "JAX",
+						 [FRAMEWORK_OTHER] = ""};
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
@@ -273,7 +278,8 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 		add_cell(buf, levers[i].setting);
 		strbuf_adds(buf, "` | ");
 		add_cell(buf, levers[i].why);
-		strbuf_addf(buf, " | %s%s |\n", levers[i].cause ? levers[i].cause : "",
+		strbuf_addf(buf, " | %s%s%s |\n", levers[i].cause ? levers[i].cause : "",
+			    levers[i].cause && *frameworks[levers[i].framework] ? ", " : "",
 			    frameworks[levers[i].framework]);
 	}
 }

@@ -113,7 +113,7 @@ static void explain_limit(const struct explained *self)
 	if (!explain_size(self, SIZE_LIMIT))
 		return;
 	if (rec->limit_bytes && !rec->whole_runs)
-		printf("no completed run yet%s", reason && !is_doubled ? ": " : "");
+		printf("no complete run yet%s", reason && !is_doubled ? ": " : "");
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
@@ -123,6 +123,9 @@ static void explain_limit(const struct explained *self)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
 	else if (rec->proven_bytes && !(reason && strstr(reason, "OOM-killed")))
 		printf("; a run was OOM-killed at %s", HUMAN(rec->proven_bytes));
+	if ((self->by[SIZE_LIMIT] == SIZE_BY_CEILING || self->by[SIZE_LIMIT] == SIZE_BY_SPEC_CEILING) &&
+	    self->sizes.limit_bytes < rec->peak_bytes)
+		printf("; not set, because a run used %s", HUMAN(rec->peak_bytes));
 	printf("\n");
 }
 

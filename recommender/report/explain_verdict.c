@@ -101,8 +101,9 @@ static void add_outcome(const struct judging *self, struct verdict *ret)
 	}
 	add_change(ret, "request", ret->request_from_bytes, ret->request_to_bytes, self->sizes.request_bytes,
 		   outcome->request_cap);
-	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes, self->sizes.limit_bytes,
-		   outcome->limit_cap);
+	/* a ceiling below the peak is never reached */
+	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes,
+		   self->sizes.limit_bytes < rec->peak_bytes ? 0 : self->sizes.limit_bytes, outcome->limit_cap);
 	is_changed = ret->text.len > 0;
 	if (rec->confidence < CONFIDENCE_MEDIUM)
 		strbuf_addf(&ret->text, "%s%d of %d complete runs are known",

@@ -199,8 +199,8 @@ static void print_kills(const struct replay *replay, FILE *out)
 		fprintf(out, "  no OOM kills were seen\n");
 		return;
 	}
-	fprintf(out, "  would have avoided %lld of %lld OOM kill%s by a limit above that of the killed run\n",
-		(long long)replay->avoided, (long long)replay->kills, PLURAL(replay->kills));
+	fprintf(out, "  would have set a larger limit before %lld of %lld OOM kill%s\n", (long long)replay->avoided,
+		(long long)replay->kills, PLURAL(replay->kills));
 	if (replay->avoided)
 		fprintf(out, "    (for %lld of them the limit is known to be enough)\n",
 			(long long)replay->avoided_proven);
@@ -218,7 +218,7 @@ static void print_not_judged(const struct status *self, FILE *out)
 			continue;
 		fprintf(out, "  %lld of %lld not judged: ", (long long)replay->undecided[i], (long long)replay->runs);
 		if (i == REPLAY_TOO_FEW_RUNS)
-			fprintf(out, "fewer than %d completed runs before them\n", self->min_runs);
+			fprintf(out, "fewer than %d complete runs before them\n", self->min_runs);
 		else
 			fprintf(out, "%s\n", replay_reason_words[i]);
 	}
