@@ -159,7 +159,7 @@ void doc_add_copy(struct doc *parent, const struct doc *node, struct arena *aren
 
 void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena)
 {
-	const struct doc *item = doc_children(from, parent ? parent->type : DOC_NULL);
+	const struct doc *item = parent ? doc_children(from, parent->type) : NULL;
 	struct doc **tail = item ? tail_of(parent) : NULL;
 
 	for (; item; item = item->next) {

@@ -107,6 +107,7 @@ static int64_t number_of(struct json_object *diagnosis, const char *key)
 	return value >= 0 && value <= DIAGNOSIS_NUMBER_MAX ? value : DIAGNOSIS_NONE;
 }
 
+/* NOLINTNEXTLINE(misc-redundant-expression): they are defined apart */
 static_assert(DIAGNOSIS_NONE == STEP_NONE && DIAGNOSIS_NONE == EPOCH_NONE, "what is not known is the same");
 
 static void take_progress(struct json_object *diagnosis, struct furthest *ret)

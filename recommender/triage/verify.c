@@ -91,7 +91,7 @@ static void add_lever_of_kind(struct verification *self, const struct verdict *v
 static void add_next_lever(struct verification *self)
 {
 	const struct crash *crash = self->crash;
-	size_t next = (size_t)(self->lever + 1);
+	size_t next = self->lever < 0 ? 0 : (size_t)self->lever + 1;
 
 	if (next < crash->n_levers)
 		triage_note(&self->next, "%s: %s: %s",
