@@ -147,6 +147,15 @@ class Templates(Case):
         resources_in(edited)[0]["limits"]["memory"] = "20Gi"
         self.assertEqual(self.ask(webhook, edited, old=after)[0], edited)
 
+    def test_apply_again_of_no_whole_bytes(self):
+        """The API server keeps `1.1Gi` as thousandths of a byte; the annotation names whole bytes."""
+        webhook = self.webhook("mode: raise\ntemplates: patch", store(PROFILE))
+        after, _ = self.ask(webhook, job(resources={"limits": {"memory": "1181116006400m", "nvidia.com/gpu": "1"}}))
+        self.assertEqual(resources_in(after)[0]["limits"]["memory"], "48Gi")
+        applied = copy.deepcopy(after)
+        resources_in(applied)[0]["limits"]["memory"] = "1181116006400m"
+        self.assertEqual(self.ask(webhook, applied, old=after)[0], after)
+
     def test_asked_again(self):
         """Another webhook has changed the object (Kueue: suspend): what the first round said is not forgotten."""
         webhook = self.webhook("mode: raise\ntemplates: patch",
