@@ -322,6 +322,10 @@ int workload_patch(const struct workload_template *const *items, size_t n, const
 	r = annotation_text(items, n, &said, arena, &text);
 	if (r || (!buf->len && streq(before, strbuf_text(&text))))
 		return r;
+	if (!render_has_room(annotations, KEY_TEMPLATE_DECISION, &text)) {
+		strbuf_clear(buf);
+		return RENDER_NO_ROOM;
+	}
 	render_metadata(annotations, "annotations", KEY_TEMPLATE_DECISION, strbuf_text(&text), buf);
 	return strbuf_addc(buf, ']');
 }
