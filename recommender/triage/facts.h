@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* facts: what the logs of one call say, in bounded memory: of each signal and rank the first line and the last, how far
- * each rank came, and what the kernel said before a kill. One thread. Cost of a line: linear in the line plus the
- * number of facts. */
+ * each rank came, and what the kernel said before a kill. Where there are too many, fewer are kept of lines that only
+ * describe the run, then of errors that follow a rank's end, so that a line that decides always has room. One thread.
+ * Cost of a line: linear in the line, whatever is kept; each of the FACTS_CROWD_MAX times that room is made costs
+ * linear in the number of facts. */
 #include "base/err.h"
 #include "base/vec.h"
+#include "base/limits.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -31,9 +34,10 @@ struct fact {
 	uint64_t order;	 /* in the order of reading, over all sources */
 	int rank;
 	int64_t step;	     /* of its rank when it was read; STEP_NONE: no step so far */
-	uint64_t n_progress; /* of its rank when it was read */
+	uint64_t n_progress; /* of its rank when it was read; of a line without a rank that of the furthest one */
 	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
+	size_t last;	     /* of the first fact of its key, see facts_keep.c: the index of the last one */
 	char text[LIMIT_TRIAGE_EVIDENCE_BYTES];
 };
 
@@ -60,14 +64,23 @@ struct seen_number {
 	uint64_t number;
 };
 
+#define FACTS_CROWD_MAX 5 /* how often room can be made */
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
 	size_t n_groups;
 	VEC(struct source) sources;
 	VEC(struct fact) items;
+	uint16_t slots[2 * LIMIT_TRIAGE_FACTS]; /* a hash table of the first facts of all keys: index + 1; 0: free */
+	int crowd;				/* how often room was made */
+	uint64_t n_left_out;			/* facts for which there was no room */
 	VEC(struct position) positions;
-	size_t position;	  /* the last one used */
+	/* Of the source that is being read: */
+	uint16_t ranks[LIMIT_TRIAGE_RANKS + 1]; /* the position of rank - 1, and of no rank at 0: index + 1; 0: none */
+	size_t first_position;
+	size_t stepped;		  /* the first of its positions with a step; SIZE_MAX: none */
+	uint64_t most_progress;	  /* the most n_progress of its positions */
 	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
@@ -106,6 +119,9 @@ const struct fact *facts_first(const struct facts *self, enum signal_id signal);
 const struct fact *facts_last(const struct facts *self, enum signal_id signal);
 /** The first fact with a setting; NULL: none. */
 const struct fact *facts_setting(const struct facts *self, enum setting setting);
+/** Lines that show a further step of the fact's rank since it was read; of a fact without a rank those of the rank with
+ * the most. */
+uint64_t facts_progress_since(const struct facts *facts, const struct fact *fact);
 /** The position that came furthest; NULL: no step or epoch was seen. */
 const struct position *facts_furthest(const struct facts *self);
 static inline const struct position *fact_position(const struct facts *self, const struct fact *fact)

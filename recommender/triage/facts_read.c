@@ -99,8 +99,6 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 
 static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
-	size_t position;
-
 	if (is_kernel_signal(signal)) {
 		see_kernel(self, line, signal, reading);
 		return;
@@ -119,10 +117,7 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 	case SIGNAL_CGROUP_PEAK:
 	case SIGNAL_GPU_SAMPLE:
 	case SIGNAL_GPU_DEVICE:
-		position = facts_find_position(self, self->sources.n - 1, line->rank);
-		if (self->status)
-			return;
-		position_see(&self->positions.items[position], signal, reading, line->number);
+		facts_see_progress(self, line, signal, reading);
 		break;
 	case SIGNAL_NUMBER:
 		facts_see_numbers(self, line->lower, line->number);

@@ -248,18 +248,17 @@ static const struct fact *last_before(const struct facts *facts, enum signal_id 
 
 static size_t count_ranks(const struct facts *facts, const struct fact *fact)
 {
+	uint64_t seen[LIMIT_TRIAGE_RANKS / 64] = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; fact && i < facts->items.n; i++) {
 		const struct fact *other = &facts->items.items[i];
-		bool is_seen = false;
+		size_t rank = (size_t)other->rank % LIMIT_TRIAGE_RANKS;
 
-		if (other->signal != fact->signal || other->rank == RANK_NONE)
+		if (other->signal != fact->signal || other->rank == RANK_NONE || seen[rank / 64] >> rank % 64 & 1)
 			continue;
-		for (size_t k = 0; k < i && !is_seen; k++)
-			is_seen = facts->items.items[k].signal == fact->signal &&
-				  facts->items.items[k].rank == other->rank;
-		n += !is_seen;
+		seen[rank / 64] |= (uint64_t)1 << rank % 64;
+		n++;
 	}
 	return n;
 }

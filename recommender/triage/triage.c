@@ -79,9 +79,31 @@ const struct position *triage_progress(const struct triage *self)
 	return position && position->furthest.number ? position : facts_furthest(&self->facts);
 }
 
+/* What was left out when room was made, by how often. */
+static void note_crowd(struct triage *self)
+{
+	static const char *const what[FACTS_CROWD_MAX + 1] = {
+		"",
+		"versions, settings and retries of single ranks",
+		"versions, settings, retries, checkpoints, errors and time-outs of single ranks",
+		"versions, settings, retries, checkpoints, errors and time-outs of single files",
+		"lines of single ranks",
+		"lines of single ranks and files",
+	};
+	const struct facts *facts = &self->facts;
+
+	if (facts->n_left_out)
+		triage_note(&self->unseen,
+			    "The logs have more than %d telling lines: %llu %s left out, which are %s between the "
+			    "first and the last.",
+			    LIMIT_TRIAGE_FACTS, (unsigned long long)facts->n_left_out,
+			    facts->n_left_out == 1 ? "was" : "were", what[facts->crowd]);
+}
+
 void triage_decide(struct triage *self)
 {
 	groups_decide(&self->facts, &self->verdict);
+	note_crowd(self);
 	note_missing(self);
 	choose_evidence(self);
 }

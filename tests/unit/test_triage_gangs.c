@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of many ranks: what is kept of their lines, which of them died first, and what to resume from. */
+#include "support/test.h"
+
+#include "base/strbuf.h"
+#include "triage/triage.h"
+
+#include <stdlib.h>
+
+#define OOM                                                                                                            \
+	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 " \
+	"GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of "    \
+	"the allocated memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but "              \
+	"unallocated.\n"
+#define RANKS 1024
+#define DEAD  1021
+
+static struct triage *begin(void)
+{
+	struct triage *triage = malloc(sizeof(*triage));
+
+	assert_non_null(triage);
+	assert_int_equal(triage_init(triage), 0);
+	return triage;
+}
+
+static void read_text(struct triage *triage, const char *name, const char *text)
+{
+	assert_int_equal(facts_read_bytes(&triage->facts, name, INPUT_LOG, text, strlen(text)), 0);
+}
+
+static void end(struct triage *triage)
+{
+	triage_release(triage);
+	free(triage);
+}
+
+/* ---- what is kept ---- */
+
+static const char *const described[] = {"PyTorch version 2.4.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512\n",
+					"loading model\n",	   "saved checkpoint /ck/step_1\n",
+					"retrying the batch\n",	   "a memory snapshot was saved to /tmp/oom.pickle\n"};
+static const char *const followed[] = {"Watchdog caught collective operation timeout\n",
+				       "RuntimeError: NCCL communicator was lost\n",
+				       "Received SIGTERM, shutting down\n", "exitcode  : -9 (pid: 77)\n"};
+
+struct gang_row {
+	const char *name;
+	bool is_followed; /* the other ranks report errors, before the dead one in the order of reading */
+	bool has_files;	  /* one for each rank; else one with prefixes */
+	bool is_caught;	  /* all ranks have met an error before */
+	const char *left_out;
+};
+
+static void add_lines(struct strbuf *text, const struct gang_row *row, int rank, const char *line)
+{
+	char prefix[16] = "";
+
+	if (!row->has_files)
+		snprintf(prefix, sizeof(prefix), "[rank%d]: ", rank);
+	/* Twice: the first and the last are kept. */
+	strbuf_addf(text, "%s%s%s%s", prefix, line, prefix, line);
+}
+
+static void add_rank(struct strbuf *text, const struct gang_row *row, int rank)
+{
+	for (size_t i = 0; i < ARRAY_LEN(described); i++)
+		add_lines(text, row, rank, described[i]);
+	if (row->is_caught)
+		add_lines(text, row, rank, "RuntimeError: CUDA error: device-side assert triggered\n");
+	for (size_t i = 0; i < ARRAY_LEN(followed) && row->is_followed && rank != DEAD; i++)
+		add_lines(text, row, rank, followed[i]);
+	if (rank == DEAD)
+		add_lines(text, row, rank, OOM);
+}
+
+static void read_gang(struct triage *triage, const struct gang_row *row)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * MIB);
+	static char names[RANKS][32];
+
+	for (int rank = 0; rank < RANKS; rank++) {
+		add_rank(&text, row, rank);
+		if (!row->has_files)
+			continue;
+		snprintf(names[rank], sizeof(names[rank]), "rank%d.log", rank);
+		read_text(triage, names[rank], strbuf_text(&text));
+		strbuf_clear(&text);
+	}
+	if (!row->has_files)
+		read_text(triage, "all.log", strbuf_text(&text));
+}
+
+/* A rank of a large gang that ends for memory is found, whatever the others have said before. */
+static void large_gangs(void **state)
+{
+	static const struct gang_row rows[] = {
+		{"one log", false, false, false, "versions, settings and retries of single ranks"},
+		{"a log each", false, true, false, "checkpoints"},
+		{"one log, others follow", true, false, false, "errors and time-outs of single ranks"},
+		{"a log each, others follow", true, true, false, "errors and time-outs of single files"},
+		{"one log, others follow, asserts", true, false, true, "errors and time-outs of single ranks"},
+		{"a log each, others follow, asserts", true, true, true, "errors and time-outs of single files"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = begin();
+
+		read_gang(triage, &rows[i]);
+		triage_decide(triage);
+		if (triage->verdict.kind != KIND_FRAGMENTATION || triage->verdict.rank != DEAD)
+			fail_msg("%s: %s, rank %d", rows[i].name, triage_kinds[triage->verdict.kind].name,
+				 triage->verdict.rank);
+		if (triage->facts.items.n > LIMIT_TRIAGE_FACTS)
+			fail_msg("%s: %zu facts", rows[i].name, triage->facts.items.n);
+		if (!strstr(strbuf_text(&triage->unseen), rows[i].left_out))
+			fail_msg("%s: unseen: %s", rows[i].name, strbuf_text(&triage->unseen));
+		end(triage);
+	}
+}
+
+/* More ends than there is room for: of a file the first stays. */
+static void all_ranks_end(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * MIB);
+	struct triage *triage = begin();
+
+	(void)state;
+	for (int rank = 3 * RANKS; rank > 0; rank--)
+		strbuf_addf(&text, "[rank%d]: " OOM "[rank%d]: " OOM "[rank%d]: MemoryError\n", rank, rank, rank);
+	read_text(triage, "all.log", strbuf_text(&text));
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.kind, KIND_FRAGMENTATION);
+	assert_int_equal(triage->verdict.rank, 3 * RANKS);
+	assert_true(triage->facts.items.n <= LIMIT_TRIAGE_FACTS);
+	assert_non_null(strstr(strbuf_text(&triage->unseen), "lines of single ranks between the first and the last"));
+	end(triage);
+}
+
+/* A message that later lines complete stays the same fact when room is made behind it. */
+static void room_is_made_within_a_message(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * MIB);
+
+	(void)state;
+	for (int n = 0; n < 5; n++) {
+		struct triage *triage = begin();
+
+		strbuf_clear(&text);
+		/* The list is full at different lines. */
+		for (int i = 0; i < LIMIT_TRIAGE_FACTS - n; i++)
+			strbuf_addf(&text, "[rank%d]: torch 2.4.0\n", i);
+		strbuf_adds(&text, "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB\n"
+				   "PyTorch version 2.4.0\nloading model\n"
+				   "(GPU 0; 10.00 GiB total capacity; 5.00 GiB already allocated;\n"
+				   "1.00 MiB free; 9.00 GiB reserved in total by PyTorch)\n");
+		read_text(triage, "a.log", strbuf_text(&text));
+		triage_decide(triage);
+		if (triage->verdict.kind != KIND_FRAGMENTATION)
+			fail_msg("%d: %s", n, triage_kinds[triage->verdict.kind].name);
+		end(triage);
+	}
+}
+
+/* ---- whether a run went on ---- */
+
+static void lines_without_a_rank(void **state)
+{
+	static const struct {
+		const char *name, *text;
+		enum kind want;
+	} rows[] = {
+		{"the end", "[rank0]: step 1\n[rank0]: step 2\n[rank1]: step 2\n" OOM, KIND_FRAGMENTATION},
+		{"others end their step", "[rank0]: step 1\n[rank1]: step 1\n" OOM "[rank0]: step 2\n[rank1]: step 2\n",
+		 KIND_FRAGMENTATION},
+		{"the run goes on", "[rank0]: step 1\n" OOM "[rank0]: step 2\n[rank0]: step 3\n", KIND_NOT_OOM},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = begin();
+
+		read_text(triage, "a.log", rows[i].text);
+		triage_decide(triage);
+		if (triage->verdict.kind != rows[i].want)
+			fail_msg("%s: %s", rows[i].name, triage_kinds[triage->verdict.kind].name);
+		end(triage);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(large_gangs),
+		cmocka_unit_test(all_ranks_end),
+		cmocka_unit_test(room_is_made_within_a_message),
+		cmocka_unit_test(lines_without_a_rank),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
