@@ -89,6 +89,7 @@ struct facts {
 	struct node node;			  /* settings of the node; of all sources */
 	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
+	size_t open_checkpoint; /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
 	struct line_buffer *buffer;

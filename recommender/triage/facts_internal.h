@@ -17,6 +17,8 @@ void facts_see_progress(struct facts *self, const struct line *line, enum signal
 /** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal,
 		      const struct reading *reading);
+/** Takes a line about a checkpoint. */
+void facts_add_checkpoint(struct facts *self, const struct line *line, const struct reading *reading);
 /** Keeps a fact, or adds it to one like it. Indices of facts that `self` has are kept right. @return its index;
  *  SIZE_MAX: no room. */
 size_t facts_keep(struct facts *self, struct fact *fact);

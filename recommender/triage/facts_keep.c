@@ -77,6 +77,7 @@ static int64_t value_of(const struct fact *fact)
 		return fact->reading.value;
 	case SIGNAL_EXCEPTION:
 	case SIGNAL_RETRY:
+	case SIGNAL_CHECKPOINT:
 		return fact->reading.is_exact;
 	default:
 		return 0;
@@ -164,7 +165,7 @@ static void move_index(size_t *index, size_t from, size_t to)
 /* Puts all facts anew, in their order, after the keys have become wider. */
 static void keep_again(struct facts *self)
 {
-	size_t *const indices[] = {&self->open_oom, &self->kernel.open, &self->kernel.limited};
+	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->kernel.open, &self->kernel.limited};
 	size_t old[ARRAY_LEN(indices)], n = self->items.n;
 	bool is_merged;
 

@@ -119,6 +119,9 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 	case SIGNAL_GPU_DEVICE:
 		facts_see_progress(self, line, signal, reading);
 		break;
+	case SIGNAL_CHECKPOINT:
+		facts_add_checkpoint(self, line, reading);
+		break;
 	case SIGNAL_NUMBER:
 		facts_see_numbers(self, line->lower, line->number);
 		break;

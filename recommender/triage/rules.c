@@ -230,17 +230,41 @@ static bool holds(const struct rule *rule, const struct facts *facts, struct ver
 	return ret->fact != NULL;
 }
 
+/* Whether the run says that it is done behind a fact, before the end. */
+static bool is_done_after(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *done = &facts->items.items[i];
+
+		if (done->signal == SIGNAL_DONE && done->source == fact->source && done->order > fact->order &&
+		    (!end || end->source != fact->source || done->order <= end->order))
+			return true;
+	}
+	return false;
+}
+
+/* A line that only says that a checkpoint is being written proves one if the run went on behind it. */
+static bool is_written(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	if (fact->reading.is_exact || is_done_after(facts, fact, end))
+		return true;
+	if (end && end->source == fact->source && end->position == fact->position)
+		return end->n_progress > fact->n_progress;
+	return facts_progress_since(facts, fact) > 0;
+}
+
 /* Checkpoints after the end belong to another attempt. */
-static const struct fact *last_before(const struct facts *facts, enum signal_id signal, const struct fact *end)
+static const struct fact *find_checkpoint(const struct facts *facts, const struct fact *end)
 {
 	const struct fact *last = NULL;
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal != signal || (end && fact->source == end->source && fact->order > end->order))
+		if (fact->signal != SIGNAL_CHECKPOINT ||
+		    (end && fact->source == end->source && fact->order > end->order))
 			continue;
-		if (!last || fact->order > last->order)
+		if ((!last || fact->order > last->order) && is_written(facts, fact, end))
 			last = fact;
 	}
 	return last;
@@ -271,7 +295,7 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
-	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);
+	ret->checkpoint = find_checkpoint(facts, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);
 	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT
 				  ? facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT)

@@ -161,7 +161,8 @@ struct reading {
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */
 	enum variable variable; /* that the message names, or that its device reads */
 	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
+			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
+			* checkpoint that was written, not only begun */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */

@@ -200,13 +200,15 @@ static bool read_path(const struct line *line, const char *from, const char *mar
 	return false;
 }
 
-/* A line that says that a checkpoint was or is written, not that one is read. */
+/* A line that says that a checkpoint was or is written, not that one is read or will be written. */
 bool read_checkpoint(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "saved|saving|wrote|written|save model|save checkpoint|saves");
 
-	if (!at || text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not"))
+	if (!at ||
+	    text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not|will be "))
 		return false;
+	ret->is_exact = text_has(line->lower, "saved|wrote|written|saves");
 	read_position(line->lower, "step", &ret->value, NULL);
 	return read_path(line, at, "checkpoint-|ckpt-|.pt|.ckpt|checkpoint_|step_|step-|.safetensors|.distcp", ret);
 }

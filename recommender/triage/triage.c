@@ -163,6 +163,19 @@ bool triage_is_next(const struct triage *self, const struct advice *row)
 	return row->kind == self->verdict.kind && !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
 }
 
+bool triage_render_resume(const struct triage *self, struct strbuf *buf)
+{
+	const struct verdict *verdict = &self->verdict;
+
+	if (verdict->kind >= KIND_NOT_OOM || verdict->kind == KIND_GPU_FAULT || !verdict->checkpoint ||
+	    !verdict->checkpoint->reading.words[0])
+		return false;
+	strbuf_addf(buf,
+		    "Resume from %s, but only after a lever was applied: with the same settings the run ends so again.",
+		    PLAIN(verdict->checkpoint->reading.words));
+	return true;
+}
+
 /* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */
 static const char *find_uid(const char *path, char *uid, size_t size)
 {

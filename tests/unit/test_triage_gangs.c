@@ -189,6 +189,59 @@ static void lines_without_a_rank(void **state)
 	}
 }
 
+/* ---- what to resume from ---- */
+
+static void checkpoints(void **state)
+{
+	static const struct {
+		const char *name, *text, *want; /* NULL: none */
+	} rows[] = {
+		{"saved", "step 10\nSaved checkpoint /ck/10\n" OOM, "/ck/10"},
+		{"saved, then torn", "step 10\nSaved checkpoint /ck/10\nstep 20\nSaving checkpoint to /ck/20\n" OOM,
+		 "/ck/10"},
+		{"torn", "step 10\nSaving checkpoint to /ck/10\n" OOM, NULL},
+		{"the run went on", "step 10\nSaving checkpoint to /ck/10\nstep 11\n" OOM, "/ck/10"},
+		{"went on, then torn",
+		 "step 10\nSaving checkpoint to /ck/10\nstep 20\nSaving checkpoint to /ck/20\nstep 30\n"
+		 "Saving checkpoint to /ck/30\n" OOM,
+		 "/ck/20"},
+		{"said twice", "step 10\nSaving checkpoint to /ck/10\nSaved checkpoint /ck/10\n" OOM, "/ck/10"},
+		{"the run went on only after its end",
+		 "step 10\nSaving checkpoint to /ck/10\n" OOM "Traceback\nexitcode  : 1\nstep 1\n", NULL},
+		{"parts of a torn one",
+		 "step 5\nSaving model checkpoint to out/checkpoint-500\nstep 6\nstep 10\n"
+		 "Saving model checkpoint to out/checkpoint-1000\n"
+		 "Configuration saved in out/checkpoint-1000/config.json\n" OOM,
+		 "out/checkpoint-500"},
+		{"a folder of which a file was written",
+		 "step 5\nSaved checkpoint ck/global_step5\nstep 10\n[Torch] Saving checkpoint "
+		 "ck/global_step10/mp_rank_00.pt...\n[Torch] Saved checkpoint ck/global_step10/mp_rank_00.pt.\n" OOM,
+		 "ck/global_step5"},
+		{"planned", "Checkpoints will be saved to /ck/run\nstep 10\n" OOM, NULL},
+		{"lines of several ranks",
+		 "[rank0]: step 10\n[rank0]: Saving checkpoint to /ck/10\n[rank0]: step 20\n[rank1]: step 20\n"
+		 "[rank1]: Saving checkpoint to /ck/20\n[rank1]: " OOM,
+		 "/ck/10"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB);
+		struct triage *triage = begin();
+		const struct fact *found;
+
+		read_text(triage, "a.log", rows[i].text);
+		triage_decide(triage);
+		found = triage->verdict.checkpoint;
+		if (!streq(found ? found->reading.words : "none", rows[i].want ? rows[i].want : "none"))
+			fail_msg("%s: %s", rows[i].name, found ? found->reading.words : "none");
+		assert_int_equal(triage_text(triage, &text), 0);
+		if (!strstr(strbuf_text(&text), "Resume from ") == (rows[i].want != NULL))
+			fail_msg("%s: %s", rows[i].name, strbuf_text(&text));
+		end(triage);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +249,7 @@ int main(void)
 		cmocka_unit_test(all_ranks_end),
 		cmocka_unit_test(room_is_made_within_a_message),
 		cmocka_unit_test(lines_without_a_rank),
+		cmocka_unit_test(checkpoints),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
