@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/limits.h"
+#include "triage/clock.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -31,12 +32,14 @@ struct fact {
 	struct reading reading;
 	size_t source;	 /* of facts.sources */
 	uint64_t number; /* of the line, 1-based */
-	uint64_t order;	 /* in the order of reading, over all sources */
+	uint64_t order;	 /* over all sources: of reading, or of time after facts_order_by_time */
 	int rank;
 	int64_t step;	     /* of its rank when it was read; STEP_NONE: no step so far */
 	uint64_t n_progress; /* of its rank when it was read; of a line without a rank that of the furthest one */
 	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
+	enum clock clock;    /* of the line itself */
+	int64_t time_ms;     /* by that clock */
 	size_t last;	     /* of the first fact of its key, see facts_keep.c: the index of the last one */
 	char text[LIMIT_TRIAGE_EVIDENCE_BYTES];
 };
@@ -113,6 +116,11 @@ void facts_add(struct facts *self, enum signal_id signal, const struct reading *
 bool facts_add_read(struct facts *self, enum signal_id signal, const char *text);
 /** Takes the numbers that a statement shows. */
 void facts_add_numbers(struct facts *self, const char *text);
+
+/** After all was read: brings the facts of logs of the command line (group 0) into the order of time, as far as the
+ *  lines that tell of ends have it; facts of other files keep their places. Cost: n log n in the facts. Without memory
+ *  the order of reading stays. */
+void facts_order_by_time(struct facts *self);
 
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);

@@ -22,3 +22,7 @@ void facts_add_checkpoint(struct facts *self, const struct line *line, const str
 /** Keeps a fact, or adds it to one like it. Indices of facts that `self` has are kept right. @return its index;
  *  SIZE_MAX: no room. */
 size_t facts_keep(struct facts *self, struct fact *fact);
+/** Puts all facts anew, after their order or self->crowd has changed. */
+void facts_keep_again(struct facts *self);
+/** Whether a signal says how a rank ended, other than for the end of another one. */
+bool facts_is_end(enum signal_id signal);

@@ -59,6 +59,11 @@ static const struct widths *widths_of(enum signal_id signal)
 	}
 }
 
+bool facts_is_end(enum signal_id signal)
+{
+	return widths_of(signal) == &of_ends;
+}
+
 struct key {
 	int64_t value; /* what must be the same in the line, too */
 	size_t place;  /* the source or the group */
@@ -162,8 +167,7 @@ static void move_index(size_t *index, size_t from, size_t to)
 		*index = to;
 }
 
-/* Puts all facts anew, in their order, after the keys have become wider. */
-static void keep_again(struct facts *self)
+void facts_keep_again(struct facts *self)
 {
 	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->kernel.open, &self->kernel.limited};
 	size_t old[ARRAY_LEN(indices)], n = self->items.n;
@@ -197,7 +201,7 @@ size_t facts_keep(struct facts *self, struct fact *fact)
 
 	while (at == SIZE_MAX && !is_merged && !self->status && self->crowd < FACTS_CROWD_MAX) {
 		self->crowd++;
-		keep_again(self);
+		facts_keep_again(self);
 		at = put(self, fact, &is_merged);
 	}
 	self->n_left_out += at == SIZE_MAX && !is_merged && !self->status;

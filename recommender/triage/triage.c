@@ -102,6 +102,7 @@ static void note_crowd(struct triage *self)
 
 void triage_decide(struct triage *self)
 {
+	facts_order_by_time(&self->facts);
 	groups_decide(&self->facts, &self->verdict);
 	note_crowd(self);
 	note_missing(self);

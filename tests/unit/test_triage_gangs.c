@@ -189,6 +189,69 @@ static void lines_without_a_rank(void **state)
 	}
 }
 
+/* ---- which rank died first ---- */
+
+/* In the name of each file is its rank; the message in it tried to allocate so many GiB as its rank. */
+#define DIED(rank) "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " #rank ".00 GiB.\n"
+
+static void first_death(void **state)
+{
+	static const struct {
+		const char *name, *files[3];
+		int want;
+	} rows[] = {
+		{"times", {"2026-11-20 10:00:31,000 " DIED(0), "2026-11-20 10:00:25,000 " DIED(1)}, 1},
+		{"the last of three",
+		 {"2026-11-20 10:00:31,000 " DIED(0), "2026-11-20 10:00:32,000 " DIED(1),
+		  "2026-11-20 10:00:30,999 " DIED(2)},
+		 2},
+		{"the same time", {"2026-11-20 10:00:31 " DIED(0), "2026-11-20 10:00:31 " DIED(1)}, 0},
+		{"no time", {DIED(0), DIED(1)}, 0},
+		{"one without a time", {DIED(0), "2026-11-20 10:00:25 " DIED(1)}, 0},
+		{"only other lines have times",
+		 {"2026-11-20 10:00:31 torch 2.4.0\n" DIED(0), "2026-11-20 10:00:25 torch 2.4.0\n" DIED(1)},
+		 0},
+		{"with and without a zone", {"2026-11-20 10:00:31 " DIED(0), "2026-11-20T10:00:25Z " DIED(1)}, 0},
+		{"zones", {"2026-11-20T10:00:31+00:00 " DIED(0), "[2026-11-20T11:00:30.5+0100] " DIED(1)}, 1},
+		{"another day", {"2026/11/20 00:00:01.1 " DIED(0), "2026/11/19 23:59:59.1 " DIED(1)}, 1},
+		{"a time that is none", {"2026-11-20 10:00:31 " DIED(0), "2026-13-40 10:00:25 " DIED(1)}, 0},
+		{"a time in the message", {DIED(0), "job of 2026-11-20 10:00:25: " DIED(1)}, 0},
+		{"a death behind a line without a time",
+		 {"torch 2.4.0\n2026-11-20 10:00:31 " DIED(0), "torch 2.4.0\n2026-11-20 10:00:25 " DIED(1)},
+		 1},
+	};
+	static const char *const names[] = {"rank0.log", "rank1.log", "rank2.log"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = begin();
+
+		for (size_t k = 0; k < ARRAY_LEN(names) && rows[i].files[k]; k++)
+			read_text(triage, names[k], rows[i].files[k]);
+		triage_decide(triage);
+		if (triage->verdict.rank != rows[i].want ||
+		    triage->verdict.figures.bytes[FIGURE_TRIED] != (int64_t)rows[i].want * (int64_t)GIB)
+			fail_msg("%s: rank %d", rows[i].name, triage->verdict.rank);
+		end(triage);
+	}
+}
+
+/* An error of another file that is earlier explains why a rank waits. */
+static void errors_before_others(void **state)
+{
+	struct triage *triage = begin();
+
+	(void)state;
+	read_text(
+		triage, "rank0.log",
+		"2026-11-20 10:10:30,000 [E ProcessGroupNCCL.cpp:607] Watchdog caught collective operation timeout\n");
+	read_text(triage, "rank1.log", "2026-11-20 10:00:30,000 ValueError: bad label\n");
+	triage_decide(triage);
+	assert_string_equal(triage->verdict.rule->name, "exception");
+	assert_int_equal(triage->verdict.rank, 1);
+	end(triage);
+}
+
 /* ---- what to resume from ---- */
 
 static void checkpoints(void **state)
@@ -249,6 +312,8 @@ int main(void)
 		cmocka_unit_test(all_ranks_end),
 		cmocka_unit_test(room_is_made_within_a_message),
 		cmocka_unit_test(lines_without_a_rank),
+		cmocka_unit_test(first_death),
+		cmocka_unit_test(errors_before_others),
 		cmocka_unit_test(checkpoints),
 	};
 
