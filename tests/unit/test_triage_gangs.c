@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "base/strbuf.h"
+#include "triage/groups.h"
 #include "triage/triage.h"
 
 #include <stdlib.h>
@@ -305,6 +306,38 @@ static void checkpoints(void **state)
 	}
 }
 
+/* ---- pods ---- */
+
+static void add_pod(struct triage *triage, size_t group, const char *log, const char *status)
+{
+	struct reading reading;
+
+	triage->facts.origin = (struct origin){.group = group, .rank = (int)group, .limit_bytes = FIGURE_NONE};
+	if (log)
+		read_text(triage, "log of pod/a container b", log);
+	assert_int_equal(facts_open(&triage->facts, "pod/a status"), 0);
+	reading_init(&reading);
+	reading.value = 1;
+	facts_add(&triage->facts, SIGNAL_EXIT_CODE, &reading, status);
+}
+
+/* A pod whose log was not read explains less than one that is known to have waited. */
+static void logs_that_were_not_read(void **state)
+{
+	struct triage *triage = begin();
+
+	(void)state;
+	add_pod(triage, 1, "Watchdog caught collective operation timeout\n", "exit code 1");
+	add_pod(triage, 2, NULL, "exit code 1");
+	add_pod(triage, 3, "hello\n", "exit code 1");
+	assert_int_equal(groups_standing(&triage->facts, 1), STANDING_FOLLOWER);
+	assert_int_equal(groups_standing(&triage->facts, 2), STANDING_UNREAD);
+	assert_int_equal(groups_standing(&triage->facts, 3), STANDING_END);
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.rank, 3);
+	end(triage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +348,7 @@ int main(void)
 		cmocka_unit_test(first_death),
 		cmocka_unit_test(errors_before_others),
 		cmocka_unit_test(checkpoints),
+		cmocka_unit_test(logs_that_were_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
