@@ -149,7 +149,7 @@ size_t facts_add_line(struct facts *self, const struct line *line, enum signal_i
 	if (self->status)
 		return SIZE_MAX;
 	set_position(self, &fact);
-	fact.clock = clock_read(line->text, line->body, &fact.time_ms);
+	fact.stamp = stamp_read(line->text, line->body, &fact.time_ms);
 	if (signals[signal].words)
 		line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
 	return facts_keep(self, &fact);

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/limits.h"
-#include "triage/clock.h"
+#include "triage/stamp.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -38,7 +38,7 @@ struct fact {
 	uint64_t n_progress; /* of its rank when it was read; of a line without a rank that of the furthest one */
 	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
-	enum clock clock;    /* of the line itself */
+	enum stamp stamp;    /* of the line itself */
 	int64_t time_ms;     /* by that clock */
 	size_t last;	     /* of the first fact of its key, see facts_keep.c: the index of the last one */
 	char text[LIMIT_TRIAGE_EVIDENCE_BYTES];

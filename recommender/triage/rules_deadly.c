@@ -2,47 +2,32 @@
 /* Which failed allocation on a GPU ended the run: programs catch some of them and go on. */
 #include "triage/rules.h"
 
-/* What the file says behind a fact. */
-struct after {
-	bool is_failed;	  /* an exception that a launcher reports, a killed child */
-	bool has_found;	  /* a search for the largest batch, which meets a failure on purpose */
-	bool is_retrying; /* the program says that it goes on */
-	bool is_well;	  /* it is done, or a server has started */
-};
-
-static struct after look_after(const struct facts *facts, const struct fact *fact)
+/* Whether the file has such a line behind the fact; of errors and retries only those in their whole form. */
+static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal, bool is_exact)
 {
-	struct after after = {false};
-
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *other = &facts->items.items[i];
-		enum signal_id signal = other->signal;
-		bool is_exact = other->reading.is_exact;
 
-		if (other->source != fact->source || other->order < fact->order)
-			continue;
-		after.is_failed = after.is_failed || (signal == SIGNAL_EXCEPTION && is_exact) ||
-				  signal == SIGNAL_CHILD_KILLED;
-		after.has_found = after.has_found || (signal == SIGNAL_RETRY && is_exact);
-		after.is_retrying = after.is_retrying || signal == SIGNAL_RETRY;
-		after.is_well = after.is_well || signal == SIGNAL_DONE || signal == SIGNAL_SERVING;
+		if (other->signal == signal && other->source == fact->source && other->order >= fact->order &&
+		    (!is_exact || other->reading.is_exact))
+			return true;
 	}
-	return after;
+	return false;
 }
 
 /* A program that goes on for two steps has caught the error; one step is enough where it says so. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
 {
-	struct after after = look_after(facts, fact);
-	bool is_said = fact->reading.is_caught || after.is_retrying;
-	uint64_t n;
+	uint64_t n = facts_progress_since(facts, fact);
+	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY, false);
 
-	if (after.is_failed)
+	if (is_after(facts, fact, SIGNAL_EXCEPTION, true) || is_after(facts, fact, SIGNAL_CHILD_KILLED, false))
 		return false;
-	if (after.has_found)
+	/* A search for the largest batch meets a failure on purpose. */
+	if (is_after(facts, fact, SIGNAL_RETRY, true))
 		return true;
-	n = facts_progress_since(facts, fact);
-	return n >= 2 || (n && is_said) || (is_said && after.is_well);
+	return n >= 2 || (n && is_said) ||
+	       (is_said && (is_after(facts, fact, SIGNAL_DONE, false) || is_after(facts, fact, SIGNAL_SERVING, false)));
 }
 
 const struct fact *rules_find_deadly(const struct facts *facts)

@@ -190,6 +190,25 @@ static void lines_without_a_rank(void **state)
 	}
 }
 
+/* Each rank of a large gang is seen to go on. */
+static void caught_by_all(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(64 * MIB);
+	struct triage *triage = begin();
+
+	(void)state;
+	for (int step = 0; step < 6; step++)
+		for (int rank = 0; rank < RANKS; rank++) {
+			strbuf_addf(&text, "[rank%d]: step %d\n", rank, step);
+			if (step < 2)
+				strbuf_addf(&text, "[rank%d]: " OOM, rank);
+		}
+	read_text(triage, "all.log", strbuf_text(&text));
+	triage_decide(triage);
+	assert_string_equal(triage->verdict.cause, "oom-recovered");
+	end(triage);
+}
+
 /* ---- which rank died first ---- */
 
 /* In the name of each file is its rank; the message in it tried to allocate so many GiB as its rank. */
@@ -345,6 +364,7 @@ int main(void)
 		cmocka_unit_test(all_ranks_end),
 		cmocka_unit_test(room_is_made_within_a_message),
 		cmocka_unit_test(lines_without_a_rank),
+		cmocka_unit_test(caught_by_all),
 		cmocka_unit_test(first_death),
 		cmocka_unit_test(errors_before_others),
 		cmocka_unit_test(checkpoints),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "triage/clock.h"
+#include "triage/stamp.h"
 
 #include "base/timefmt.h"
 
@@ -59,7 +59,7 @@ static bool read_zone(const char *at, const char *end, char buf[8])
 	return true;
 }
 
-static enum clock read_stamp(const char *at, const char *end, int64_t *ret_ms)
+static enum stamp read_stamp(const char *at, const char *end, int64_t *ret_ms)
 {
 	char text[64], zone[8];
 	int ms;
@@ -70,14 +70,14 @@ static enum clock read_stamp(const char *at, const char *end, int64_t *ret_ms)
 	is_zoned = read_zone(rest, end, zone);
 	snprintf(text, sizeof(text), "%.4s-%.2s-%.2sT%.8s.%03d%s", at, at + 5, at + 8, at + 11, ms, zone);
 	if (time_parse(text, strlen(text), ret_ms))
-		return CLOCK_NONE;
-	return is_zoned ? CLOCK_ZONED : CLOCK_LOCAL;
+		return STAMP_NONE;
+	return is_zoned ? STAMP_ZONED : STAMP_LOCAL;
 }
 
-enum clock clock_read(const char *text, size_t n, int64_t *ret_ms)
+enum stamp stamp_read(const char *text, size_t n, int64_t *ret_ms)
 {
 	for (size_t i = 0; i + STAMP_BYTES <= n; i++)
 		if (isdigit((unsigned char)text[i]) && is_stamp(text + i))
 			return read_stamp(text + i, text + n, ret_ms);
-	return CLOCK_NONE;
+	return STAMP_NONE;
 }

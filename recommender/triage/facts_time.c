@@ -46,13 +46,13 @@ static int compare_sources(const void *a, const void *b)
 }
 
 /* Whether the ends of a file's facts all have a time of this kind. */
-static bool is_timed(const struct fact *const *facts, size_t n, enum clock clock)
+static bool is_timed(const struct fact *const *facts, size_t n, enum stamp stamp)
 {
 	bool is_any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		is_any = is_any || facts[i]->clock == clock;
-		if (facts[i]->clock != clock && (facts[i]->clock != CLOCK_NONE || facts_is_end(facts[i]->signal)))
+		is_any = is_any || facts[i]->stamp == stamp;
+		if (facts[i]->stamp != stamp && (facts[i]->stamp != STAMP_NONE || facts_is_end(facts[i]->signal)))
 			return false;
 	}
 	return is_any;
@@ -64,14 +64,14 @@ static void time_file(const struct facts *self, const struct fact *const *facts,
 	int64_t now_ms = INT64_MIN;
 
 	for (size_t i = 0; i < n; i++) {
-		if (facts[i]->clock != CLOCK_NONE)
+		if (facts[i]->stamp != STAMP_NONE)
 			now_ms = MAX(now_ms, facts[i]->time_ms);
 		timed[i] = (struct timed){now_ms, facts[i]->order, (size_t)(facts[i] - self->items.items)};
 	}
 }
 
 /* Facts of files with times of this kind, file by file in `facts`. @return how many there are. */
-static size_t collect(const struct facts *self, const struct fact *const *facts, size_t n, enum clock clock,
+static size_t collect(const struct facts *self, const struct fact *const *facts, size_t n, enum stamp stamp,
 		      struct timed *timed)
 {
 	size_t n_timed = 0, n_file;
@@ -79,7 +79,7 @@ static size_t collect(const struct facts *self, const struct fact *const *facts,
 	for (size_t i = 0; i < n; i += n_file) {
 		for (n_file = 1; i + n_file < n && facts[i + n_file]->source == facts[i]->source;)
 			n_file++;
-		if (!is_timed(facts + i, n_file, clock))
+		if (!is_timed(facts + i, n_file, stamp))
 			continue;
 		time_file(self, facts + i, n_file, timed + n_timed);
 		n_timed += n_file;
@@ -122,7 +122,7 @@ static size_t list_facts(const struct facts *self, const struct fact **facts)
 
 void facts_order_by_time(struct facts *self)
 {
-	static const enum clock clocks[] = {CLOCK_LOCAL, CLOCK_ZONED};
+	static const enum stamp stamps[] = {STAMP_LOCAL, STAMP_ZONED};
 	const struct fact **facts = calloc(self->items.n + 1, sizeof(struct fact *));
 	struct timed *timed = calloc(self->items.n + 1, sizeof(*timed));
 	uint64_t *orders = calloc(self->items.n + 1, sizeof(*orders));
@@ -131,8 +131,8 @@ void facts_order_by_time(struct facts *self)
 
 	if (facts && timed && orders)
 		n = list_facts(self, facts);
-	for (size_t i = 0; n && i < ARRAY_LEN(clocks); i++) {
-		size_t n_timed = collect(self, facts, n, clocks[i], timed);
+	for (size_t i = 0; n && i < ARRAY_LEN(stamps); i++) {
+		size_t n_timed = collect(self, facts, n, stamps[i], timed);
 
 		if (n_timed)
 			is_changed = reorder(self, timed, n_timed, orders) || is_changed;
