@@ -144,11 +144,12 @@ static void see_signals(struct facts *self, struct line *line, const struct scan
 {
 	bool has_oom = false, has_reason = false;
 
-	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
+	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_ && !self->status;
+	     i = scan_set_next(found, i + 1)) {
 		struct reading reading;
 
 		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom, has_reason) ||
+		if (is_explained((enum signal_id)i, has_oom, has_reason) ||
 		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
@@ -222,7 +223,9 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 {
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
+	line_focus(line);
 	see_signals(self, line, found);
+	line_focus(NULL);
 }
 
 static void read_progress(struct facts *self)

@@ -4,9 +4,14 @@
 
 #include "base/utf8.h"
 
+#include <stdlib.h>
+
+/* Many are made for each line, so that only the beginnings of the texts are set. */
 void reading_init(struct reading *self)
 {
-	*self = (struct reading){.value = -1, .total = -1};
+	memset(self, 0, offsetof(struct reading, name));
+	self->name[0] = self->largest[0] = self->words[0] = '\0';
+	self->value = self->total = -1;
 	figures_init(&self->figures);
 }
 
@@ -22,9 +27,16 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends)
 bool is_exit_code(const char *lower, int64_t code)
 {
 	static const char *const names[] = {"exit code", "exitcode", "exit_code", "exit status"};
+	const char last[3] = {code < 0 && code > -10	  ? '-'
+			      : code <= -10 || code >= 10 ? (char)('0' + llabs(code) / 10 % 10)
+							  : '\0',
+			      (char)('0' + llabs(code) % 10), '\0'};
 
+	/* The code ends with these two characters. */
+	if (last[0] && !text_may_have(lower, last))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		for (const char *at = strstr(lower, names[i]); at; at = strstr(at + 1, names[i])) {
+		for (const char *at = text_find(lower, names[i]); at; at = strstr(at + 1, names[i])) {
 			const char *value = at + strlen(names[i]);
 			bool is_negative;
 			int64_t found;
@@ -40,11 +52,8 @@ bool is_exit_code(const char *lower, int64_t code)
 /* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
 static bool is_advice(const char *lower, const char *at)
 {
-	char before[97];
-
-	(void)text_before(lower, at, before, sizeof(before));
-	return text_has(
-		before,
+	return text_has_before(
+		lower, at, 96,
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
 		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "

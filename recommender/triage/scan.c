@@ -103,6 +103,11 @@ void scanner_add(struct scanner *self, const char *words, unsigned int value)
 	}
 }
 
+static char lower_of(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
 /* Whether the word stands in `text` so that its window is at `at`. */
 static bool is_word_at(const struct scan_word *word, struct str text, size_t at)
 {
@@ -111,8 +116,11 @@ static bool is_word_at(const struct scan_word *word, struct str text, size_t at)
 	if (at < word->window || text.n - (at - word->window) < word->length)
 		return false;
 	p = text.p + at - word->window;
+	/* Its window is most likely to be another one. */
+	if (lower_of(p[word->window]) != word->text[word->window])
+		return false;
 	for (size_t i = 0; i < word->length; i++)
-		if (tolower((unsigned char)p[i]) != word->text[i])
+		if (lower_of(p[i]) != word->text[i])
 			return false;
 	return true;
 }

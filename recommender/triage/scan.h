@@ -30,6 +30,19 @@ static inline bool scan_set_has(const struct scan_set *self, unsigned int value)
 	return self->bits[value / 64] >> value % 64 & 1;
 }
 
+/** The least value of the set from `value` on; SCAN_VALUES_MAX: none. */
+static inline unsigned int scan_set_next(const struct scan_set *self, unsigned int value)
+{
+	while (value < SCAN_VALUES_MAX) {
+		uint64_t rest = self->bits[value / 64] >> value % 64;
+
+		if (rest)
+			return value + (unsigned int)__builtin_ctzll(rest);
+		value = (value / 64 + 1) * 64;
+	}
+	return SCAN_VALUES_MAX;
+}
+
 struct scan_word {
 	const char *text; /* lower case; borrowed */
 	uint8_t length, value;

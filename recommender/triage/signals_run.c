@@ -15,7 +15,7 @@ bool read_retry(const struct line *line, struct reading *ret)
 	at = text_find(line->lower,
 		       "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying again|"
 		       "handled");
-	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
+	return at && text_has(line->lower, "oom|memory|batch|alloc") && !is_mention(line, at);
 }
 
 /* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
@@ -98,7 +98,7 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 {
 	size_t n = strlen(word), digits;
 
-	for (const char *at = strstr(lower, word); at; at = strstr(at + n, word)) {
+	for (const char *at = text_find(lower, word); at; at = strstr(at + n, word)) {
 		const char *end = at + n;
 
 		if (at > lower && (isalpha((unsigned char)at[-1]) || at[-1] == '-' ||

@@ -302,6 +302,44 @@ static void sizes_are_read(void **state)
 	}
 }
 
+/* A line in focus is searched with the same result, from its beginning and from within. */
+static void focus_changes_nothing(void **state)
+{
+	static const char *const lists[] = {
+		"", "|", "a", "x|e", "zz||step", "exit code|exitcode", "no such word|memory"};
+	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	char text[2048], copy[97];
+	uint32_t seed = 7;
+
+	(void)state;
+	assert_non_null(buffer);
+	for (int round = 0; round < 300; round++) {
+		struct line line;
+
+		make_text(&seed, text, 1 + seed % (sizeof(text) - 1));
+		line_make(str_c(text), 1, buffer, &line);
+		for (unsigned int i = 0; i < SIGNAL_COUNT_ + ARRAY_LEN(lists); i++) {
+			const char *words = i < SIGNAL_COUNT_ ? words_of(i) : lists[i - SIGNAL_COUNT_];
+			const char *from = line.lower + (seed >> 8) % (line.n + 1), *all, *part;
+			bool is_before;
+
+			all = text_find(line.lower, words);
+			part = text_find(from, words);
+			(void)text_before(line.lower, from, copy, sizeof(copy));
+			is_before = text_has(copy, words);
+			line_focus(&line);
+			if (text_find(line.lower, words) != all || text_find(from, words) != part ||
+			    text_has_before(line.lower, from, sizeof(copy) - 1, words) != is_before ||
+			    (all && !text_may_have(line.lower, words) && !strchr(words, '|')))
+				fail_msg("%s: %s", line.lower, words);
+			/* Another text is searched as a whole. */
+			assert_int_equal(text_has(copy, words), is_before);
+			line_focus(NULL);
+		}
+	}
+	free(buffer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +350,7 @@ int main(void)
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
 		cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(focus_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
