@@ -20,6 +20,7 @@ int facts_init(struct facts *self)
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
+	scanner_set_guard(&self->scanner, EXIT_CODE_WORDS, is_exit_code_next);
 	self->buffer = malloc(sizeof(*self->buffer));
 	return progress_init(&self->progress) || !self->buffer ? -ENOMEM : 0;
 }
