@@ -38,6 +38,7 @@ struct postmortem {
 	 * logs. */
 	size_t log_bytes;
 	int log_lines;
+	bool is_tail; /* only the ends of logs are wanted */
 };
 
 #define POSTMORTEM_NOT_FOUND 1

@@ -99,8 +99,6 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 
 static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
-	size_t position;
-
 	if (is_kernel_signal(signal)) {
 		see_kernel(self, line, signal, reading);
 		return;
@@ -119,10 +117,10 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 	case SIGNAL_CGROUP_PEAK:
 	case SIGNAL_GPU_SAMPLE:
 	case SIGNAL_GPU_DEVICE:
-		position = facts_find_position(self, self->sources.n - 1, line->rank);
-		if (self->status)
-			return;
-		position_see(&self->positions.items[position], signal, reading, line->number);
+		facts_see_progress(self, line, signal, reading);
+		break;
+	case SIGNAL_CHECKPOINT:
+		facts_add_checkpoint(self, line, reading);
 		break;
 	case SIGNAL_NUMBER:
 		facts_see_numbers(self, line->lower, line->number);
@@ -146,11 +144,12 @@ static void see_signals(struct facts *self, struct line *line, const struct scan
 {
 	bool has_oom = false, has_reason = false;
 
-	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
+	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_ && !self->status;
+	     i = scan_set_next(found, i + 1)) {
 		struct reading reading;
 
 		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom, has_reason) ||
+		if (is_explained((enum signal_id)i, has_oom, has_reason) ||
 		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
@@ -224,7 +223,9 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 {
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
+	line_focus(line);
 	see_signals(self, line, found);
+	line_focus(NULL);
 }
 
 static void read_progress(struct facts *self)

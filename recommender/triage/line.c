@@ -5,30 +5,7 @@
 
 #include <ctype.h>
 
-/* ---- words and numbers ---- */
-
-const char *text_find(const char *lower, const char *words)
-{
-	char word[96];
-
-	while (*words) {
-		size_t n = strcspn(words, "|");
-		const char *at;
-
-		memcpy(word, words, MIN(n, sizeof(word) - 1));
-		word[MIN(n, sizeof(word) - 1)] = '\0';
-		at = strstr(lower, word);
-		if (at)
-			return at;
-		words += n + (words[n] == '|');
-	}
-	return NULL;
-}
-
-bool text_has(const char *lower, const char *words)
-{
-	return text_find(lower, words) != NULL;
-}
+/* ---- numbers ---- */
 
 size_t text_number(const char *at, int64_t *ret)
 {
@@ -444,8 +421,8 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
 {
-	const char *at = words ? text_find(line->lower, words) : NULL;
 	size_t from = 0, n = line->n, room = size - 1;
+	const char *at = words && n > room ? text_find(line->lower, words) : NULL;
 
 	if (n > room && at && (size_t)(at - line->lower) > room / 2)
 		from = (size_t)(at - line->lower) - room / 3;

@@ -4,9 +4,16 @@
 
 #include "base/utf8.h"
 
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+
+/* Many are made for each line, so that only the beginnings of the texts are set. */
 void reading_init(struct reading *self)
 {
-	*self = (struct reading){.value = -1, .total = -1};
+	memset(self, 0, offsetof(struct reading, name));
+	self->name[0] = self->largest[0] = self->words[0] = '\0';
+	self->value = self->total = -1;
 	figures_init(&self->figures);
 }
 
@@ -19,17 +26,63 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends)
 	utf8_clean(buf);
 }
 
+/* 0 and what a shell reports of a program that got a signal. */
+const int64_t exit_codes[EXIT_CODES] = {135, 137, 139, 143, 0};
+
+static bool is_listed(int64_t code)
+{
+	for (size_t i = 0; i < EXIT_CODES; i++)
+		if (exit_codes[i] == code)
+			return true;
+	return code < 0;
+}
+
+/* Bytes that may stand between the words and the code. */
+static bool is_between(char c)
+{
+	return strchr("\"'` :=([\t", c) && c;
+}
+
+bool is_exit_code_next(const char *behind, size_t n)
+{
+	int64_t code = 0;
+	size_t i = 0, digits = 0;
+
+	while (i < n && is_between(behind[i]))
+		i++;
+	/* Cleaning makes blanks of control characters. */
+	if (i < n && (behind[i] == '-' || behind[i] < ' ' || behind[i] > '~'))
+		return true;
+	for (; i < n && isdigit((unsigned char)behind[i]) && digits < 9; i++, digits++)
+		code = code * 10 + (behind[i] - '0');
+	return digits && is_listed(code);
+}
+
+/* Whether a line may have the last two characters of a code. */
+static bool may_have_code(const char *lower, int64_t code)
+{
+	static const char digits[] = "0123456789";
+	int64_t size = llabs(code);
+	char last[3] = {size >= 10 ? digits[size / 10 % 10] : '-', digits[size % 10], '\0'};
+
+	return (size < 10 && code >= 0) || text_may_have(lower, last);
+}
+
 bool is_exit_code(const char *lower, int64_t code)
 {
 	static const char *const names[] = {"exit code", "exitcode", "exit_code", "exit status"};
 
+	assert(is_listed(code));
+	if (!may_have_code(lower, code))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		for (const char *at = strstr(lower, names[i]); at; at = strstr(at + 1, names[i])) {
+		for (const char *at = text_find(lower, names[i]); at; at = strstr(at + 1, names[i])) {
 			const char *value = at + strlen(names[i]);
 			bool is_negative;
 			int64_t found;
 
-			value += strspn(value, "\"'` :=([\t");
+			while (is_between(*value))
+				value++;
 			is_negative = *value == '-';
 			if (text_number(value + is_negative, &found) && (is_negative ? -found : found) == code)
 				return true;
@@ -40,11 +93,8 @@ bool is_exit_code(const char *lower, int64_t code)
 /* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
 static bool is_advice(const char *lower, const char *at)
 {
-	char before[97];
-
-	(void)text_before(lower, at, before, sizeof(before));
-	return text_has(
-		before,
+	return text_has_before(
+		lower, at, 96,
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
 		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "

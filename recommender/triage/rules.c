@@ -230,17 +230,41 @@ static bool holds(const struct rule *rule, const struct facts *facts, struct ver
 	return ret->fact != NULL;
 }
 
+/* Whether the run says that it is done behind a fact, before the end. */
+static bool is_done_after(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *done = &facts->items.items[i];
+
+		if (done->signal == SIGNAL_DONE && done->source == fact->source && done->order > fact->order &&
+		    (!end || end->source != fact->source || done->order <= end->order))
+			return true;
+	}
+	return false;
+}
+
+/* A line that only says that a checkpoint is being written proves one if the run went on behind it. */
+static bool is_written(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	if (fact->reading.is_exact || is_done_after(facts, fact, end))
+		return true;
+	if (end && end->source == fact->source && end->position == fact->position)
+		return end->n_progress > fact->n_progress;
+	return facts_progress_since(facts, fact) > 0;
+}
+
 /* Checkpoints after the end belong to another attempt. */
-static const struct fact *last_before(const struct facts *facts, enum signal_id signal, const struct fact *end)
+static const struct fact *find_checkpoint(const struct facts *facts, const struct fact *end)
 {
 	const struct fact *last = NULL;
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal != signal || (end && fact->source == end->source && fact->order > end->order))
+		if (fact->signal != SIGNAL_CHECKPOINT ||
+		    (end && fact->source == end->source && fact->order > end->order))
 			continue;
-		if (!last || fact->order > last->order)
+		if ((!last || fact->order > last->order) && is_written(facts, fact, end))
 			last = fact;
 	}
 	return last;
@@ -248,18 +272,17 @@ static const struct fact *last_before(const struct facts *facts, enum signal_id 
 
 static size_t count_ranks(const struct facts *facts, const struct fact *fact)
 {
+	uint64_t seen[LIMIT_TRIAGE_RANKS / 64] = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; fact && i < facts->items.n; i++) {
 		const struct fact *other = &facts->items.items[i];
-		bool is_seen = false;
+		size_t rank = (size_t)other->rank % LIMIT_TRIAGE_RANKS;
 
-		if (other->signal != fact->signal || other->rank == RANK_NONE)
+		if (other->signal != fact->signal || other->rank == RANK_NONE || seen[rank / 64] >> rank % 64 & 1)
 			continue;
-		for (size_t k = 0; k < i && !is_seen; k++)
-			is_seen = facts->items.items[k].signal == fact->signal &&
-				  facts->items.items[k].rank == other->rank;
-		n += !is_seen;
+		seen[rank / 64] |= (uint64_t)1 << rank % 64;
+		n++;
 	}
 	return n;
 }
@@ -272,7 +295,7 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
-	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);
+	ret->checkpoint = find_checkpoint(facts, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);
 	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT
 				  ? facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT)

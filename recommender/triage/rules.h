@@ -41,7 +41,7 @@ struct verdict {
 	/* Context, whatever the kind. */
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
-	size_t n_ranks;		       /* ranks with the same signal */
+	size_t n_ranks;		       /* ranks with the same signal, at most LIMIT_TRIAGE_RANKS */
 	int64_t torch_version;	       /* 2009 for 2.9; -1: not seen */
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;

@@ -2,21 +2,6 @@
 /* Which failed allocation on a GPU ended the run: programs catch some of them and go on. */
 #include "triage/rules.h"
 
-/* Lines that show a further step of the rank, or of the file where the rank is not known, since the fact. */
-static uint64_t progress_since(const struct facts *facts, const struct fact *fact)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < facts->positions.n; i++) {
-		const struct position *position = &facts->positions.items[i];
-
-		if (position->source == fact->source &&
-		    (position->rank == fact->rank || position->rank == RANK_NONE || fact->rank == RANK_NONE))
-			now += position->n_progress;
-	}
-	return now - MIN(now, fact->n_progress);
-}
-
 /* Whether the file has such a line behind the fact; of errors and retries only those in their whole form. */
 static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal, bool is_exact)
 {
@@ -33,7 +18,7 @@ static bool is_after(const struct facts *facts, const struct fact *fact, enum si
 /* A program that goes on for two steps has caught the error; one step is enough where it says so. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
 {
-	uint64_t n = progress_since(facts, fact);
+	uint64_t n = facts_progress_since(facts, fact);
 	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY, false);
 
 	if (is_after(facts, fact, SIGNAL_EXCEPTION, true) || is_after(facts, fact, SIGNAL_CHILD_KILLED, false))

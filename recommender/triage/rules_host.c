@@ -59,7 +59,7 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 		const struct fact *fact = &facts->items.items[i];
 
 		if (fact->signal == SIGNAL_CHECKPOINT && fact->order < end->order && strcasestr(fact->text, "saving") &&
-		    fact->n_progress == fact_position(facts, fact)->n_progress)
+		    !fact->reading.is_exact && !facts_progress_since(facts, fact))
 			return true;
 	}
 	return false;

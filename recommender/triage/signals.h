@@ -161,7 +161,8 @@ struct reading {
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */
 	enum variable variable; /* that the message names, or that its device reads */
 	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
+			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
+			* checkpoint that was written, not only begun */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
@@ -189,6 +190,13 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
+/** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or
+ *  in exit_codes: those that the functions of the rows may ask for. */
+#define EXIT_CODE_WORDS "exit code|exitcode|exit_code|exit status"
+#define EXIT_CODES	 5
+extern const int64_t exit_codes[EXIT_CODES];
+/** Whether one of them follows directly, or something that does not show it. */
+bool is_exit_code_next(const char *behind, size_t n);
 /** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
  * code (137)", "exitcode: -9". */
 bool is_exit_code(const char *lower, int64_t code);

@@ -265,11 +265,10 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 
 	(void)ret;
-	if (is_launcher_kill(lower) || is_mention(line, line->at))
-		return false;
-	return is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
-	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
-			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
+	return (is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
+		text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
+				"signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill")) &&
+	       !is_launcher_kill(lower) && !is_mention(line, line->at);
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)

@@ -15,7 +15,7 @@ bool read_retry(const struct line *line, struct reading *ret)
 	at = text_find(line->lower,
 		       "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying again|"
 		       "handled");
-	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
+	return at && text_has(line->lower, "oom|memory|batch|alloc") && !is_mention(line, at);
 }
 
 /* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
@@ -98,7 +98,7 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 {
 	size_t n = strlen(word), digits;
 
-	for (const char *at = strstr(lower, word); at; at = strstr(at + n, word)) {
+	for (const char *at = text_find(lower, word); at; at = strstr(at + n, word)) {
 		const char *end = at + n;
 
 		if (at > lower && (isalpha((unsigned char)at[-1]) || at[-1] == '-' ||
@@ -200,13 +200,15 @@ static bool read_path(const struct line *line, const char *from, const char *mar
 	return false;
 }
 
-/* A line that says that a checkpoint was or is written, not that one is read. */
+/* A line that says that a checkpoint was or is written, not that one is read or will be written. */
 bool read_checkpoint(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "saved|saving|wrote|written|save model|save checkpoint|saves");
 
-	if (!at || text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not"))
+	if (!at ||
+	    text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not|will be "))
 		return false;
+	ret->is_exact = text_has(line->lower, "saved|wrote|written|saves");
 	read_position(line->lower, "step", &ret->value, NULL);
 	return read_path(line, at, "checkpoint-|ckpt-|.pt|.ckpt|checkpoint_|step_|step-|.safetensors|.distcp", ret);
 }

@@ -11,7 +11,10 @@ import urllib.parse
 from harness import TOP, Case, run, with_kubectl
 
 PLUGIN = "kubectl-memtamer"
-LINES, BYTES = "20000", str(64 << 20)
+LINES, TAIL, BYTES = "20000", "200", str(64 << 20)
+OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 GiB of "
+       "which 1.00 GiB is free. Including non-PyTorch memory, this process has 9.00 GiB memory in use. Of the allocated "
+       "memory 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n")
 
 
 def cases():
@@ -51,7 +54,7 @@ class Server(http.server.ThreadingHTTPServer):
         return self.refuse(404, "NotFound", f"{parts[-2]} \"{parts[-1]}\" not found")
 
     def log(self, pod, query):
-        assert (query["tailLines"], query["limitBytes"]) == (LINES, BYTES), query
+        assert query["tailLines"] in (LINES, TAIL) and query["limitBytes"] == BYTES, query
         key = f"{pod}/{query['container']}" + ("/previous" if query.get("previous") == "true" else "")
         if key in self.case.get("logs", {}):
             return 200, self.case["logs"][key]
@@ -175,23 +178,58 @@ class Pods(World):
         self.assertLess(read["lines"], 4200)
         self.assertTrue(any("only the end was read" in text for text in answer["unseen"]), answer["unseen"])
 
-    def test_many_pods(self):
-        """Logs of the first 16 pods that ended are read, and the others are counted."""
+    def make_gang(self, ends):
+        """Failed pods of one job, one for each of `ends`."""
         base = dict(cases())["gang-first-death"]["pods"][0]
         pods = []
-        for i in range(40):
+        for i, end in enumerate(ends):
             one = json.loads(json.dumps(base))
             one["metadata"].update({"name": f"llama-worker-{i}", "uid": f"u{i}"})
             one["metadata"]["labels"].update({"training.kubeflow.org/replica-type": "worker",
                                               "training.kubeflow.org/replica-index": str(i)})
             one["spec"]["containers"][0]["env"] = [{"name": "RANK", "value": str(i)}]
-            one["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = f"2026-11-02T08:{59 - i}:00Z"
+            one["status"]["containerStatuses"][0]["state"]["terminated"]["finishedAt"] = end
             pods.append(one)
+        return pods
+
+    def test_many_pods(self):
+        """Logs of the first 16 pods that ended are read, and the others are counted."""
+        pods = self.make_gang(f"2026-11-02T08:{59 - i}:00Z" for i in range(40))
         server = self.serve({"pods": pods, "logs": {"llama-worker-39/pytorch": "step 1\nMemoryError\n"}})
         answer = json.loads(self.triage("pytorchjob/llama", "-o", "json").stdout)
         self.assertEqual((answer["kind"], answer["rank"]), ("allocation-refused", 39), answer)
         self.assertEqual(sum("/log" in path for path in server.asked), 16)
         self.assertTrue(any("those of 24 others were not" in text for text in answer["unseen"]), answer["unseen"])
+
+    def test_pods_that_end_together(self):
+        """If the first 16 only lost their peers, or others ended in the same second, the ends of further logs are read."""
+        lost, error = "step 3\nconnection closed by peer\n", "step 3\nValueError: bad label\n"
+        together, apart = ["2026-11-02T08:25:00Z"] * 40, [f"2026-11-02T08:25:{i:02d}Z" for i in range(40)]
+        for name, ends, first, others, rank, n in (
+                ("others lost their peers", together, lost, lost, 9, 40), ("in other seconds", apart, lost, lost, 39, 40),
+                ("the first of others", apart, lost, lost, 20, 21), ("ordinary errors", together, error, error, 9, 40),
+                ("an error that came first", apart, error, lost, None, 16)):
+            with self.subTest(name):
+                logs = {f"llama-worker-{i}/pytorch": others if i else first for i in range(40)}
+                if rank:
+                    logs[f"llama-worker-{rank}/pytorch"] = "step 3\n" * 300 + OOM
+                server = self.serve({"pods": self.make_gang(ends), "logs": logs})
+                answer = json.loads(self.triage("pytorchjob/llama", "-o", "json").stdout)
+                self.assertEqual((answer["kind"], answer["rank"]), ("fragmentation", rank) if rank else ("not-oom", 0), answer)
+                asked = [path for path in server.asked if "/log" in path]
+                self.assertEqual(len(asked), n)
+                self.assertEqual(sum(f"tailLines={TAIL}&" in path for path in asked), n - 16)
+                want = "24 others were not" if n == 16 else f"{n - 16} further ones the last 200 lines" if n > 17 else "further one"
+                self.assertTrue(any(want in text for text in answer["unseen"]), answer["unseen"])
+
+    def test_pods_that_all_lost_their_peers(self):
+        """Of the logs of a very large gang only so many are read."""
+        logs = {f"llama-worker-{i}/pytorch": "step 3\nconnection closed by peer\n" for i in range(200)}
+        server = self.serve({"pods": self.make_gang(["2026-11-02T08:25:00Z"] * 200), "logs": logs})
+        answer = json.loads(self.triage("pytorchjob/llama", "-o", "json").stdout)
+        self.assertEqual((answer["kind"], answer["rule"]), ("not-oom", "collective-timeout"))
+        self.assertEqual(sum("/log" in path for path in server.asked), 16 + 128)
+        self.assertTrue(any("those of 56 others were not" in text for text in answer["unseen"]), answer["unseen"])
 
     def test_refusals(self):
         for case, args, status, words in (

@@ -134,6 +134,50 @@ static void words_are_found(void **state)
 	free(scanner);
 }
 
+/* Words about exit codes count only with a code that a signal asks for, or where it cannot be seen. */
+static void codes_guard_their_words(void **state)
+{
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+		{"exit code 1", false},
+		{"exit code 137", true},
+		{"Exit Code:    139", true},
+		{"exitcode: -9", true},
+		{"\"ExitCode\" : 137", true},
+		{"exit_code=`135`", true},
+		{"exit code", false},
+		{"exit code was 137", false},
+		{"exit code\t143", true},
+		{"exit code\001137", true},
+		{"exit code 0", true},
+		{"exit code 1370", false},
+		{"exit code 1, exit code -7", true},
+		{"exit status 2", false},
+		{"step, exit code 1", false},
+		{"exit code 99999999999137", false},
+		{"exit code \xe2\x80\x94 137", true},
+	};
+	struct scanner *scanner = malloc(sizeof(*scanner));
+
+	(void)state;
+	assert_non_null(scanner);
+	scanner_init(scanner);
+	scanner_add(scanner, EXIT_CODE_WORDS, 0);
+	scanner_add(scanner, "exited with exit code|step", 1);
+	scanner_set_guard(scanner, EXIT_CODE_WORDS, is_exit_code_next);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct scan_set set = {{0}};
+
+		scanner_find(scanner, str_c(rows[i].text), &set);
+		if (scan_set_has(&set, 0) != rows[i].want)
+			fail_msg("%s", rows[i].text);
+		assert_int_equal(scan_set_next(&set, 0), set.bits[0] ? (set.bits[0] & 1 ? 0 : 1) : SCAN_VALUES_MAX);
+	}
+	free(scanner);
+}
+
 /* The words of a signal in `text` by a plain search. */
 static bool has_word(const char *text, const char *words)
 {
@@ -302,6 +346,44 @@ static void sizes_are_read(void **state)
 	}
 }
 
+/* A line in focus is searched with the same result, from its beginning and from within. */
+static void focus_changes_nothing(void **state)
+{
+	static const char *const lists[] = {
+		"", "|", "a", "x|e", "zz||step", "exit code|exitcode", "no such word|memory"};
+	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	char text[2048], copy[97];
+	uint32_t seed = 7;
+
+	(void)state;
+	assert_non_null(buffer);
+	for (int round = 0; round < 300; round++) {
+		struct line line;
+
+		make_text(&seed, text, 1 + seed % (sizeof(text) - 1));
+		line_make(str_c(text), 1, buffer, &line);
+		for (unsigned int i = 0; i < SIGNAL_COUNT_ + ARRAY_LEN(lists); i++) {
+			const char *words = i < SIGNAL_COUNT_ ? words_of(i) : lists[i - SIGNAL_COUNT_];
+			const char *from = line.lower + (seed >> 8) % (line.n + 1), *all, *part;
+			bool is_before;
+
+			all = text_find(line.lower, words);
+			part = text_find(from, words);
+			(void)text_before(line.lower, from, copy, sizeof(copy));
+			is_before = text_has(copy, words);
+			line_focus(&line);
+			if (text_find(line.lower, words) != all || text_find(from, words) != part ||
+			    text_has_before(line.lower, from, sizeof(copy) - 1, words) != is_before ||
+			    (all && !text_may_have(line.lower, words) && !strchr(words, '|')))
+				fail_msg("%s: %s", line.lower, words);
+			/* Another text is searched as a whole. */
+			assert_int_equal(text_has(copy, words), is_before);
+			line_focus(NULL);
+		}
+	}
+	free(buffer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +394,8 @@ int main(void)
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
 		cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(focus_changes_nothing),
+		cmocka_unit_test(codes_guard_their_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
