@@ -43,7 +43,7 @@ static const char intro[] =
 	"get `nodes`, list `events` in `default` | the answer says so |\n\n"
 	"Of a job, the pods are read in the order of their ends, and each is decided on its own. The run's cause is "
 	"the pod that "
-	"ended\nfirst among those that ended for memory or by a damaged card, then among those that were killed or "
+	"ended\nfirst among those that ended for memory or by a damaged GPU, then among those that were killed or "
 	"stopped, then "
 	"among those with\nan ordinary error: ranks that only lost their peers explain nothing. Of several attempts "
 	"the last one "
@@ -173,7 +173,7 @@ static const char verify_intro[] =
 	"Without `--against`, the crash is `status.diagnosis` of the workload's MemoryProfile (right: list "
 	"`memoryprofiles`), "
 	"which has\nthe limit and use of the container, and, where the recommender may read logs "
-	"(`recommender.readLogs`), the figures of the card and\nthe step of the crash as well; pods that ended with it "
+	"(`recommender.readLogs`), the figures of the GPU and\nthe step of the crash as well; pods that ended with it "
 	"are not taken for the new run. Each check is answered yes, no or unknown:\n\n"
 	"| check | yes | no |\n|---|---|---|\n";
 
@@ -259,7 +259,12 @@ static void add_list(struct strbuf *buf, const char *head, const struct advice *
 
 static void add_levers(struct strbuf *buf, enum kind kind)
 {
-	static const char *const frameworks[] = {"", "PyTorch", "TensorFlow", "JAX", ""};
+	static const char *const frameworks[] = {[FRAMEWORK_NONE] = "",
+						 [FRAMEWORK_TORCH] = "PyTorch",
+						 [FRAMEWORK_MPS] = "PyTorch on Metal",
+						 [FRAMEWORK_TENSORFLOW] = "TensorFlow",
+						 [FRAMEWORK_JAX] = "JAX",
+						 [FRAMEWORK_OTHER] = ""};
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
@@ -273,7 +278,8 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 		add_cell(buf, levers[i].setting);
 		strbuf_adds(buf, "` | ");
 		add_cell(buf, levers[i].why);
-		strbuf_addf(buf, " | %s%s |\n", levers[i].cause ? levers[i].cause : "",
+		strbuf_addf(buf, " | %s%s%s |\n", levers[i].cause ? levers[i].cause : "",
+			    levers[i].cause && *frameworks[levers[i].framework] ? ", " : "",
 			    frameworks[levers[i].framework]);
 	}
 }

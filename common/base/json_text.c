@@ -176,6 +176,25 @@ size_t json_text_unescape(struct str inside, char *ret)
 	return n;
 }
 
+size_t json_text_unescaped_length(struct str inside)
+{
+	const char *end = inside.p + inside.n, *p = inside.p;
+	size_t n = inside.n;
+
+	STEPS_BULK(inside.n);
+	while (p < end && (p = memchr(p, '\\', (size_t)(end - p)))) {
+		size_t taken = 2, written = 1;
+		char bytes[4];
+
+		STEPS(1);
+		if (p[1] == 'u')
+			written = utf8_encode(unicode_of(p, (size_t)(end - p), &taken), bytes);
+		n -= taken - written;
+		p += taken;
+	}
+	return n;
+}
+
 /* --- Other values --- */
 
 int json_text_scalar(struct json_text *self)

@@ -108,6 +108,8 @@ int json_text_skip(struct json_text *self, int depth);
 /** Unescapes the content of a checked string into `ret`, which needs room for inside.n bytes, as it never becomes
  * longer. Half a surrogate pair becomes U+FFFD. @return the number of bytes written. */
 size_t json_text_unescape(struct str inside, char *ret);
+/** The number of bytes that json_text_unescape would write. */
+size_t json_text_unescaped_length(struct str inside);
 
 /* Follows one object or array to its end, 64 bytes at a time: strings are recognised and brackets counted, nothing else
  * is checked. Initialise with zeros, max_depth and is_strict. */

@@ -23,8 +23,9 @@
 	317 /* a domain of 253, a slash, a name of 63: the longest name of any sort that the API server takes */
 #define LIMIT_NAME_PART_BYTES	 63 /* of these, behind the slash */
 #define LIMIT_RESPONSE_BYTES	 (256 * KIB)
-#define LIMIT_ANNOTATION_BYTES	 (64 * KIB) /* memtamer never writes a longer one */
-#define LIMIT_ANNOTATION_ENTRIES 4096	    /* values that an annotation lists as set */
+#define LIMIT_ANNOTATION_BYTES	 (64 * KIB)  /* memtamer never writes a longer one */
+#define LIMIT_ANNOTATIONS_BYTES	 (256 * KIB) /* of all annotations of an object: the API server rejects more */
+#define LIMIT_ANNOTATION_ENTRIES 4096	     /* values that an annotation lists as set */
 #define LIMIT_WARNINGS		 10
 #define LIMIT_WARNING_CHARS	 120
 

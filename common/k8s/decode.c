@@ -127,6 +127,7 @@ int decode_labels(const struct doc *object, const char *key, bool has_free_value
 	if (r || !map)
 		return r;
 	ret->is_present = true;
+	ret->n_bytes = map->n_text;
 	ret->items = arena_array(arena, map->n_items, sizeof(*ret->items));
 	if (!ret->items)
 		return decode_oom(err);
@@ -138,6 +139,7 @@ int decode_labels(const struct doc *object, const char *key, bool has_free_value
 		    (!has_free_values && item->n_text > LIMIT_QUALIFIED_NAME_BYTES))
 			return decode_at(name_too_long(err), err, "%s[\"%.60s\"]", key, item->key);
 		ret->items[ret->n++] = (struct k8s_label){item->key, item->type == DOC_STRING ? item->text : ""};
+		ret->n_bytes += item->n_key + item->n_text;
 	}
 	return 0;
 }

@@ -159,7 +159,7 @@ void doc_add_copy(struct doc *parent, const struct doc *node, struct arena *aren
 
 void doc_add_children(struct doc *parent, const struct doc *from, const char *const *without, struct arena *arena)
 {
-	const struct doc *item = doc_children(from, parent ? parent->type : DOC_NULL);
+	const struct doc *item = parent ? doc_children(from, parent->type) : NULL;
 	struct doc **tail = item ? tail_of(parent) : NULL;
 
 	for (; item; item = item->next) {
@@ -225,6 +225,14 @@ static int convert_array(struct converter *self, const struct allow *allow, stru
 	return r;
 }
 
+/* Only the length of a text is kept. */
+static void drop_member(struct str key, struct json_object *value, struct doc *object)
+{
+	object->n_text += key.n;
+	if (json_object_is_type(value, json_type_string))
+		object->n_text += (size_t)json_object_get_string_len(value);
+}
+
 static int convert_member(struct converter *self, const struct allow *allow, struct str key, struct json_object *value,
 			  struct doc *ret, struct doc ***tail)
 {
@@ -232,7 +240,11 @@ static int convert_member(struct converter *self, const struct allow *allow, str
 	struct doc *item;
 	char *copy;
 
-	if (allow->any ? allow->dropped_key && str_eq(key, str_c(allow->dropped_key)) : !field || !value)
+	if (allow->any && allow->dropped_key && str_eq(key, str_c(allow->dropped_key))) {
+		drop_member(key, value, ret);
+		return 0;
+	}
+	if (!allow->any && (!field || !value))
 		return 0;
 	item = doc_child(&self->builder, ret, tail);
 	if (!item)

@@ -24,7 +24,7 @@ struct doc {
 	const char
 		/* of a string or number; of an object or array with `keeps_source` the source text, not copied */
 		*text;
-	size_t n_key, n_text;
+	size_t n_key, n_text; /* n_text of a map: bytes of key and value of the member that was dropped by its key */
 	struct doc *first, *next; /* first: items or members; next: sibling */
 };
 
@@ -38,7 +38,7 @@ struct allow {
 	/* of an item of a list: kept only if its "name" (the first field) is one of these (NULL-terminated); otherwise
 	 * it becomes null */
 	const char *const *item_names;
-	const char *dropped_key; /* of a map: this key is dropped */
+	const char *dropped_key; /* of a map: this key is dropped; only its length and that of its value are kept */
 	bool keeps_source;	 /* of an object or array read from text: `text` is its source, in the caller's text */
 };
 

@@ -175,6 +175,21 @@ struct object_state {
 	struct key_set keys;
 };
 
+/* Only the length of a text is kept. */
+static int drop_member(struct reader *self, struct doc *object, size_t n_key, int depth)
+{
+	struct json_string string;
+	int r;
+
+	object->n_text += n_key;
+	if (json_text_peek(&self->in) != '"')
+		return json_text_skip(&self->in, depth);
+	r = json_text_string(&self->in, &string);
+	if (!r)
+		object->n_text += string.has_escape ? json_text_unescaped_length(string.inside) : string.inside.n;
+	return r;
+}
+
 static int read_map_member(struct reader *self, const struct allow *allow, struct object_state *state,
 			   const struct json_string *string, int depth)
 {
@@ -190,7 +205,7 @@ static int read_map_member(struct reader *self, const struct allow *allow, struc
 	if (r)
 		return r < 0 ? out_of_memory(self) : json_text_bad(&self->in, string->from, "duplicate key");
 	if (allow->dropped_key && str_eq(str_c(allow->dropped_key), (struct str){key, n}))
-		return json_text_skip(&self->in, depth);
+		return drop_member(self, state->object, n, depth);
 	item = doc_child(&self->builder, state->object, &state->tail);
 	if (!item)
 		return out_of_memory(self);

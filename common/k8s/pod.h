@@ -21,6 +21,7 @@ struct k8s_label {
 struct k8s_labels {
 	struct k8s_label *items;
 	size_t n;
+	size_t n_bytes;	 /* of all keys and values, also of those that are not kept (allow.c) */
 	bool is_present; /* the map exists (a patch needs no parent) */
 };
 

@@ -325,6 +325,11 @@ bool reflector_has(const struct reflector *self, const char *namespace, const ch
 	return kube_cache_has(&self->known, namespace, name);
 }
 
+bool reflector_is_listing(const struct reflector *self)
+{
+	return self->list != NULL;
+}
+
 void reflector_stats(const struct reflector *self, struct reflector_stats *ret)
 {
 	*ret = self->stats;

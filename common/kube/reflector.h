@@ -59,4 +59,6 @@ int reflector_start(struct kube_client *client, const struct reflector_config *c
 void reflector_free(struct reflector *self);
 /** Whether an object of this name exists, according to the events so far. */
 bool reflector_has(const struct reflector *self, const char *namespace, const char *name);
+/** For callbacks: whether the object comes from a list, not from an event of the watch. */
+bool reflector_is_listing(const struct reflector *self);
 void reflector_stats(const struct reflector *self, struct reflector_stats *ret);

@@ -53,11 +53,9 @@ static void set_counted(struct diagnosis *self, const char *confidence, const st
 
 void diagnosis_add_counted(struct diagnosis *self, const struct run *run)
 {
-	bool is_child = streq(self->kind, "container-limit") && streq(self->cause, "child-killed");
-
 	if (strstarts(self->evidence, COUNTER) || run->limit_bytes <= 0)
 		return;
-	if (is_child)
+	if (streq(self->kind, "container-limit") && streq(self->cause, "child-killed"))
 		set_counted(self, streq(self->confidence, "low") ? "medium" : "high", run);
 	else if (streq(self->kind, "unknown"))
 		set_counted(self, "low", run);

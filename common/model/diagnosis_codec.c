@@ -28,7 +28,7 @@ static const struct codec_field diagnosis_fields[] = {
 	PLACE(step, "step", "The furthest step of that epoch, or of the run."),
 	PLACE(n_steps, "steps", "Of how many steps, where the log says so."),
 	F(tried_bytes, "tried", CODEC_BYTES, "GPU memory that the failed allocation asked for."),
-	F(capacity_bytes, "capacity", CODEC_BYTES, "Memory of the card."),
+	F(capacity_bytes, "capacity", CODEC_BYTES, "Memory of the GPU."),
 	F(unallocated_bytes, "unallocated", CODEC_BYTES, "GPU memory that was reserved but unallocated."),
 	F(others_bytes, "others", CODEC_BYTES, "GPU memory that other processes held."),
 	F(peak_bytes, "peak", CODEC_BYTES, "What it used before its end: memory, or storage."),

@@ -302,13 +302,11 @@ static size_t find_run(const struct history *self, const char *uid)
 	return i;
 }
 
-int history_add_run(struct history *self, const struct run *run)
+int history_put_run(struct history *self, const struct run *run)
 {
 	size_t at = find_run(self, run->uid);
 	bool is_new = at == self->runs.n;
 
-	if (is_new && history_leaves_out(self, run))
-		return 0;
 	if (is_new && self->runs.n < LIMIT_HISTORY_RUNS && vec_reserve(&self->runs, self->runs.n + 1))
 		return -ENOMEM;
 	if (vec_reserve(&self->days, self->days.n + 1))
@@ -322,6 +320,13 @@ int history_add_run(struct history *self, const struct run *run)
 		insert_sorted(self, run);
 	aggregate_again(self);
 	return 0;
+}
+
+int history_add_run(struct history *self, const struct run *run)
+{
+	if (find_run(self, run->uid) == self->runs.n && history_leaves_out(self, run))
+		return 0;
+	return history_put_run(self, run);
 }
 
 int history_add_alias(struct history *self, const char *key)

@@ -85,7 +85,7 @@ static int read_run(void *self, const struct doc *item, struct err *err)
 
 	if (r)
 		return r;
-	return history_add_run(history, &run) ? decode_oom(err) : 0;
+	return history_put_run(history, &run) ? decode_oom(err) : 0;
 }
 
 /* While the listed runs are added, they must not be taken for dropped ones, nor counted again in the days. */

@@ -17,5 +17,8 @@ int run_decode(const struct doc *item, struct run *run, struct err *err) ATTR_NO
 void run_encode_short(const struct run *run, struct strbuf *buf);
 /** Whether the run has a curve that can be written. */
 bool run_has_curve(const struct run *run);
+/** As history_add_run for a run that was listed: no limit on active runs leaves it out, because the limit is applied
+ * when a run is found, and not all orders of the same runs pass it. @return 0 or -ENOMEM (unchanged). */
+int history_put_run(struct history *self, const struct run *run) ATTR_NODISCARD;
 /** Records that this run dropped out of the list. */
 void history_mark_dropped(struct history *self, const struct run *run);

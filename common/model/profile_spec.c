@@ -25,7 +25,8 @@ static const struct codec_field value_fields[] = {
 		 "Quantile of use for the request, in thousandths: 500 is the median."),
 	PERMILLE(buffer_permille, "buffer", 10000, "Thousandths to add to the peak for the limit: 100 is a tenth."),
 	BYTES(floor_bytes, "floor", "Never size below."),
-	BYTES(ceiling_bytes, "ceiling", "Never size above."),
+	BYTES(ceiling_bytes, "ceiling",
+	      "Never size above; if it is below the greatest peak, no limit is added or lowered."),
 	CHOICE(size_class, "class", size_classes,
 	       "How the request is chosen: dense by the quantile, standing by the runs' peaks, guaranteed equal to the "
 	       "limit."),

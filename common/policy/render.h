@@ -8,7 +8,9 @@
 #include "policy/decide.h"
 
 /** Writes an RFC 6902 array into `buf`; nothing if there is nothing to patch. It contains only `add`, and `replace` of
- * existing paths; never remove or test. @return the sticky status of `buf`. */
+ * existing paths; never remove or test. @return the sticky status of `buf`; RENDER_NO_ROOM: nothing is written, because
+ * the API server would reject the object for the length of its annotations with ours (LIMIT_ANNOTATIONS_BYTES). */
+enum { RENDER_NO_ROOM = 1 };
 int render_patch(const struct decide_input *input, const struct decision *decision, struct arena *arena,
 		 struct strbuf *buf) ATTR_NODISCARD;
 /** Makes warnings for kubectl, in the arena: `memtamer: container "pytorch": no memory limit; set to 96Gi (...)`. At

@@ -6,7 +6,7 @@
  * Cost: linear in the templates and their content; the templates, at most LIMIT_POD_CONTAINERS, also times each other
  * and times the entries of the annotation. */
 #include "k8s/kinds.h"
-#include "policy/decide.h"
+#include "policy/render.h"
 
 /** One pod template. It must not be moved, as `input` points into it. */
 struct workload_template {
@@ -51,8 +51,8 @@ int workload_denial(const struct workload_template *const *items, size_t n, stru
 int workload_settle(const struct workload_template **items, size_t n, const struct k8s_labels *annotations,
 		    struct arena *arena) ATTR_NODISCARD;
 /** Writes an RFC 6902 array for an object that is being created, after workload_settle(): the sizes of all decisions,
- * and the annotation with what was set, also in earlier rounds. Nothing is written if nothing is set. @return the
- * sticky status of `buf`. */
+ * and the annotation with what was set, also in earlier rounds. Nothing is written if nothing is set. @return as
+ * render_patch(). */
 int workload_patch(const struct workload_template *const *items, size_t n, const struct k8s_labels *annotations,
 		   struct arena *arena, struct strbuf *buf) ATTR_NODISCARD;
 /** Writes the patch for an update. A user who applies the manifest again sends the values that the annotation says were

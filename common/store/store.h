@@ -56,8 +56,7 @@ const char *store_state_place(const struct store *self);
 int store_read_profiles(struct store *self, struct snapshot_builder *builder, struct err *err) ATTR_NODISCARD;
 
 /** Callbacks for objects. A non-zero return value ends the visit and is returned. The callback owns profiles and
- *  histories; a shape is borrowed. `kube` may pass an object twice when it changed meanwhile; the later one is
- *  current. */
+ *  histories; a shape is borrowed. Each object is passed once, as it was at some time during the visit. */
 typedef int store_profile_fn(void *context, struct profile *take_profile, struct err *err);
 typedef int store_history_fn(void *context, struct history *take_history, struct err *err);
 typedef int store_shape_fn(void *context, const struct node_shape *shape, struct err *err);

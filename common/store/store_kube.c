@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading objects of the cluster. Lists come page by page and each object is given away at once: memory does not depend
- * on how many there are, but for what a writer has to remember of each. */
+/* Reading objects of the cluster. Lists come page by page and each object is given away at once. What is remembered of
+ * each object are 8 bytes while its list is read, and what a writer needs. */
 #include "store/store_kube.h"
 
+#include "base/vec.h"
 #include "kube/kube_list.h"
 
 #include <errno.h>
@@ -31,15 +32,43 @@ struct listing {
 	enum store_item_kind kind;
 	const struct store_visitor *visitor;
 	struct arena scratch; /* of the object at hand */
+	/* Hashes of the names of objects that were given away. Sorted once the list has restarted. */
+	VEC(uint64_t) given;
+	bool has_restarted;
 	bool is_done;
 	int code;
 	struct err err;
 };
 
-static int list_item(void *context, const struct kube_object *object, struct err *err)
+static int compare_hashes(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A list restarts at most once, as it has no pages then. */
+static void list_restarted(void *context)
 {
 	struct listing *self = context;
 
+	self->has_restarted = self->given.n > 0;
+	if (self->has_restarted)
+		qsort(self->given.items, self->given.n, sizeof(*self->given.items), compare_hashes);
+}
+
+/* Visitors count and collect, so an object that comes a second time, in a list that has restarted, is not given away
+ * again. */
+static int list_item(void *context, const struct kube_object *object, struct err *err)
+{
+	struct listing *self = context;
+	uint64_t name = hashtable_hash((const char *const[]){object->namespace, object->name}, 2);
+
+	if (!self->has_restarted && vec_push(&self->given, name))
+		return err_set(err, -ENOMEM, "out of memory");
+	if (self->has_restarted &&
+	    bsearch(&name, self->given.items, self->given.n, sizeof(*self->given.items), compare_hashes))
+		return 0;
 	return store_kube_give(self->store, self->kind, object, self->visitor, &self->scratch, err);
 }
 
@@ -103,6 +132,7 @@ static int list(struct kube_store *self, enum store_item_kind kind, const struct
 		.wants_text = true,
 		.item = list_item,
 		.bad = list_bad,
+		.restarted = list_restarted,
 		.done = list_done,
 		.context = &listing,
 	};
@@ -116,6 +146,7 @@ static int list(struct kube_store *self, enum store_item_kind kind, const struct
 	r = wait_for_list(&listing, err);
 	kube_list_free(started);
 	arena_release(&listing.scratch);
+	vec_release(&listing.given);
 	return r;
 }
 

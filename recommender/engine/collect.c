@@ -266,20 +266,38 @@ int collect_close_part(struct collect *self, struct err *err)
 	return save_table(self, self->read_until_ms, err);
 }
 
+/* @return 0; EVIDENCE_TOO_HEAVY: what was read is learned; as collect_read. */
+static int read_open(struct collect *self, struct err *err)
+{
+	struct evidence_window window = {.end_ms = self->read_until_ms};
+	bool is_partial;
+	int status = 0;
+
+	while (!window.is_open) {
+		int r;
+
+		window.start_ms = window.end_ms;
+		window.end_ms = collect_open_end_ms(self, window.start_ms);
+		window.is_open = window.end_ms == self->now_ms;
+		r = collect_read(self, &window, &is_partial, err);
+		if (r && r != EVIDENCE_TOO_HEAVY)
+			return r;
+		status = r ? r : status;
+	}
+	return status;
+}
+
 int collect_open(struct collect *self, struct err *err)
 {
-	const struct evidence_window window = {
-		.start_ms = self->read_until_ms, .end_ms = self->now_ms, .is_open = true};
-	bool is_partial;
 	int status = 0, r = 0;
 
 	report_progress(self, self->now_ms);
-	if (window.end_ms > window.start_ms) {
-		status = collect_read(self, &window, &is_partial, err);
-		r = status == EVIDENCE_TOO_HEAVY ? 0 : status; /* what was read is learned */
+	if (self->now_ms > self->read_until_ms) {
+		status = read_open(self, err);
+		r = status == EVIDENCE_TOO_HEAVY ? 0 : status;
 		r = r ? r : merge_watched(self, err);
 		r = r ? r : leave_out(self, err);
-		r = r ? r : collect_fold(self, &self->table, window.end_ms, err);
+		r = r ? r : collect_fold(self, &self->table, self->now_ms, err);
 	}
 	self->has_read |= r == 0;
 	self->done.days_done += r == 0;

@@ -58,13 +58,13 @@ const struct gap *collect_find_failed(const struct collect *self, const struct e
 
 /* Reads a window and discards the answer. */
 static int try_read(struct collect *self, const struct evidence_window *window,
-		    const struct collect_namespaces *namespaces)
+		    const struct collect_namespaces *namespaces, struct err *err)
 {
 	struct evidence_batch batch;
 	int r;
 
 	evidence_batch_init(&batch, window);
-	r = self->reader->read(self->reader, namespaces->n ? namespaces->items : NULL, namespaces->n, &batch, NULL);
+	r = self->reader->read(self->reader, namespaces->n ? namespaces->items : NULL, namespaces->n, &batch, err);
 	if (r == -ENOMEM && batch.pods.arena.is_full)
 		r = EVIDENCE_TOO_HEAVY;
 	evidence_batch_release(&batch);
@@ -86,7 +86,7 @@ static bool is_readable(struct collect *self, const struct evidence_window *wind
 		return false;
 	if (window->end_ms - window->start_ms <= TIME_DAY_MS) {
 		--*left;
-		r = try_read(self, window, namespaces);
+		r = try_read(self, window, namespaces, NULL);
 	}
 	if (r != EVIDENCE_TOO_HEAVY)
 		return r == 0;
@@ -99,15 +99,21 @@ static bool is_readable(struct collect *self, const struct evidence_window *wind
 }
 
 /* Two namespaces are tried, as one of them may be too large for any query. */
-bool collect_is_answered(struct collect *self)
+int collect_check_answered(struct collect *self, struct err *err)
 {
 	const struct evidence_window window = {.start_ms = self->now_ms - COLLECT_SPLIT_UNTIL_MS,
 					       .end_ms = self->now_ms};
 	const struct collect_namespaces all = collect_namespaces_of(self, &(struct collect_namespaces){.n = 0});
 	const struct collect_namespaces first = {all.items, MIN(all.n, 1)},
 					last = {all.items + all.n - first.n, first.n};
+	struct err why = ERR_INIT;
+	int r = try_read(self, &window, &first, &why);
 
-	return try_read(self, &window, &first) == 0 || (all.n > 1 && try_read(self, &window, &last) == 0);
+	if (r && r != EVIDENCE_STOPPED && all.n > 1)
+		r = try_read(self, &window, &last, &why);
+	if (r == EVIDENCE_STOPPED && err)
+		*err = why;
+	return r == 0 || r == EVIDENCE_STOPPED ? r : EVIDENCE_UNREACHABLE;
 }
 
 static void log_passed(const struct gap *gap)

@@ -20,9 +20,11 @@ const struct gap *collect_find_gap(const struct collect *self, const struct evid
 				   const struct collect_namespaces *namespaces);
 /** A gap of all namespaces that failed in this cycle and overlaps the window. NULL: none. */
 const struct gap *collect_find_failed(const struct collect *self, const struct evidence_window *window);
-/** Whether Prometheus answers a small query about the newest time. If it does not, it is down as a whole, and a window
- * that failed is no gap. Cost: one or two reads of ten minutes. */
-bool collect_is_answered(struct collect *self);
+/** Asks Prometheus a small query about the newest time. If it does not answer, it is down as a whole, and a window that
+ * failed is no gap. Cost: one or two reads of ten minutes.
+ * @param err  set if the deadline passed.
+ * @return 0: it answers; EVIDENCE_STOPPED: the deadline passed, so nothing is known; EVIDENCE_UNREACHABLE. */
+int collect_check_answered(struct collect *self, struct err *err) ATTR_NODISCARD;
 /** Counts a window that could not be read for the reason in `why`. Logs a gap that is passed from now on.
  * @return whether the gap is passed. */
 bool collect_note_gap(struct collect *self, const struct evidence_window *window,

@@ -32,6 +32,13 @@ int64_t collect_part_end_ms(const struct collect *self)
 	return MIN(start_ms - start_ms % part_ms(self) + part_ms(self), collect_closed_until_ms(self));
 }
 
+int64_t collect_open_end_ms(const struct collect *self, int64_t start_ms)
+{
+	int64_t ms = self->is_unsettled ? self->state.part_ms : 0;
+
+	return ms ? MIN(start_ms - start_ms % ms + ms, self->now_ms) : self->now_ms;
+}
+
 /* A part divides a day. */
 static void set_part(struct collect *self, int64_t longest_ms)
 {
@@ -50,7 +57,8 @@ void collect_begin_parts(struct collect *self)
 	int64_t age_ms = self->now_ms - state->part_since_ms;
 
 	/* Or the clock was ahead, or the state is not ours. */
-	if (state->part_ms && (age_ms >= LONG_AGAIN_MS || age_ms < 0 || TIME_DAY_MS % MAX(state->part_ms, 1)))
+	if (state->part_ms &&
+	    (age_ms >= LONG_AGAIN_MS || age_ms < 0 || state->part_ms < SHORTEST_MS || TIME_DAY_MS % state->part_ms))
 		set_part(self, 2 * state->part_ms);
 }
 
@@ -65,7 +73,7 @@ static void log_stuck(const struct evidence_window *window, const char *why)
 /* The namespaces are not known apart. If Prometheus is down, no window is to blame. */
 static void note_gap(struct collect *self, const struct evidence_window *window, int status, const char *why)
 {
-	if (status == EVIDENCE_STOPPED || collect_is_answered(self))
+	if (status == EVIDENCE_STOPPED || collect_check_answered(self, NULL) == 0)
 		collect_note_gap(self, window, &(struct collect_namespaces){.n = 0}, why);
 }
 
@@ -84,13 +92,15 @@ void collect_note_stuck(struct collect *self, const struct evidence_window *wind
 	if (length_ms > SHORTEST_MS) {
 		set_part(self, length_ms / 2);
 		log_stuck(window, why);
-	} else if (!window->is_open) {
+	} else if (!window->is_open && !self->is_unsettled) {
 		note_gap(self, window, status, why);
 	}
 }
 
-void collect_note_read(struct collect *self)
+void collect_note_read(struct collect *self, const struct evidence_window *window)
 {
-	self->has_changed_state |= self->state.stuck_cycles > 0;
+	if (!self->state.stuck_cycles || window->end_ms <= self->state.stuck_at_ms)
+		return;
+	self->has_changed_state = true;
 	self->state.stuck_cycles = self->state.stuck_at_ms = 0;
 }

@@ -4,7 +4,10 @@
  * COLLECT_PART_MS of the present day. What was read of a window is lost if reading ends within it: because of the
  * deadline, or because Prometheus gave no answer, and a query may even have ended it. If that happens in STUCK_CYCLES
  * cycles in succession, windows become half as long, then again in each further cycle. The shortest ones are gaps when
- * they fail. After a day windows become twice as long again. One thread. */
+ * they fail. After a day windows become twice as long again.
+ *
+ * After a part that is not closed yet the open time is long. It is then read in such windows, too, but none of them
+ * becomes a gap. One thread. */
 #include "engine/collect.h"
 
 /** The present day is closed in parts of this length. */
@@ -14,9 +17,11 @@
 int64_t collect_closed_until_ms(const struct collect *self);
 /** The end of the window that follows the watermark. There is closed time that is not read. */
 int64_t collect_part_end_ms(const struct collect *self);
+/** The end of the window of the open time that starts at `start_ms`. */
+int64_t collect_open_end_ms(const struct collect *self, int64_t start_ms);
 /** Call it before reading. */
 void collect_begin_parts(struct collect *self);
 /** Reading ended early in this window: status EVIDENCE_STOPPED, EVIDENCE_UNREACHABLE or -EPROTO. Others are ignored. */
 void collect_note_stuck(struct collect *self, const struct evidence_window *window, int status, const char *why);
-/** A window was read. */
-void collect_note_read(struct collect *self);
+/** A window was read. Cycles are no longer counted if reading ended early within it or before it. */
+void collect_note_read(struct collect *self, const struct evidence_window *window);

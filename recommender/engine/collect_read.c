@@ -29,10 +29,11 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 static int pass_part(struct reading *self, const struct evidence_window *window,
 		     const struct collect_namespaces *namespaces, struct err *err)
 {
-	if (self->n_failed % FAILURES == 0 && !collect_is_answered(self->collect)) {
-		self->is_down = true;
-		return EVIDENCE_UNREACHABLE;
-	}
+	int r = self->n_failed % FAILURES == 0 ? collect_check_answered(self->collect, err) : 0;
+
+	self->is_down |= r == EVIDENCE_UNREACHABLE;
+	if (r)
+		return r;
 	self->n_failed++;
 	if (!collect_note_gap(self->collect, window, namespaces, err ? err->msg : "") && self->n_unread++ == 0 && err)
 		self->why = *err;
@@ -203,7 +204,7 @@ int collect_read(struct collect *self, const struct evidence_window *window, boo
 		collect_note_stuck(self, window, r, err ? err->msg : "");
 	if (r)
 		return r;
-	collect_note_read(self);
+	collect_note_read(self, window);
 	self->has_changed_state |= gaps_settle(&self->state.gaps, window->start_ms, window->end_ms, self->now_ms);
 	collect_mark_gaps(self);
 	*ret_is_partial = reading.is_partial;

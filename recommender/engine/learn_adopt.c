@@ -156,7 +156,7 @@ int learn_take_history(struct learned *item, struct history *take_history)
 	struct history *known = item->history;
 
 	if (known && is_old == item->is_moving) {
-		history_free(take_history); /* a store may report a history twice */
+		history_free(take_history); /* it is known already */
 		return 0;
 	}
 	if (known) {

@@ -6,6 +6,7 @@
 #include "base/timefmt.h"
 #include "engine/hung.h"
 #include "k8s/quantity.h"
+#include "model/identity.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,12 +25,29 @@ struct notice *notices_find(const struct notices *self, size_t n, const struct n
 	return NULL;
 }
 
+/* Truncated as a run's key, and then as in a history. */
+static void cut_owner(const char *text, char ret[RUN_NAME_BYTES])
+{
+	char key[IDENTITY_KEY_BYTES];
+
+	identity_cut(text, key, sizeof(key));
+	identity_cut(key, ret, RUN_NAME_BYTES);
+}
+
+void notice_owner(const char *kind, const char *name, char ret[RUN_NAME_BYTES])
+{
+	char text[LIMIT_NAME_BYTES + 64];
+
+	snprintf(text, sizeof(text), "%.*s/%s", NOTICE_KIND_BYTES, kind, name);
+	cut_owner(text, ret);
+}
+
 static void begin(struct notice *ret, enum notice_kind kind, const char *namespace_name, const char *owner,
 		  const char *reason)
 {
 	*ret = (struct notice){.kind = kind};
 	str_copy(ret->namespace_name, sizeof(ret->namespace_name), namespace_name);
-	str_copy(ret->owner, sizeof(ret->owner), owner);
+	cut_owner(owner, ret->owner);
 	str_copy(ret->reason, sizeof(ret->reason), reason);
 }
 

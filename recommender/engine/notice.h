@@ -22,7 +22,7 @@ enum notice_kind {
 struct notice {
 	enum notice_kind kind;
 	char namespace_name[LIMIT_NAMESPACE_BYTES + 1];
-	char owner[RUN_NAME_BYTES]; /* "Job/train-7", as in struct history_decision */
+	char owner[RUN_NAME_BYTES]; /* as by notice_owner */
 	char pod[RUN_NAME_BYTES];   /* one of its pods; "": not known */
 	/* hex; while notices wait, a later one replaces an earlier one of the same subject */
 	char subject[32];
@@ -38,6 +38,11 @@ struct notices {
 	struct notice *items; /* as in VEC */
 	size_t n, capacity;
 };
+
+#define NOTICE_KIND_BYTES 60 /* of a kind; longer ones are truncated, as in a run's key */
+/** Writes the owner as notices and histories name it: "Job/train-7". A longer text than fits is truncated as by
+ * identity_cut. */
+void notice_owner(const char *kind, const char *name, char ret[RUN_NAME_BYTES]);
 
 /** Finds a notice of the same kind, namespace, owner and subject among the first `n`. NULL: there is none. Cost: linear
  * in `n`. */

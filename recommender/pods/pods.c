@@ -344,10 +344,12 @@ void pods_touch(struct pods *self, pods_visit_fn *is_news, void *context)
 
 /* ---- pods that are not scheduled ---- */
 
+/* A time of asking that is in the future was noted before the clock was set back. */
 static bool is_worth_asking(const struct sighting *self, int64_t now_ms, int64_t after_ms)
 {
 	return !self->scheduled_ms && !sighting_is_over(self) && !self->deleted_ms && !self->autoscaler_lacks &&
-	       *self->decision && self->created_ms <= now_ms - after_ms && self->events_asked_ms <= now_ms - after_ms;
+	       *self->decision && self->created_ms <= now_ms - after_ms &&
+	       (self->events_asked_ms <= now_ms - after_ms || self->events_asked_ms > now_ms);
 }
 
 bool pods_next_waiting(struct pods *self, int64_t now_ms, int64_t after_ms, struct pods_waiting *ret)

@@ -107,6 +107,7 @@ static int64_t number_of(struct json_object *diagnosis, const char *key)
 	return value >= 0 && value <= DIAGNOSIS_NUMBER_MAX ? value : DIAGNOSIS_NONE;
 }
 
+/* NOLINTNEXTLINE(misc-redundant-expression): they are defined apart */
 static_assert(DIAGNOSIS_NONE == STEP_NONE && DIAGNOSIS_NONE == EPOCH_NONE, "what is not known is the same");
 
 static void take_progress(struct json_object *diagnosis, struct furthest *ret)
@@ -130,7 +131,7 @@ static int take(struct json_object *profile, struct crash *ret, struct err *err)
 		       ret))
 		return err_set(
 			err, POSTMORTEM_NOT_FOUND,
-			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty card "
+			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty GPU "
 			"can be verified",
 			object_text(profile, "metadata.name"), kind);
 	snprintf(ret->source, sizeof(ret->source), "memoryprofile/%.250s status.diagnosis",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/ended_runs.h"
-#include "report/explain_internal.h"
+#include "report/figures.h"
 
 #include "base/json_write.h"
 #include "base/timefmt.h"

@@ -13,7 +13,8 @@
 
 #include <errno.h>
 
-#define EXPLAIN_BYTES (GIB)
+#define EXPLAIN_BYTES	 (GIB)
+#define NEXT_RUN_COLUMNS 106 /* of a line of 120 */
 
 /* A recommendation, and the sizes after what people decided. */
 struct explained {
@@ -112,7 +113,7 @@ static void explain_limit(const struct explained *self)
 	if (!explain_size(self, SIZE_LIMIT))
 		return;
 	if (rec->limit_bytes && !rec->whole_runs)
-		printf("no completed run yet%s", reason && !is_doubled ? ": " : "");
+		printf("no complete run yet%s", reason && !is_doubled ? ": " : "");
 	if (reason && !is_doubled)
 		plain_print(reason, stdout);
 	else if (rec->limit_bytes && rec->whole_runs)
@@ -122,6 +123,9 @@ static void explain_limit(const struct explained *self)
 		printf("; doubled from the killed %s", HUMAN(rec->proven_bytes));
 	else if (rec->proven_bytes && !(reason && strstr(reason, "OOM-killed")))
 		printf("; a run was OOM-killed at %s", HUMAN(rec->proven_bytes));
+	if ((self->by[SIZE_LIMIT] == SIZE_BY_CEILING || self->by[SIZE_LIMIT] == SIZE_BY_SPEC_CEILING) &&
+	    self->sizes.limit_bytes < rec->peak_bytes)
+		printf("; not set, because a run used %s", HUMAN(rec->peak_bytes));
 	printf("\n");
 }
 
@@ -139,7 +143,7 @@ static void explain_gpu(const struct recommendation *rec)
 	int32_t permille = gpu_memory_permille(&rec->gpu);
 
 	if (permille)
-		printf("  gpu memory  at most %s of %s (%s) in use on one card%s\n", HUMAN(rec->gpu.used_bytes),
+		printf("  gpu memory  at most %s of %s (%s) in use on one GPU%s\n", HUMAN(rec->gpu.used_bytes),
 		       HUMAN(rec->gpu.capacity_bytes), PERCENT(permille),
 		       rec->is_gpu_full ? ", when the last run failed" : "");
 }
@@ -284,6 +288,17 @@ static int explain_changes(const struct known *known, bool is_wide)
 	return r;
 }
 
+/* A change of the limit has a line of its own where both changes are too long for one. */
+static void explain_next(const char *text)
+{
+	const char *limit = strlen(text) > NEXT_RUN_COLUMNS ? strstr(text, ", limit ") : NULL;
+
+	if (limit)
+		printf("\n  next run    %.*s\n              %s\n", (int)(limit - text) + 1, text, limit + 2);
+	else
+		printf("\n  next run    %s\n", text);
+}
+
 static int explain_known(const struct knowledge *knowledge, const struct known *known)
 {
 	bool is_wide = output_is_wide(knowledge->args);
@@ -292,7 +307,7 @@ static int explain_known(const struct knowledge *knowledge, const struct known *
 
 	if (!r) {
 		known_print(known, stdout);
-		printf("\n  next run    %s\n", strbuf_text(&verdict.text));
+		explain_next(strbuf_text(&verdict.text));
 	}
 	strbuf_release(&verdict.text);
 	if (r)

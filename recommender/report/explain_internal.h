@@ -4,11 +4,6 @@
 #include "base/strbuf.h"
 #include "report/knowledge.h"
 
-#define PERCENT(permille) explain_percent((permille), (char[16]){0})
-
-/** "12.5 %". @return `buf`. */
-const char *explain_percent(int32_t permille, char buf[16]);
-
 /** What will be set in a run like the last one. */
 struct verdict {
 	struct strbuf text; /* for people: "limit 768Mi -> 1600Mi in mode raise" */

@@ -5,17 +5,6 @@
 #include "report/figures.h"
 #include "report/replay_internal.h"
 
-#include <stdio.h>
-
-const char *explain_percent(int32_t permille, char buf[16])
-{
-	if (permille % 10)
-		snprintf(buf, 16, "%d.%d %%", permille / 10, permille % 10);
-	else
-		snprintf(buf, 16, "%d %%", permille / 10);
-	return buf;
-}
-
 /* The last run; NULL: none is known. */
 static const struct run *last_run(const struct known *known)
 {
@@ -112,8 +101,9 @@ static void add_outcome(const struct judging *self, struct verdict *ret)
 	}
 	add_change(ret, "request", ret->request_from_bytes, ret->request_to_bytes, self->sizes.request_bytes,
 		   outcome->request_cap);
-	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes, self->sizes.limit_bytes,
-		   outcome->limit_cap);
+	/* a ceiling below the peak is never reached */
+	add_change(ret, "limit", ret->limit_from_bytes, ret->limit_to_bytes,
+		   self->sizes.limit_bytes < rec->peak_bytes ? 0 : self->sizes.limit_bytes, outcome->limit_cap);
 	is_changed = ret->text.len > 0;
 	if (rec->confidence < CONFIDENCE_MEDIUM)
 		strbuf_addf(&ret->text, "%s%d of %d complete runs are known",

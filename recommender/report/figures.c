@@ -4,6 +4,8 @@
 #include "base/timefmt.h"
 #include "policy/decide.h"
 
+#include <stdio.h>
+
 const char *const risk_names[RISK_COUNT_] = {
 	[RISK_NONE] = "",
 	[RISK_OVER_REQUEST] = "peak over request",
@@ -11,6 +13,15 @@ const char *const risk_names[RISK_COUNT_] = {
 	[RISK_LIMIT_BELOW_PEAK] = "limit below peak",
 	[RISK_OOM] = "OOM-killed",
 };
+
+const char *figures_percent(int32_t permille, char buf[16])
+{
+	if (permille % 10)
+		snprintf(buf, 16, "%d.%d %%", permille / 10, permille % 10);
+	else
+		snprintf(buf, 16, "%d %%", permille / 10);
+	return buf;
+}
 
 enum { RECENT_RUNS = 5 }; /* as in policy/size/size_evidence.c */
 

@@ -42,3 +42,8 @@ bool figures_compute(const struct knowledge *knowledge, const struct known *know
 /** How much attention the workload needs, with a suspected leak as grave as a missing limit: it ends in a kill once a
  * run is longer, as growth without a limit affects other pods. */
 enum risk figures_rank(const struct figures *self);
+
+#define PERCENT(permille) figures_percent((permille), (char[16]){0})
+
+/** "12.5 %", "12 %". @return `buf`. */
+const char *figures_percent(int32_t permille, char buf[16]);

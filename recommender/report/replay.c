@@ -17,7 +17,7 @@ const char *const replay_reason_names[REPLAY_REASON_COUNT_] = {
 	[REPLAY_EXCLUDED] = "excluded",
 };
 const char *const replay_reason_words[REPLAY_REASON_COUNT_] = {
-	[REPLAY_TOO_FEW_RUNS] = "too few completed runs before them",
+	[REPLAY_TOO_FEW_RUNS] = "too few complete runs before them",
 	[REPLAY_SIZE_UNKNOWN] = "their own values are not known",
 	[REPLAY_CAPPED] = "spec.modeCap of the workload or namespace",
 	[REPLAY_EXCLUDED] = "the configuration excludes the namespace",

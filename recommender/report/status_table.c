@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "report/figures.h"
 #include "report/status.h"
 
 #include "base/plain.h"
@@ -171,9 +172,9 @@ static int print_coverage(const struct coverage *coverage, FILE *out)
 		return 0;
 	}
 	fprintf(out,
-		"\nCoverage    %d.%d %% of %.1f training pod-hours of 14 days are covered: %s\n"
+		"\nCoverage    %s of %.1f training pod-hours of 14 days are covered: %s\n"
 		"            (%lld of %lld run%s, each role of a run by itself)\n",
-		permille / 10, permille % 10, coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
+		PERCENT(permille), coverage->total_pod_hours, coverage_reason_words[COVERAGE_MATCHED],
 		(long long)coverage->runs[COVERAGE_MATCHED], (long long)coverage->total_runs,
 		PLURAL(coverage->total_runs));
 	table_init(&table, "NOT COVERED,>POD-HOURS,>RUNS");
@@ -198,8 +199,8 @@ static void print_kills(const struct replay *replay, FILE *out)
 		fprintf(out, "  no OOM kills were seen\n");
 		return;
 	}
-	fprintf(out, "  would have avoided %lld of %lld OOM kill%s by a limit above that of the killed run\n",
-		(long long)replay->avoided, (long long)replay->kills, PLURAL(replay->kills));
+	fprintf(out, "  would have set a larger limit before %lld of %lld OOM kill%s\n", (long long)replay->avoided,
+		(long long)replay->kills, PLURAL(replay->kills));
 	if (replay->avoided)
 		fprintf(out, "    (for %lld of them the limit is known to be enough)\n",
 			(long long)replay->avoided_proven);
@@ -217,7 +218,7 @@ static void print_not_judged(const struct status *self, FILE *out)
 			continue;
 		fprintf(out, "  %lld of %lld not judged: ", (long long)replay->undecided[i], (long long)replay->runs);
 		if (i == REPLAY_TOO_FEW_RUNS)
-			fprintf(out, "fewer than %d completed runs before them\n", self->min_runs);
+			fprintf(out, "fewer than %d complete runs before them\n", self->min_runs);
 		else
 			fprintf(out, "%s\n", replay_reason_words[i]);
 	}

@@ -12,6 +12,18 @@
 
 static void go_on(struct resize_gather *self);
 
+static void forget_profiles(struct resize_gather *self)
+{
+	for (size_t i = 0; i < self->profiles.n; i++)
+		profile_free(self->profiles.items[i]);
+	vec_release(&self->profiles);
+}
+
+static void forget_neighbours(struct resize_gather *self)
+{
+	vec_release(&self->neighbours);
+}
+
 static void forget(struct resize_gather *self)
 {
 	kube_client_cancel(self->client, TAKE_PTR(self->call));
@@ -22,10 +34,8 @@ static void forget(struct resize_gather *self)
 	json_object_put(self->input.quotas);
 	json_object_put(self->input.vpas);
 	self->input = (struct resize_input){.ask = self->ask};
-	for (size_t i = 0; i < self->profiles.n; i++)
-		profile_free(self->profiles.items[i]);
-	vec_release(&self->profiles);
-	vec_release(&self->neighbours);
+	forget_profiles(self);
+	forget_neighbours(self);
 	self->node[0] = '\0';
 }
 
@@ -125,6 +135,7 @@ static const struct step {
 	struct kube_resource resource;
 	/* NULL: the objects are added to the list at this offset of struct resize_input. */
 	int (*take)(struct resize_gather *self, const struct kube_object *object);
+	void (*forget)(struct resize_gather *self); /* what `take` took of a list */
 	size_t list;
 	enum named named; /* NAMED_NONE: all objects are listed */
 	bool is_namespaced;
@@ -135,7 +146,11 @@ static const struct step {
 	{{"", "v1", "pods"}, take_pod, .named = NAMED_POD, .is_namespaced = true},
 	{{"", "v1", "namespaces"}, take_namespace, .named = NAMED_NAMESPACE},
 	{{"", "v1", "nodes"}, take_node, .named = NAMED_NODE, .needs_node = true, .may_be_absent = true},
-	{{"memtamer.io", "v1alpha1", "memoryprofiles"}, take_profile, .is_namespaced = true, .may_be_absent = true},
+	{{"memtamer.io", "v1alpha1", "memoryprofiles"},
+	 take_profile,
+	 forget_profiles,
+	 .is_namespaced = true,
+	 .may_be_absent = true},
 	{{"", "v1", "limitranges"}, .list = offsetof(struct resize_input, limit_ranges), .is_namespaced = true},
 	{{"", "v1", "resourcequotas"}, .list = offsetof(struct resize_input, quotas), .is_namespaced = true},
 	/* where they are not installed, the right to list them may be missing too */
@@ -144,7 +159,7 @@ static const struct step {
 	 .is_namespaced = true,
 	 .may_be_absent = true,
 	 .may_be_forbidden = true},
-	{{"", "v1", "pods"}, take_neighbour, .needs_node = true},
+	{{"", "v1", "pods"}, take_neighbour, forget_neighbours, .needs_node = true},
 };
 
 static const char *name_of(const struct resize_gather *self, const struct step *step)
@@ -183,9 +198,14 @@ static void object_done(void *context, const struct kube_result *result)
 	end_step(self, result->code ? result->code : steps[self->step].take(self, &object), &result->err);
 }
 
+static struct json_object **list_of(struct resize_gather *self, const struct step *step)
+{
+	return (struct json_object **)(void *)((char *)&self->input + step->list);
+}
+
 static int add_to_list(struct resize_gather *self, const struct step *step, const struct kube_object *object)
 {
-	struct json_object **list = (struct json_object **)(void *)((char *)&self->input + step->list);
+	struct json_object **list = list_of(self, step);
 
 	if (!*list)
 		*list = json_object_new_array();
@@ -200,6 +220,20 @@ static int on_item(void *context, const struct kube_object *object, struct err *
 
 	arena_reset(&self->arena);
 	return r ? err_set(err, r, "out of memory") : 0;
+}
+
+/* All objects of the list follow again. */
+static void list_restarted(void *context)
+{
+	struct resize_gather *self = context;
+	const struct step *step = &steps[self->step];
+
+	if (step->forget) {
+		step->forget(self);
+	} else {
+		json_object_put(*list_of(self, step));
+		*list_of(self, step) = NULL;
+	}
 }
 
 static void list_done(void *context, const struct kube_result *result, const char *resource_version)
@@ -231,6 +265,7 @@ static int start_step(struct resize_gather *self, const struct step *step, struc
 		.selection = {step->resource, of, .field_selector = step->needs_node ? on_node : NULL},
 		.page_timeout_ms = TIMEOUT_MS,
 		.item = on_item,
+		.restarted = list_restarted,
 		.done = list_done,
 		.context = self,
 	};

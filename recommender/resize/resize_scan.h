@@ -52,8 +52,9 @@ void resize_scan_free(struct resize_scan *self);
 /** Requests resizes of containers that were killed. The next call repeats requests that `post` did not accept. @return
  * 0; -ENOMEM; the first failure of `post`. */
 int resize_scan_kills(struct resize_scan *self, struct err *err) ATTR_NODISCARD;
-/** If it is due, requests resizes of containers whose use approaches their limit. `monotonic_ms` and `now_ms` (wall
- * clock) are the current time. @return 0, also if it is not due; an enum evidence_condition; -errno. */
+/** If it is due, requests resizes of containers whose use approaches their limit. The next scan repeats requests that
+ * `post` did not accept. `monotonic_ms` and `now_ms` (wall clock) are the current time. @return 0, also if it is not
+ * due; an enum evidence_condition; -errno; the first failure of `post`. */
 int resize_scan_ramps(struct resize_scan *self, int64_t monotonic_ms, int64_t now_ms, struct err *err) ATTR_NODISCARD;
 /** When resize_scan_ramps is due next, monotonic; INT64_MAX: never. */
 int64_t resize_scan_next_ms(const struct resize_scan *self);

@@ -27,10 +27,17 @@ struct candidate {
 	char namespace_name[64], pod[256], uid[64], container[64], id[SIGHTING_ID_BYTES];
 };
 
+/* A step that is due. */
+struct step {
+	const struct candidate *candidate;
+	struct resize_ask ask;
+	int64_t used_bytes;
+};
+
 struct visiting {
 	struct resize_scan *self;
 	VEC(struct candidate) candidates;
-	VEC(struct resize_ask) asks;
+	VEC(struct step) steps;
 	int status;
 };
 
@@ -217,9 +224,7 @@ static void judge(const struct resize_scan *self, const struct candidate *candid
 	if (!forecast.is_due)
 		return;
 	finding.ask.want_bytes = forecast.want_bytes;
-	candidate->entry->asked_ms = monotonic_ms;
-	candidate->entry->asked_from_bytes = candidate->limit_bytes;
-	visiting->status = vec_push(&visiting->asks, finding.ask);
+	visiting->status = vec_push(&visiting->steps, ((struct step){candidate, finding.ask, trend.used_bytes}));
 }
 
 static int order(const void *a, const void *b)
@@ -299,6 +304,31 @@ static void publish_use(const struct resize_scan *self, int64_t now_ms)
 
 /* ---- the scan ---- */
 
+/* Requests that are not accepted (the queue is full, or we do not lead) are repeated by the next scan. Of two rows of
+ * one container the second one finds its step closed by the first. @return 0; the first failure. */
+static int post_steps(const struct visiting *visiting, int64_t monotonic_ms)
+{
+	const struct resize_scan_config *config = &visiting->self->config;
+	int status = 0;
+
+	for (size_t i = 0; i < visiting->steps.n; i++) {
+		const struct step *step = &visiting->steps.items[i];
+		struct entry *entry = step->candidate->entry;
+		int r;
+
+		if (!is_open(entry, step->candidate, step->used_bytes, monotonic_ms))
+			continue;
+		r = config->post(config->context, &step->ask);
+		if (!r) {
+			entry->asked_ms = monotonic_ms;
+			entry->asked_from_bytes = step->candidate->limit_bytes;
+		}
+		if (!status)
+			status = MIN(r, 0);
+	}
+	return status;
+}
+
 static int scan(struct resize_scan *self, struct visiting *visiting, int64_t monotonic_ms, int64_t now_ms,
 		struct err *err)
 {
@@ -318,12 +348,11 @@ static int scan(struct resize_scan *self, struct visiting *visiting, int64_t mon
 		r = visiting->status ? err_set(err, visiting->status, "out of memory") : 0;
 	}
 	usage_release(&usage);
-	if (!r && visiting->asks.n)
-		publish_use(self, now_ms);
-	for (size_t i = 0; i < visiting->asks.n && !r; i++)
-		if (self->config.post(self->config.context, &visiting->asks.items[i]))
-			r = err_set(err, -EAGAIN, "too many resizes wait");
-	return r;
+	if (r || !visiting->steps.n)
+		return r;
+	publish_use(self, now_ms);
+	r = post_steps(visiting, monotonic_ms);
+	return r ? err_set(err, r, "%s", r == -EAGAIN ? "too many resizes wait" : "out of memory") : 0;
 }
 
 int resize_scan_ramps(struct resize_scan *self, int64_t monotonic_ms, int64_t now_ms, struct err *err)
@@ -336,7 +365,7 @@ int resize_scan_ramps(struct resize_scan *self, int64_t monotonic_ms, int64_t no
 	self->next_ms = monotonic_ms + self->config.look_ms;
 	r = scan(self, &visiting, monotonic_ms, now_ms, err);
 	vec_release(&visiting.candidates);
-	vec_release(&visiting.asks);
+	vec_release(&visiting.steps);
 	return r;
 }
 

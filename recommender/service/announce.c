@@ -11,54 +11,57 @@
 /* The object of an Event. It has copies of the texts, because a sighting may only be used inside pods_visit. */
 struct subject {
 	const struct notice *notice;
-	const char *name; /* of the owner */
-	char kind[RUN_NAME_BYTES];
-	char api_version[128], uid[64];
+	char api_version[128], kind[LIMIT_NAME_BYTES + 1], name[LIMIT_NAME_BYTES + 1], uid[64];
 	bool is_found;
 };
 
-static bool is_it(const struct sighting_owner *owner, const struct subject *self)
-{
-	bool was_cut = strlen(self->notice->owner) == sizeof(self->notice->owner) - 1;
+/* What is never truncated of a name. Comparing it first spares the hash of nearly all names. */
+#define HEAD_BYTES 16
 
-	return streq(owner->kind, self->kind) &&
-	       (was_cut ? strstarts(owner->name, self->name) : streq(owner->name, self->name));
+/* A notice has long names truncated, so the text that it would have of this object is compared. */
+static bool is_named(const struct sighting_owner *object, const char *owner)
+{
+	size_t n = strnlen(object->kind, NOTICE_KIND_BYTES);
+	char text[RUN_NAME_BYTES];
+
+	if (strncmp(object->kind, owner, n) || owner[n] != '/' || strncmp(object->name, owner + n + 1, HEAD_BYTES))
+		return false;
+	notice_owner(object->kind, object->name, text);
+	return streq(text, owner);
 }
 
-static void take(struct subject *self, const char *api_version, const char *uid)
+static bool match(struct subject *self, const struct sighting_owner *object)
 {
-	snprintf(self->api_version, sizeof(self->api_version), "%s", api_version);
-	snprintf(self->uid, sizeof(self->uid), "%s", uid);
-	self->is_found = true;
+	self->is_found = is_named(object, self->notice->owner);
+	if (!self->is_found)
+		return false;
+	snprintf(self->api_version, sizeof(self->api_version), "%s", object->api_version);
+	snprintf(self->kind, sizeof(self->kind), "%s", object->kind);
+	snprintf(self->name, sizeof(self->name), "%s", object->name);
+	snprintf(self->uid, sizeof(self->uid), "%s", object->uid);
+	return true;
 }
 
 static bool match_sighting(void *context, const struct sighting *sighting)
 {
+	char version[] = "v1", kind[] = "Pod";
+	const struct sighting_owner pod = {version, kind, sighting->name, sighting->uid};
 	struct subject *self = context;
 
 	if (!streq(sighting->namespace_name, self->notice->namespace_name))
 		return true;
-	if (is_it(&sighting->root, self))
-		take(self, sighting->root.api_version, sighting->root.uid);
-	else if (is_it(&sighting->owner, self))
-		take(self, sighting->owner.api_version, sighting->owner.uid);
-	else if (streq(self->kind, "Pod") && streq(sighting->name, self->name))
-		take(self, "v1", sighting->uid);
-	return !self->is_found;
+	return !match(self, &sighting->root) && !match(self, &sighting->owner) && !match(self, &pod);
 }
 
 int announce_notice(struct announce *self, const struct notice *notice, struct err *err)
 {
 	struct subject subject = {.notice = notice};
-	const char *slash = strchr(notice->owner, '/');
 	struct kube_event_object object = {.api_version = PROFILE_API_VERSION,
 					   .kind = "MemoryProfile",
 					   .name = PROFILE_OF_NAMESPACE,
 					   .namespace = notice->namespace_name};
 
-	if (notice->kind != NOTICE_CAP && slash) {
-		snprintf(subject.kind, sizeof(subject.kind), "%.*s", (int)(slash - notice->owner), notice->owner);
-		subject.name = slash + 1;
+	if (notice->kind != NOTICE_CAP) {
 		if (self->pods)
 			pods_visit(self->pods, match_sighting, &subject);
 		if (!subject.is_found)

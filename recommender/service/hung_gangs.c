@@ -298,15 +298,15 @@ static bool name_gang(void *context, const struct sighting *pod)
 	return true;
 }
 
-bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t now_ms)
+bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t monotonic_ms, int64_t now_ms)
 {
 	struct search search = {.now_ms = now_ms, .dead = VEC_INIT};
 	struct found items[HUNG_LISTED];
 	struct naming naming = {.now_ms = now_ms, .items = items, .ret = &self->list};
 
-	if ((self->searched_ms && now_ms < self->searched_ms + HUNG_TURN_MS) || !pods_is_synced(pods))
+	if ((self->searched_ms && monotonic_ms < self->searched_ms + HUNG_TURN_MS) || !pods_is_synced(pods))
 		return false;
-	self->searched_ms = now_ms;
+	self->searched_ms = monotonic_ms;
 	pods_visit(pods, collect_dead, &search);
 	keep_last(&search);
 	if (search.dead.n)

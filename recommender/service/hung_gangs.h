@@ -25,14 +25,14 @@
 #define HUNG_TURN_MS ((int64_t)2 * 1000)
 
 struct hung_gangs {
-	int64_t searched_ms; /* wall clock; 0: never */
+	int64_t searched_ms; /* monotonic; 0: never */
 	struct hung_list list;
 	struct reported reported;
 };
 
-/** Searches the pods, if HUNG_TURN_MS have passed since the last search and the pods are listed. `now_ms`: wall clock.
- * @return whether `list` is new. */
-bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t now_ms);
+/** Searches the pods, if HUNG_TURN_MS have passed since the last search and the pods are listed. `now_ms`: wall clock,
+ * which may be set back. @return whether `list` is new. */
+bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t monotonic_ms, int64_t now_ms);
 /** The next notice about a listed gang: one for each dead rank that is named. A new leader repeats it. @return false:
  * there is none. */
 bool hung_gangs_next(struct hung_gangs *self, struct notice *ret);

@@ -12,6 +12,7 @@
 #include "service/metrics.h"
 #include "service/nodes.h"
 #include "service/outbox.h"
+#include "service/overdue_pods.h"
 #include "service/probe.h"
 #include "service/pulse.h"
 #include "service/unraised_kills.h"
@@ -54,7 +55,7 @@ struct replica {
 	struct announce announce;
 	struct unraised_kills kills;
 	struct hung_gangs gangs;
-	int64_t overdue_ms;		 /* waiting pods were checked up to this time; wall clock */
+	struct overdue_pods overdue;
 	struct wait_events *wait_events; /* NULL: not leading, or pods are not watched */
 
 	/* May be used by any thread. */

@@ -164,29 +164,13 @@ static void owner_refused(void *context, const char *namespace_name, const char 
 	pods_touch(self->pods, is_refused, &(struct refused){namespace_name, uid});
 }
 
-/* A pod became overdue if the start of its wait is between these times. */
-struct overdue {
-	int64_t from_ms, to_ms;
-};
-
-static bool is_overdue(void *context, const struct sighting *sighting)
-{
-	const struct overdue *self = context;
-	int64_t since_ms = sighting->room_since_ms - sighting->room_waited_ms; /* as if it had waited without a break */
-
-	return sighting->room_since_ms && since_ms > self->from_ms && since_ms <= self->to_ms;
-}
-
-/* Finds pods that became overdue. Time passing is not a change of a pod, so the watch does not report it. */
 static void touch_overdue(struct replica *self)
 {
-	int64_t now_ms = kube_client_now_ms(self->access.client), after_ms = self->config.config->harm.pending_after_ms;
-
-	if (!self->pods || !self->is_working || now_ms < self->overdue_ms + REPLICA_TURN_MS)
+	if (!self->pods || !self->is_working)
 		return;
-	pods_touch(self->pods, is_overdue, &(struct overdue){self->overdue_ms - after_ms, now_ms - after_ms});
-	self->overdue_ms = now_ms;
-	if (self->wait_events)
+	if (overdue_pods_turn(&self->overdue, self->pods, self->config.config->harm.pending_after_ms,
+			      time_monotonic_ms(), kube_client_now_ms(self->access.client)) &&
+	    self->wait_events)
 		wait_events_turn(self->wait_events);
 }
 
@@ -203,6 +187,7 @@ static void start_events(struct replica *self)
 {
 	struct refusals *refusals = NULL;
 	struct err err = ERR_INIT;
+	int64_t now_ms;
 
 	self->refusals_said[0] = self->events_said[0] = '\0';
 	self->announce = (struct announce){.pods = self->pods};
@@ -215,8 +200,9 @@ static void start_events(struct replica *self)
 		log_err(LOG_ERROR, "no events are written", &err);
 	if (!self->pods)
 		return;
-	self->overdue_ms = kube_client_now_ms(self->access.client);
-	unraised_kills_start(&self->kills, self->overdue_ms, self->config.config->policy.resize != RESIZE_OFF);
+	now_ms = kube_client_now_ms(self->access.client);
+	overdue_pods_start(&self->overdue, now_ms);
+	unraised_kills_start(&self->kills, now_ms, self->config.config->policy.resize != RESIZE_OFF);
 	if (wait_events_new(self->access.client,
 			    &(struct wait_events_config){.pods = self->pods,
 							 .after_ms = self->config.config->harm.pending_after_ms,
@@ -298,7 +284,7 @@ void replica_work(struct replica *self)
 		resizer_turn(resizes_resizer(self->resizes));
 	touch_overdue(self);
 	if (self->pods && self->is_working &&
-	    hung_gangs_turn(&self->gangs, self->pods, kube_client_now_ms(self->access.client)))
+	    hung_gangs_turn(&self->gangs, self->pods, time_monotonic_ms(), kube_client_now_ms(self->access.client)))
 		show_hung(self);
 	record_notices(self);
 }

@@ -190,7 +190,7 @@ void resize_watch_ramps(struct resize_watch *self)
 	if (!r)
 		self->said[0] = '\0';
 	else if (reported_is_new(self->said, &err))
-		log_err(LOG_WARN, "the memory use of containers is not known; none is resized before it is OOM-killed",
+		log_err(LOG_WARN, "containers near their memory limit are not resized before they are OOM-killed",
 			&err);
 	query_reader_deadline(self->reader, self->deadline_ms);
 }

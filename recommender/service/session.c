@@ -61,13 +61,19 @@ static void configure_log(const struct config *config)
 		      streq(config->log.format, "json") ? LOG_JSON : LOG_LOGFMT);
 }
 
+/* People in a namespace can write as many bad objects as they like, so both kinds of line are limited. */
 static void log_bad(void *context, const struct err *why)
 {
+	static const struct log_kind unapplied = {
+		LOG_WARN, "spec of a profile is not applied; its workload is only observed", 20, 10000};
+	static const struct log_kind skipped = {LOG_WARN, "object skipped", 20, 10000};
+	static struct log_gate unapplied_gate, skipped_gate;
+
 	(void)context;
-	log_err(LOG_WARN,
-		why->code == STORE_SPEC_INVALID ? "spec of a profile is not applied; its workload is only observed"
-						: "object skipped",
-		why);
+	if (why->code == STORE_SPEC_INVALID)
+		log_limited(&unapplied_gate, &unapplied, "where", why->where, "error", why->msg, NULL);
+	else
+		log_limited(&skipped_gate, &skipped, "where", why->where, "error", why->msg, NULL);
 }
 
 /* Called by the store between two writes. */

@@ -40,8 +40,7 @@ static bool search_container(struct search *search, const struct sighting *pod,
 	}
 	if (!reported_add(&search->kills->reported, hash_of(pod, container)))
 		return false;
-	snprintf(owner, sizeof(owner), "%s/%s", is_bare(pod) ? "Pod" : pod->root.kind,
-		 is_bare(pod) ? pod->name : pod->root.name);
+	notice_owner(is_bare(pod) ? "Pod" : pod->root.kind, is_bare(pod) ? pod->name : pod->root.name, owner);
 	notice_of_unraised_kill(pod->namespace_name, owner, container->name, is_queued ? pod->queue : NULL,
 				container->limit_bytes, search->ret);
 	return true;

@@ -166,8 +166,7 @@ static int take(const struct text *text, struct json_object *answer, struct cras
 				  "there is no `kind`: give what `triage -o json` printed of the crash");
 	if (!find_kind(kind, &ret->kind))
 		return err_set_at(err, -EINVAL, text->name, line_of_key(text, "kind"), 0,
-				  "kind is \"%.60s\": only an end for memory or by a faulty card can be verified",
-				  kind);
+				  "kind is \"%.60s\": only an end for memory or by a faulty GPU can be verified", kind);
 	reading_copy(ret->cause, sizeof(ret->cause), text_of(answer, "cause"), "");
 	take_figures(json_member(answer, "figures"), ret);
 	take_progress(answer, ret);

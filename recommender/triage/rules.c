@@ -6,10 +6,10 @@
 const char *const triage_confidence_names[] = {"low", "medium", "high"};
 
 const struct kind_row triage_kinds[KIND_COUNT_] = {
-	[KIND_TRUE_OOM] = {"true-oom", "the GPU is full: the job needs more than the card has"},
+	[KIND_TRUE_OOM] = {"true-oom", "the GPU is full: the job needs more memory than it has"},
 	[KIND_FRAGMENTATION] = {"fragmentation", "the GPU has room, but in pieces that are too small"},
 	[KIND_CO_TENANT] = {"co-tenant", "other processes hold the GPU's memory"},
-	[KIND_GPU_FAULT] = {"gpu-fault", "the card is damaged or lost"},
+	[KIND_GPU_FAULT] = {"gpu-fault", "the GPU is damaged or lost"},
 	[KIND_CONTAINER_LIMIT] = {"container-limit", "the container needed more than its memory limit"},
 	[KIND_POD_LIMIT] = {"pod-limit", "the pod needed more than the limit of the whole pod"},
 	[KIND_NODE_OOM] = {"node-oom", "the node ran out of memory"},
@@ -25,17 +25,17 @@ const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
 	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
 	 "150, 171, 172)",
-	 "The card failed, and what followed in the program is collateral."},
+	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
-	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the card is damaged."},
+	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the GPU is damaged."},
 	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
-	 "the driver says that the GPU is lost or has fallen off the bus", "The card does not answer any more."},
+	 "the driver says that the GPU is lost or has fallen off the bus", "The GPU does not answer any more."},
 	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
-	 "rows of the card's memory were remapped, or wait for it", "Rows of the card's memory are damaged."},
+	 "rows of the GPU's memory were remapped, or wait for it", "Rows of the GPU's memory are damaged."},
 	{"device-unhealthy", KIND_GPU_FAULT, "unhealthy", CONFIDENCE_HIGH, SIGNAL_DEVICE_UNHEALTHY, NULL,
 	 "the status of the pod calls its device unhealthy (allocatedResourcesStatus), or a condition of the node "
 	 "calls "
-	 "a card faulty",
+	 "a GPU faulty",
 	 "Kubernetes calls a device that the pod used unhealthy."},
 	{"kernel-container", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
 	 rule_kernel_container, "the kernel killed a task at the limit of a container's cgroup",
@@ -98,12 +98,12 @@ const struct rule triage_rules[] = {
 	 "The size was read from a collective that had timed out, so it is garbage; the rank that did not answer has "
 	 "the reason."},
 	{"gpu-absurd-request", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd_request,
-	 "the allocation asked for more than 1 PiB of a card whose size the log does not have, or the card has 0 bytes",
+	 "the allocation asked for more than 1 PiB of a GPU whose size the log does not have, or the GPU has 0 bytes",
 	 NULL},
 	{"gpu-larger-than-card", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_larger_than_card,
-	 "T > C: one allocation is larger than the whole card", NULL},
+	 "T > C: one allocation is larger than the whole GPU", NULL},
 	{"gpu-absurd", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd,
-	 "a figure is larger than the card or than 1 PiB, so that figures contradict each other", NULL},
+	 "a figure is larger than the GPU or than 1 PiB, so that figures contradict each other", NULL},
 	{"gpu-process-limit", KIND_TRUE_OOM, "process-limit", CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_process_limit,
 	 "the message has `allowed`: the process limits itself with set_per_process_memory_fraction", NULL},
 	{"gpu-fragmentation", KIND_FRAGMENTATION, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_fragmentation,
@@ -111,12 +111,12 @@ const struct rule triage_rules[] = {
 	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
 	 NULL},
 	{"gpu-full", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_full,
-	 "any other message with T and C, a small request on a full card too", NULL},
+	 "any other message with T and C, a small request on a full GPU too", NULL},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
-	 "nvidia-smi shows at least 25 % of a card in use and no process on it", NULL},
+	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
 	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,
 	 "a runtime or framework says that the GPU is out of memory, without the figures",
-	 "The GPU ran out of memory; the message has no figures that would tell a full card from fragments or "
+	 "The GPU ran out of memory; the message has no figures that would tell a full GPU from fragments or "
 	 "co-tenants."},
 	{"refused", KIND_ALLOCATION_REFUSED, NULL, CONFIDENCE_HIGH, SIGNAL_REFUSED, rule_refused,
 	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a Java heap",
@@ -159,7 +159,7 @@ const struct rule triage_rules[] = {
 	 "The program caught the failed allocation and went on training, so it is not what ended the run."},
 	{"kernel-scratch", KIND_NOT_OOM, "kernel-scratch", CONFIDENCE_HIGH, SIGNAL_KERNEL_SCRATCH, NULL,
 	 "a kernel needs more vmem (TPU) or shared memory (GPU) than the chip has",
-	 "One kernel needs more on-chip memory than the chip has: its tiles must be smaller; the card's memory is not "
+	 "One kernel needs more on-chip memory than the chip has: its tiles must be smaller; the GPU's memory is not "
 	 "full."},
 	{"device-assert", KIND_NOT_OOM, "device-assert", CONFIDENCE_HIGH, SIGNAL_DEVICE_ASSERT, NULL,
 	 "CUDA reports a device-side assert", "A kernel of the program asserted: often a label or index out of range."},
@@ -167,7 +167,7 @@ const struct rule triage_rules[] = {
 	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
 	 "the kernel log has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
-	 "The driver stopped the program for its own error; the card is not at fault."},
+	 "The driver stopped the program for its own error; the GPU is not at fault."},
 	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
 	 "a launcher reports that a child got SIGBUS, and nothing else says why",
 	 "SIGBUS of a training process is most often a full /dev/shm."},
@@ -187,7 +187,7 @@ const struct rule triage_rules[] = {
 	 "Ranks waited for one that did not answer; the log of that rank has the reason."},
 	{"library", KIND_UNKNOWN, "library", CONFIDENCE_LOW, SIGNAL_LIBRARY, rule_library,
 	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
-	 "A library of the GPU failed: a full card, a driver of another version or a dead context give the same "
+	 "A library of the GPU failed: a full GPU, a driver of another version or a dead context give the same "
 	 "message."},
 	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},

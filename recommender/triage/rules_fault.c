@@ -66,12 +66,12 @@ bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
 	if (is_nonfatal(ret->fact)) {
 		ret->confidence = CONFIDENCE_LOW;
 		snprintf(ret->why, sizeof(ret->why),
-			 "The driver reports XID %lld (%s) and calls it nonfatal: the card went on, and the run may "
+			 "The driver reports XID %lld (%s) and calls it nonfatal: the GPU went on, and the run may "
 			 "have ended for another reason.",
 			 number, ret->cause);
 	} else {
 		snprintf(ret->why, sizeof(ret->why),
-			 "The driver reports XID %lld, a fault of the card (%s); what followed in the program is "
+			 "The driver reports XID %lld, a fault of the GPU (%s); what followed in the program is "
 			 "collateral.",
 			 number, ret->cause);
 	}
@@ -96,7 +96,7 @@ bool rule_xid_application(const struct facts *facts, struct verdict *ret)
 		return false;
 	ret->cause = "xid-application";
 	snprintf(ret->why, sizeof(ret->why),
-		 "XID %lld is caused by the program, for instance by a wrong address; the card is not at fault.",
+		 "XID %lld is caused by the program, for instance by a wrong address; the GPU is not at fault.",
 		 (long long)ret->fact->reading.value);
 	return true;
 }
@@ -107,7 +107,7 @@ bool rule_xid_other(const struct facts *facts, struct verdict *ret)
 	if (!ret->fact)
 		return false;
 	snprintf(ret->why, sizeof(ret->why),
-		 "The driver reports XID %lld, which is neither a known fault of the card nor one that programs are "
+		 "The driver reports XID %lld, which is neither a known fault of the GPU nor one that programs are "
 		 "known to cause; NVIDIA's catalog of XIDs says what it means.",
 		 (long long)ret->fact->reading.value);
 	return true;

@@ -140,7 +140,7 @@ bool rule_gpu_absurd_request(const struct facts *facts, struct verdict *ret)
 	    ret->figures.bytes[FIGURE_CAPACITY] != 0 && ret->figures.bytes[FIGURE_CAPACITY] != FIGURE_ABSURD)
 		return false;
 	snprintf(ret->why, sizeof(ret->why),
-		 "The message's figures make no sense: tried to allocate %s on a card of %s.",
+		 "The message's figures make no sense: tried to allocate %s on a GPU of %s.",
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_TRIED]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
 	return true;
 }
@@ -164,7 +164,7 @@ bool rule_gpu_larger_than_card(const struct facts *facts, struct verdict *ret)
 	snprintf(ret->why, sizeof(ret->why),
 		 text_has(ret->fact->text, "Used ") && strcasestr(ret->fact->text, "hbm")
 			 ? "The program needs %s, which is more than the whole chip's %s."
-			 : "One allocation of %s is larger than the whole card of %s.",
+			 : "One allocation of %s is larger than the whole GPU of %s.",
 		 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 	return true;
 }
@@ -196,7 +196,7 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 	if (figure == FIGURE_COUNT_)
 		return false;
 	snprintf(ret->why, sizeof(ret->why),
-		 "The message's figures make no sense: %s is %s on a card of %s; it cannot be told what held the "
+		 "The message's figures make no sense: %s is %s on a GPU of %s; it cannot be told what held the "
 		 "memory.",
 		 figure_names[figure], FIGURE_TEXT(ret->figures.bytes[figure]),
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
@@ -217,7 +217,7 @@ bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 	n = snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s",
 		     figures_has(&ret->figures, FIGURE_ALLOWED) ? FIGURE_TEXT(bytes[FIGURE_ALLOWED]) : "a part");
 	if (figures_has(&ret->figures, FIGURE_CAPACITY))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " of the card's %s",
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " of the GPU's %s",
 			      FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 	if (figures_has(&ret->figures, FIGURE_TRIED))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", and %s more was asked for",
@@ -245,7 +245,7 @@ bool rule_gpu_fragmentation(const struct facts *facts, struct verdict *ret)
 	if (!capacity)
 		ret->confidence = CONFIDENCE_MEDIUM;
 	snprintf(ret->why, sizeof(ret->why),
-		 "%s was asked for while %s of this process were reserved but unallocated (%lld %% of the card), in "
+		 "%s was asked for while %s of this process were reserved but unallocated (%lld %% of the GPU), in "
 		 "pieces too "
 		 "small.",
 		 FIGURE_TEXT(tried), FIGURE_TEXT(unallocated),
@@ -261,7 +261,7 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 	    !is_sane(&ret->figures, FIGURE_OTHERS) || bytes[FIGURE_OTHERS] * 4 < bytes[FIGURE_CAPACITY])
 		return false;
 	snprintf(ret->why, sizeof(ret->why),
-		 "Others hold %s of the card's %s (%lld %%): capacity minus free minus all that this process holds "
+		 "Others hold %s of the GPU's %s (%lld %%): capacity minus free minus all that this process holds "
 		 "(%s).",
 		 FIGURE_TEXT(bytes[FIGURE_OTHERS]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
 		 (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]),
@@ -280,12 +280,12 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 	if (bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]) {
 		ret->confidence = CONFIDENCE_MEDIUM;
 		snprintf(ret->why, sizeof(ret->why),
-			 "%s was refused although %s of the card's %s was free by the message, which does not say why.",
+			 "%s was refused although %s of the GPU's %s was free by the message, which does not say why.",
 			 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
 			 FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 		return true;
 	}
-	n = snprintf(ret->why, sizeof(ret->why), "The card of %s is full: %s was asked for",
+	n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s is full: %s was asked for",
 		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
 	if (figures_has(&ret->figures, FIGURE_FREE))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s was free",
@@ -305,7 +305,7 @@ bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)
 		return false;
 	ret->figures = ret->fact->reading.figures;
 	snprintf(ret->why, sizeof(ret->why),
-		 "%s of the card's %s are in use, and nvidia-smi lists no process: a process of another container, or "
+		 "%s of the GPU's %s are in use, and nvidia-smi lists no process: a process of another container, or "
 		 "one that has died and still holds the memory.",
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_OTHERS]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
 	return true;

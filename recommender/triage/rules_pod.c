@@ -164,7 +164,7 @@ bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
 		 "killed, so Kubernetes does not say OOMKilled. %s",
 		 is_zero ? "perhaps" : "most likely", FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]),
 		 is_zero ? "In Prometheus container_oom_events_total stayed 0: either it was not the OOM killer, or "
-			   "the container ended before the next scrape. The kernel log of the node tells."
+			   "the container ended before the next scrape. The kernel log of the node can tell which."
 			 : "container_oom_events_total or the kernel log of the node can prove it.");
 	return true;
 }

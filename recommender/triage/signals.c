@@ -5,17 +5,17 @@
  * and XLA bfc_allocator.cc, gpu_executor, BufferAssignment; Paddle's allocators; NCCL checks.h and alloc.h; the
  * kernel's mm/oom_kill.c and mm/memcontrol.c 3.10 to 6.x; the kubelet's eviction manager; torchrun; Slurm; Ray. */
 const struct signal signals[SIGNAL_COUNT_] = {
-	[SIGNAL_XID] = {"xid", "xid (", read_xid, "the driver reports an error of a card"},
+	[SIGNAL_XID] = {"xid", "xid (", read_xid, "the driver reports an error of the GPU"},
 	[SIGNAL_GPU_ECC] = {"gpu-ecc",
 			    "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
 			    "uncorrectable hardware error",
-			    read_ecc, "memory or a link of the card is damaged"},
+			    read_ecc, "memory or a link of the GPU is damaged"},
 	[SIGNAL_GPU_LOST] = {"gpu-lost",
 			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
 			     "unable to determine the device handle",
-			     NULL, "the card does not answer any more"},
+			     NULL, "the GPU does not answer any more"},
 	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement", read_ecc,
-			      "rows of the card's memory were replaced or wait for it"},
+			      "rows of the GPU's memory were replaced or wait for it"},
 	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", NULL, NULL,
 				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
 	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
@@ -122,9 +122,9 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
-			       read_gpu_device, "the card's memory, and what was free before the program used it"},
+			       read_gpu_device, "the GPU's memory, and what was free before the program used it"},
 	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
-			       "memory of a card is in use that no process holds"},
+			       "memory of a GPU is in use that no process holds"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
 				 NULL, "the process limits its own GPU memory"},
 	[SIGNAL_RETRY] = {"retry",

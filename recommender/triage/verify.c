@@ -13,7 +13,7 @@ const struct verify_row verify_rows[VERIFY_COUNT_] = {
 	[VERIFY_LEVER] =
 		{"lever-present", verify_lever,
 		 "a lever of the list that was not there before: an allocator setting, activation checkpointing, "
-		 "full sharding, a volume at /dev/shm, a higher limit, a larger card, or a smaller number of the same "
+		 "full sharding, a volume at /dev/shm, a higher limit, a larger GPU, or a smaller number of the same "
 		 "name (batch size, sequence length, workers)",
 		 "all levers of the list are values of the allocator's variable, and it has another value",
 		 "echo \"PYTORCH_CUDA_ALLOC_CONF=$PYTORCH_CUDA_ALLOC_CONF\"   # at the start of the run, or "
@@ -27,7 +27,7 @@ const struct verify_row verify_rows[VERIFY_COUNT_] = {
 			       "the run ended for memory before it wrote one",
 			       "The log up to the first checkpoint of the new run."},
 	[VERIFY_PEAK] = {"peak-below", verify_peak,
-			 "GPU: the greatest reserved memory is at most 90 % of the card; limit of a container or pod: "
+			 "GPU: the greatest reserved memory is at most 90 % of the GPU; limit of a container or pod: "
 			 "memory.peak of the cgroup is at most 90 % of the limit",
 			 "it is more; also if only allocated memory, nvidia-smi or the resident memory of one process "
 			 "shows more",
@@ -35,13 +35,13 @@ const struct verify_row verify_rows[VERIFY_COUNT_] = {
 			 "memory limit: echo memory.peak $(cat /sys/fs/cgroup/memory.peak)"},
 	[VERIFY_GAP] = {"gap-not-growing", verify_gap,
 			"in at least 8 samples, reserved minus allocated memory does not grow by more than 5 % of the "
-			"card after the first quarter of the run",
+			"GPU after the first quarter of the run",
 			"it does",
 			"print(f\"allocated={torch.cuda.memory_allocated() / 2**30:.2f} GiB "
 			"reserved={torch.cuda.memory_reserved() / 2**30:.2f} GiB\")   # every few steps"},
-	[VERIFY_CO_TENANT] = {"no-co-tenant", verify_co_tenant, "nvidia-smi lists one process on each card in use",
-			      "others hold at least 25 % of the card; memory is in use without a process; after a "
-			      "co-tenant, a card has several processes",
+	[VERIFY_CO_TENANT] = {"no-co-tenant", verify_co_tenant, "nvidia-smi lists one process on each GPU that is used",
+			      "others hold at least 25 % of the GPU; memory is in use without a process; after a "
+			      "co-tenant, a GPU has several processes",
 			      "nvidia-smi >smi.txt   # on the node while the run trains; give it with --nvidia-smi"},
 	[VERIFY_THROUGHPUT] = {"throughput", verify_throughput,
 			       "tokens, samples or steps a second are at least 90 % of those of the crash",
@@ -91,7 +91,7 @@ static void add_lever_of_kind(struct verification *self, const struct verdict *v
 static void add_next_lever(struct verification *self)
 {
 	const struct crash *crash = self->crash;
-	size_t next = (size_t)(self->lever + 1);
+	size_t next = self->lever < 0 ? 0 : (size_t)self->lever + 1;
 
 	if (next < crash->n_levers)
 		triage_note(&self->next, "%s: %s: %s",
@@ -138,7 +138,7 @@ static bool decide_by_end(struct verification *self)
 		add_lever_of_kind(self, verdict);
 	} else if (verdict->kind == KIND_GPU_FAULT) {
 		self->outcome = conclude(self, VERIFY_TOO_EARLY,
-					 "The new run ended with a faulty card, which says nothing about the fix.");
+					 "The new run ended with a faulty GPU, which says nothing about the fix.");
 		add_lever_of_kind(self, verdict);
 	} else {
 		return false;

@@ -263,7 +263,7 @@ static void answer_processes(const struct verification *self, const struct card 
 	bool is_large = own != FIGURE_NONE && card->total > 0 && card->used - own >= card->total / 4;
 
 	point(ret, card->source, card->number);
-	snprintf(ret->text, sizeof(ret->text), "nvidia-smi lists %d process%s on one card%s", card->most_processes,
+	snprintf(ret->text, sizeof(ret->text), "nvidia-smi lists %d process%s on one GPU%s", card->most_processes,
 		 card->most_processes == 1 ? "" : "es", is_large ? ", and others hold at least a quarter of it" : "");
 	if (card->most_processes == 1)
 		ret->answer = ANSWER_YES;
@@ -277,7 +277,7 @@ void verify_co_tenant(const struct verification *self, struct verify_check *ret)
 	const struct verdict *verdict = &self->triage->verdict;
 	const struct fact *zombie = facts_first(facts, SIGNAL_GPU_ZOMBIE);
 
-	snprintf(ret->text, sizeof(ret->text), "no list of the card's processes");
+	snprintf(ret->text, sizeof(ret->text), "no list of the GPU's processes");
 	if (verdict->kind == KIND_CO_TENANT && verdict->fact) {
 		ret->answer = ANSWER_NO;
 		snprintf(ret->text, sizeof(ret->text), "others hold %s of %s",
@@ -286,7 +286,7 @@ void verify_co_tenant(const struct verification *self, struct verify_check *ret)
 		point(ret, verdict->fact->source, verdict->fact->number);
 	} else if (zombie) {
 		ret->answer = ANSWER_NO;
-		snprintf(ret->text, sizeof(ret->text), "%s of the card are in use without a process",
+		snprintf(ret->text, sizeof(ret->text), "%s of the GPU are in use without a process",
 			 FIGURE_TEXT(zombie->reading.figures.bytes[FIGURE_OTHERS]));
 		point(ret, zombie->source, zombie->number);
 	} else if (facts->card.most_processes >= 0) {

@@ -95,7 +95,7 @@ static int find_card(const struct verification *self, struct verify_check *ret)
 
 	if (row < 0 || then <= 0 || card->total <= then + then / 20)
 		return -1;
-	snprintf(ret->text, sizeof(ret->text), "the card has %s, before %s", FIGURE_TEXT(card->total),
+	snprintf(ret->text, sizeof(ret->text), "the GPU has %s, before %s", FIGURE_TEXT(card->total),
 		 FIGURE_TEXT(then));
 	ret->source = card->source;
 	ret->number = card->number;

@@ -235,7 +235,7 @@ def report(quick):
         floor, webhook = Floor(folder), start_webhook(folder, 1000, authority)
         answer_bytes = check_answers(webhook)
         lines = ["# Benchmarks", "",
-                 "The webhook against a libmicrohttpd TLS server with the same options that reads the body and answers "
+                 "The webhook against the floor: a libmicrohttpd TLS server with the same options that reads the body and answers "
                  "1,200 fixed bytes.", f"Same machine, wrk at 16 kept-alive connections, ECDSA P-256; answers of "
                  f"{answer_bytes:,} bytes (with patch), 1,000 profiles.", "",
                  "Command: `make bench`" + (" (quick)" if quick else ""), "", f"Machine: {machine()}.", "",

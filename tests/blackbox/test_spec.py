@@ -137,6 +137,9 @@ class Spec(Case):
         self.put(self.learned(ceiling="680Mi"))
         self.assertIn("will be 680Mi", self.review("mode: raise\nsizing: { ceiling: 650Mi }"))
         self.assertIn("limit       680Mi     by spec.ceiling; learned 712Mi", self.explain())
+        self.put(self.learned(ceiling="400Mi"))
+        self.assertRegex(self.explain(), "limit       400Mi     by spec.ceiling; learned 712Mi: .*; not set, because a run used 612Mi\n")
+        self.assertNotIn("on the way to 400Mi", self.explain())
 
     def test_an_existing_limit_follows_its_pin_as_far_as_the_mode_allows(self):
         webhook = self.webhook("mode: raise", store(self.learned(pinRequest="1Gi", pinLimit="2Gi")))

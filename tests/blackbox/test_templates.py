@@ -6,7 +6,7 @@ import copy
 import json
 
 import jsonpatch
-from harness import Case, profile, store, wait_until
+from harness import Case, patched, profile, store, training_pod, wait_until
 from test_validate import manifests, post, question_of
 
 SIZES = ("memory", "ephemeral-storage")
@@ -147,6 +147,15 @@ class Templates(Case):
         resources_in(edited)[0]["limits"]["memory"] = "20Gi"
         self.assertEqual(self.ask(webhook, edited, old=after)[0], edited)
 
+    def test_apply_again_of_no_whole_bytes(self):
+        """The API server keeps `1.1Gi` as thousandths of a byte; the annotation names whole bytes."""
+        webhook = self.webhook("mode: raise\ntemplates: patch", store(PROFILE))
+        after, _ = self.ask(webhook, job(resources={"limits": {"memory": "1181116006400m", "nvidia.com/gpu": "1"}}))
+        self.assertEqual(resources_in(after)[0]["limits"]["memory"], "48Gi")
+        applied = copy.deepcopy(after)
+        resources_in(applied)[0]["limits"]["memory"] = "1181116006400m"
+        self.assertEqual(self.ask(webhook, applied, old=after)[0], after)
+
     def test_asked_again(self):
         """Another webhook has changed the object (Kueue: suspend): what the first round said is not forgotten."""
         webhook = self.webhook("mode: raise\ntemplates: patch",
@@ -256,6 +265,52 @@ class Templates(Case):
         both = [[line for line in lines if "40Gi suggested" in line] for lines in (response["warnings"], warnings)]
         self.assertEqual(both[0], both[1])
         self.assertTrue(both[0] and all(line.endswith("40Gi suggested (a queue counts it)") for line in both[0]), both)
+
+    def test_annotations_without_room(self):
+        """The API server rejects an object with more than 256 KiB of annotations: where ours would not fit, nothing is
+        set, and the pods are sized when they are created."""
+        webhook = self.webhook("mode: raise\ntemplates: patch", store(PROFILE))
+        ours = self.ask(webhook, job())[0]["metadata"]["annotations"]
+        room = (256 << 10) - sum(len(key) + len(value) for key, value in ours.items())
+        key, copied = "kubectl.kubernetes.io/last-applied-configuration", {ANNOTATION: "x" * 100}
+        for others, fills in (({"notes": ""}, "n"), ({key: ""}, '"'), ({"notes": "", key: "x" * 1000}, "n"),
+                              ({"notes": "", **copied}, "n")):
+            first = next(iter(others))
+            taken = sum(len(key) + len(value) for key, value in others.items() if key != ANNOTATION)
+            for spare in (0, -1):
+                with self.subTest(others=list(others), spare=spare):
+                    thing = job()
+                    thing["metadata"]["annotations"] = {**others, first: fills * (room - taken - spare)}
+                    after, response = self.ask(webhook, thing)
+                    said = post(self, webhook, "/validate?timeout=2s", question_of(after)).get("warnings", [])
+                    if spare == 0:
+                        self.assertEqual(after["metadata"]["annotations"][ANNOTATION], ours[ANNOTATION])
+                        self.assertEqual(resources_in(after)[0]["limits"]["memory"], "48Gi")
+                    else:
+                        self.assertEqual(after, thing)
+                        self.assertNotIn("warnings", response)
+                        self.assertEqual(response["auditAnnotations"], {"skip": "annotations-full"})
+                        self.assertTrue(any("will be 48Gi" in line for line in said), said)
+        self.assertEqual(webhook.metric("memtamer_template_skipped_total", reason="annotations-full"), 4)
+        self.assertIsNone(webhook.metric("memtamer_template_errors_total", reason="bad-pod"))
+
+    def test_annotations_of_a_pod_without_room(self):
+        """The same of a pod; nothing of it is changed, in observe too."""
+        for mode in ("observe", "raise"):
+            webhook = self.webhook(f"mode: {mode}", store(PROFILE))
+            ours = patched(training_pod(), webhook.admit(training_pod()))["metadata"]["annotations"]
+            room = (256 << 10) - sum(len(key) + len(value) for key, value in ours.items()) - len("notes")
+            for spare in (0, -1):
+                with self.subTest(mode=mode, spare=spare):
+                    pod = training_pod(annotations={"notes": "n" * (room - spare)})
+                    response = webhook.admit(pod)
+                    if spare == 0:
+                        self.assertEqual(patched(pod, response)["metadata"]["annotations"], {
+                            **pod["metadata"]["annotations"], **ours})
+                    else:
+                        self.assertEqual(response["auditAnnotations"], {"skip": "annotations-full"})
+                        self.assertNotIn("patch", response)
+            webhook.finish()
 
     def test_who_is_asked(self):
         webhook = self.webhook("mode: raise\ntemplates: patch", store())

@@ -235,7 +235,7 @@ class Release(unittest.TestCase):
     def test_life(self):
         out = helm("install", *self.WORDS, "--create-namespace")
         notes = out[out.index("NOTES:"):]
-        for line in ("logs deployment/memtamer-recommender", "test memtamer", "kubectl apply --dry-run=server",
+        for line in ("logs --selector app.kubernetes.io/component=recommender", "test memtamer", "kubectl apply --dry-run=server",
                      "kubectl delete mutatingwebhookconfiguration a0-memtamer"):
             self.assertIn(line, notes)
         was = left_of("memtamer")

@@ -197,8 +197,14 @@ class Test:
         return found if name or found is None else found["items"]
 
     def delete(self, resource, name, namespace=None):
-        """Delete it and wait until it is gone."""
+        """Delete it and wait until it is gone. Its owner may at once have made another one of that name."""
         path = self.object_path(resource, name, namespace)
+        old = self.cluster.get(path)
         self.cluster.delete(path)
-        wait_for(lambda: self.cluster.get(path) is None, f"{path} to be gone")
+
+        def is_gone():
+            now = self.cluster.get(path)
+            return now is None or (old is not None and now["metadata"]["uid"] != old["metadata"]["uid"])
+
+        wait_for(is_gone, f"{path} to be gone")
 

@@ -65,7 +65,7 @@ def check_history(t, training, attempts):
     def look():
         runs = [run for one in t.get(HISTORIES, namespace=training.namespace)
                 if one["spec"]["workload"] == f"Job/{training.name}" for run in harness.unpacked(one)["spec"]["runs"]]
-        found = {run["name"]: expected.get(run["name"]) and (run["outcome"], run["attempts"]) for run in runs}
+        found = {run["name"]: expected.get(run["name"]) and (run.get("outcome"), run["attempts"]) for run in runs}
         assert found == expected and len(runs) == len(expected), runs
         return True
     wait_for(look, f"the history of {training.name}")

@@ -88,7 +88,7 @@ def test_a_retry_starts_with_what_the_kill_taught(t):
     wait_for(lambda: is_complete(t, "hungry", namespace), "the job to complete")
     limits = [limit_of(pod) for pod in pods_of(t, "hungry", namespace)]
     assert len(limits) == 2 and limits[0] == "64Mi" and limits[1] == limit, (limits, limit)
-    run = only_run(t, namespace, lambda run: run["outcome"] == "completed", "the end of the run")
+    run = only_run(t, namespace, lambda run: run.get("outcome") == "completed", "the end of the run")
     assert (run["attempts"], run["killedAt"], run["source"]) == (2, ["64Mi"], "pods"), run
     assert run["by"] == "memtamer" and run["ownLimit"] == "64Mi", run
     assert recommender.metric("memtamer_quick_cycles_total", result="failed") in (None, 0)
@@ -102,7 +102,7 @@ def test_a_restart_and_another_leader_lose_nothing(t):
     first = Service(t, own, name="first", interval="1h")
     first.wait_leads()
     t.create(job("hungry", "eat", 100 * MI, 2, limit="200Mi"), namespace)
-    only_run(t, namespace, lambda run: run["outcome"] == "completed", "the first run")
+    only_run(t, namespace, lambda run: run.get("outcome") == "completed", "the first run")
     t.delete("jobs.batch/v1", "hungry", namespace)
     second = Service(t, own, name="second", interval="1h")
     first.kill(signal.SIGSTOP)  # it holds the Lease, and sees nothing
@@ -113,7 +113,7 @@ def test_a_restart_and_another_leader_lose_nothing(t):
     def killed(profile):
         return profile.get("status", {}).get("recommendation", {}).get("oomKills", 0)
     wait_for(lambda: any(killed(one) for one in t.get(PROFILES, namespace=namespace)), "the kill to be known")
-    wait_for(lambda: all(run["outcome"] != "running" for one in t.get(HISTORIES, namespace=namespace)
+    wait_for(lambda: all(run.get("outcome") != "running" for one in t.get(HISTORIES, namespace=namespace)
                          for run in harness.unpacked(one)["spec"]["runs"]), "the end of its run to be known")
     versions = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in t.get(HISTORIES, namespace=namespace)}
     first.kill(signal.SIGCONT)
@@ -123,7 +123,7 @@ def test_a_restart_and_another_leader_lose_nothing(t):
     first.wait_leads()
     # It learns what the API server lists before it learns what comes after that.
     t.create(job("hungry", "eat", 100 * MI, 2, limit="200Mi"), later)
-    only_run(t, later, lambda run: run["outcome"] == "completed", "a run after that")
+    only_run(t, later, lambda run: run.get("outcome") == "completed", "a run after that")
     after = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in t.get(HISTORIES, namespace=namespace)}
     assert versions == after, (versions, after)
     return "a stopped leader's kill was learned by the next one; the first one, leading again, changed nothing"

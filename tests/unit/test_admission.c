@@ -207,6 +207,60 @@ static void test_a_pod_is_answered_whatever_is_known_of_its_owner(void **state)
 	}
 }
 
+/* A review of a training pod with one annotation, whose text is `n` times `unit`. */
+static const char *annotated_review(const char *key, const char *unit, size_t n, struct strbuf *buf)
+{
+	strbuf_clear(buf);
+	strbuf_addf(buf,
+		    "{\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"u-1\",\"kind\":{\"version\":\"v1\","
+		    "\"kind\":\"Pod\"},\"namespace\":\"ml\",\"operation\":\"CREATE\",\"object\":{\"metadata\":{"
+		    "\"name\":\"train-0\",\"annotations\":{\"%s\":\"",
+		    key);
+	for (size_t i = 0; i < n; i++)
+		strbuf_adds(buf, unit);
+	strbuf_adds(buf, "\"}},\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"resources\":{\"limits\":{"
+			 "\"nvidia.com/gpu\":\"1\"}}}]}}}}");
+	assert_int_equal(buf->status, 0);
+	return strbuf_text(buf);
+}
+
+/* The API server rejects a pod whose annotations are longer than 256 KiB in all; ours takes less than 1 KiB. */
+static void test_annotations_without_room(void **state)
+{
+	static const char kubectl[] = "kubectl.kubernetes.io/last-applied-configuration";
+	static const struct {
+		const char *name, *key, *unit;
+		size_t unit_bytes;
+	} rows[] = {
+		{"plain", "notes", "x", 1},
+		{"not kept", kubectl, "x", 1},
+		{"not kept, escaped", kubectl, "\\\"", 1},
+		{"not kept, by number", kubectl, "\\u00fc\\ud83d\\ude00", 6},
+	};
+	struct fixture *f = *state;
+	CLEANUP(strbuf_release) struct strbuf answer = STRBUF_INIT(65536), review = STRBUF_INIT(LIMIT_REVIEW_BYTES);
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const size_t room = (LIMIT_ANNOTATIONS_BYTES - strlen(rows[i].key)) / rows[i].unit_bytes;
+		const size_t ours = 1024 / rows[i].unit_bytes;
+		const char *text;
+
+		test_row(rows[i].name);
+		text = annotated_review(rows[i].key, rows[i].unit, room - ours, &review);
+		assert_int_equal(ask(f, &f->scratch, text, &answer), 0);
+		assert_non_null(strstr(strbuf_text(&answer), "\"patch\":"));
+		text = annotated_review(rows[i].key, rows[i].unit, room - 1, &review);
+		assert_int_equal(ask(f, &f->scratch, text, &answer), 0);
+		assert_string_equal(
+			strbuf_text(&answer),
+			"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{"
+			"\"uid\":\"u-1\",\"allowed\":true,\"auditAnnotations\":{\"skip\":\"annotations-full\"}"
+			"}}\n");
+		assert_true(metrics_value(f->metrics, METRIC_SKIPPED,
+					  metrics_label(METRIC_SKIPPED, 0, "annotations-full"), 0, 0) == (double)i + 1);
+	}
+}
+
 struct asker {
 	struct fixture *fixture;
 	atomic_bool *stop;
@@ -258,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_pod_is_answered_whatever_is_known_of_its_owner, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_annotations_without_room, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_before_the_first_state, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_state_changes_under_reviews, set_up, tear_down),
 	};

@@ -240,6 +240,97 @@ static void test_start_and_race(void **state)
 	stop(&world);
 }
 
+#define EXPIRED "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"reason\":\"Expired\",\"code\":410}}\n"
+#define BLANK(version)                                                                                                 \
+	"{\"metadata\":{\"name\":\"tls\",\"namespace\":\"memtamer\",\"uid\":\"u\",\"resourceVersion\":\"" version      \
+	"\"},\"type\":\"Opaque\"}"
+#define UNFILLED(version)                                                                                              \
+	"{\"metadata\":{\"name\":\"a0\",\"resourceVersion\":\"" version                                                \
+	"\"},\"webhooks\":[{\"name\":\"w\",\"clientConfig\":{\"url\":\"https://x/mutate\"}}]}"
+#define EVENT(object) "{\"type\":\"MODIFIED\",\"object\":" object "}\n"
+#define A_LEASE                                                                                                        \
+	{.fits = "GET " LEASES "/tls ", .status = 404, .body = "{}"},                                                  \
+		{.fits = "POST " LEASES " ", .status = 201, .body = LEASE("me")},                                      \
+		{.fits = "GET " LEASES "/tls ", .body = LEASE("me"), .times = 100},                                    \
+	{                                                                                                              \
+		.fits = "PUT " LEASES "/tls ", .body = LEASE("me"), .times = 100                                       \
+	}
+#define LEFT_LEASE "\"holderIdentity\":\"\""
+
+/* Polls until so many requests held this text, for at most 20 s. */
+static void wait_for(struct world *world, const char *text, size_t n)
+{
+	for (int i = 0; i < 400 && fake_api_count(world->api, text) < n; i++)
+		poll_once(world);
+	assert_true(fake_api_count(world->api, text) >= n);
+}
+
+/* The store was restored from a backup, with smaller resourceVersions: what a list has now counts. An event that was
+ * under way when an answer came does not. */
+static void test_restored_secret(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = SECRETS "?fieldSelector=metadata.name%3Dtls&" WATCH, .body = EXPIRED, .end = FAKE_END},
+		{.fits = SECRETS "?fieldSelector=metadata.name%3Dtls&" WATCH,
+		 .body = EVENT(BLANK("3")),
+		 .end = FAKE_HOLD,
+		 .after = LEFT_LEASE},
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = secret_list},
+		{.fits = "GET " SECRETS "?", .body = LIST(BLANK("4"))},
+		{.fits = "GET " MUTATING "?", .body = filled_list},
+		{.fits = "GET " VALIDATING "?", .body = filled_list},
+		A_LEASE,
+		{.fits = "PUT " SECRETS "/tls ", .body = secret_text},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	wait_for(&world, "PUT " SECRETS "/tls ", 1);
+	assert_int_equal(fake_api_count(world.api, "\"resourceVersion\":\"4\""), 1);
+	wait_for(&world, LEFT_LEASE, 1);
+	for (int i = 0; i < 20; i++)
+		poll_once(&world);
+	assert_int_equal(action_of(&world), ROTATION_WAIT);
+	assert_int_equal(fake_api_count(world.api, "PUT " SECRETS "/tls "), 1);
+	assert_string_equal(world.seen.cert, made.leaf.cert_pem);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
+/* The same of a configuration. */
+static void test_restored_configuration(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = MUTATING "?fieldSelector=metadata.name%3Da0&" WATCH, .body = EXPIRED, .end = FAKE_END},
+		{.fits = MUTATING "?fieldSelector=metadata.name%3Da0&" WATCH,
+		 .body = EVENT(UNFILLED("6")),
+		 .end = FAKE_HOLD,
+		 .after = LEFT_LEASE},
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = secret_list},
+		{.fits = "GET " MUTATING "?", .body = filled_list},
+		{.fits = "GET " MUTATING "?", .body = LIST(UNFILLED("7"))},
+		{.fits = "GET " VALIDATING "?", .body = filled_list},
+		A_LEASE,
+		{.fits = "PATCH " MUTATING "/a0 ", .body = filled_text},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	wait_for(&world, "PATCH " MUTATING "/a0 ", 1);
+	assert_int_equal(fake_api_count(world.api, "\"path\":\"/metadata/resourceVersion\",\"value\":\"7\""), 1);
+	wait_for(&world, LEFT_LEASE, 1);
+	for (int i = 0; i < 20; i++)
+		poll_once(&world);
+	assert_int_equal(action_of(&world), ROTATION_WAIT);
+	assert_int_equal(fake_api_count(world.api, "PATCH " MUTATING "/a0 "), 1);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
 /* Nobody lets us write: it is told once, and tried again with growing pauses. */
 static void test_forbidden(void **state)
 {
@@ -401,9 +492,14 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle),	       cmocka_unit_test(test_leaf_cannot_be_used),
-		cmocka_unit_test(test_start_and_race), cmocka_unit_test(test_forbidden),
-		cmocka_unit_test(test_wrong_clock),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_leaf_cannot_be_used),
+		cmocka_unit_test(test_start_and_race),
+		cmocka_unit_test(test_restored_secret),
+		cmocka_unit_test(test_restored_configuration),
+		cmocka_unit_test(test_forbidden),
+		cmocka_unit_test(test_wrong_clock),
+		cmocka_unit_test(test_refused),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

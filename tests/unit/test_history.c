@@ -521,6 +521,32 @@ static void killed_limits_survive(void **state)
 	assert_int_equal(back->runs.items[0].chosen_by, CHOSEN_BY_USER);
 }
 
+/* The oldest was accepted last, as it was killed. When another one ends, it is not counted as a further run. */
+static void all_active_runs_survive(void **state)
+{
+	CLEANUP(history_freep) struct history *history = new_history(), *back = NULL;
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_HISTORY_BYTES), a = text, b = text;
+
+	(void)state;
+	for (int i = HISTORY_ACTIVE_RUNS; i >= 0; i--) {
+		struct run run = whole_run(i, 10 * GI);
+
+		run.outcome = OUTCOME_RUNNING;
+		run.n_killed_limits = i == 0;
+		run.killed_limits[0] = 8 * GI;
+		add(history, run);
+	}
+	assert_int_equal(history->runs.n, HISTORY_ACTIVE_RUNS + 1);
+	assert_int_equal(history_encode(history, &text), 0);
+	back = decode_text(strbuf_text(&text));
+	assert_int_equal(back->runs.n, HISTORY_ACTIVE_RUNS + 1);
+	add(history, whole_run(HISTORY_ACTIVE_RUNS, 10 * GI));
+	add(back, whole_run(HISTORY_ACTIVE_RUNS, 10 * GI));
+	assert_int_equal(history_encode(history, &a), 0);
+	assert_int_equal(history_encode(back, &b), 0);
+	assert_string_equal(strbuf_text(&a), strbuf_text(&b));
+}
+
 /* 0 is a figure, not the lack of one. */
 static void activity_survives(void **state)
 {
@@ -729,6 +755,7 @@ int main(void)
 		cmocka_unit_test(recurrence_survives),
 		cmocka_unit_test(too_long_history_sheds_curves_then_runs),
 		cmocka_unit_test(killed_limits_survive),
+		cmocka_unit_test(all_active_runs_survive),
 		cmocka_unit_test(activity_survives),
 		cmocka_unit_test(refused_rows),
 		cmocka_unit_test(refused_data),

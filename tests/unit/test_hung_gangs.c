@@ -158,8 +158,9 @@ static void look(const char *pods_text, const char *answer, struct hung_gangs *r
 	struct world world;
 	struct pods *pods = start_pods(&world, steps);
 
-	assert_true(hung_gangs_turn(ret, pods, NOW_MS));
-	assert_false(hung_gangs_turn(ret, pods, NOW_MS + HUNG_TURN_MS - 1));
+	assert_true(hung_gangs_turn(ret, pods, 5000, NOW_MS + TIME_DAY_MS));
+	assert_false(hung_gangs_turn(ret, pods, 5000 + HUNG_TURN_MS - 1, NOW_MS + TIME_DAY_MS + HUNG_TURN_MS - 1));
+	assert_true(hung_gangs_turn(ret, pods, 5000 + HUNG_TURN_MS, NOW_MS)); /* the clock was set back */
 	stop_pods(&world, pods);
 }
 

@@ -309,7 +309,8 @@ static void test_watches_share_connections(void **state)
 		start(&world, rows[i].option, NULL);
 		watch(&world, rows[i].watches);
 		run_until_all_watch(&world);
-		assert_int_equal(world.failed, 0);
+		if (world.failed)
+			fail_msg("%zu of %zu watches failed: %s", world.failed, rows[i].watches, world.why.msg);
 		assert_int_equal(count_connections(&world), rows[i].connections);
 		stop(&world);
 	}

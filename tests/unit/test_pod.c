@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/strbuf.h"
 #include "k8s/accelerator.h"
+#include "k8s/doc.h"
 #include "k8s/pod.h"
 
 #include <errno.h>
@@ -145,6 +146,48 @@ static void pod_decodes_resources_and_volumes(void **state)
 	assert_false(pod->volumes[2].is_emptydir);
 	assert_false(pod->volumes[3].is_emptydir);
 	fixture_release(&f);
+}
+
+/* The length of annotations as the API server counts it, also of the one that is not kept; read as a review reads it,
+ * and from a tree. */
+static void annotations_are_measured(void **state)
+{
+#define KUBECTL "kubectl.kubernetes.io/last-applied-configuration"
+	static const struct {
+		const char *annotations;
+		size_t n, n_bytes;
+	} rows[] = {
+		{"{}", 0, 0},
+		{"{\"a\":\"\",\"b/c\":\"de\"}", 2, 6},
+		{"{\"a\":null}", 1, 1},
+		{"{\"\\u0061\":\"\\n\\u00fc\"}", 1, 4},
+		{"{\"" KUBECTL "\":\"{\\\"a\\\":1}\",\"a\":\"b\"}", 1, sizeof(KUBECTL) - 1 + 7 + 2},
+		{"{\"" KUBECTL "\":\"\\\\u00fc\\u00fc\\ud83d\\ude00\\ud83d\"}", 0, sizeof(KUBECTL) - 1 + 6 + 2 + 4 + 3},
+		{"{\"" KUBECTL "\":\"\"}", 0, sizeof(KUBECTL) - 1},
+		{"{\"" KUBECTL "\":null}", 0, sizeof(KUBECTL) - 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
+		const char *text = arena_printf(&arena,
+						"{\"metadata\":{\"annotations\":%s},\"spec\":{\"containers\":[{}]}}",
+						rows[i].annotations);
+		struct json_object *tree = NULL;
+		struct doc doc;
+		struct k8s_pod pod;
+
+		test_row(rows[i].annotations);
+		assert_int_equal(doc_read(text, strlen(text), &allow_pod, &arena, &doc, NULL), 0);
+		assert_int_equal(k8s_pod_of_doc(&doc, &arena, &pod, NULL), 0);
+		assert_int_equal(pod.annotations.n, rows[i].n);
+		assert_int_equal(pod.annotations.n_bytes, rows[i].n_bytes);
+		assert_int_equal(json_parse(text, strlen(text), LIMIT_REVIEW_DEPTH, &tree, NULL), 0);
+		assert_int_equal(k8s_pod_decode(tree, &arena, &pod, NULL), 0);
+		json_object_put(tree);
+		assert_int_equal(pod.annotations.n, rows[i].n);
+		assert_int_equal(pod.annotations.n_bytes, rows[i].n_bytes);
+	}
 }
 
 static void pod_names_the_wrong_field(void **state)
@@ -664,6 +707,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pod_decodes_what_we_read),
 		cmocka_unit_test(pod_decodes_resources_and_volumes),
+		cmocka_unit_test(annotations_are_measured),
 		cmocka_unit_test(pod_names_the_wrong_field),
 		cmocka_unit_test(an_oom_kill_restarts_by_rules_then_policies),
 		cmocka_unit_test(pod_has_caps),

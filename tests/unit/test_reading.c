@@ -246,6 +246,68 @@ static void a_window_that_ends_reading_is_read_in_shorter_ones(void **state)
 	}
 }
 
+/* The closed hours before it are answered with a warning, and are read again in each cycle. */
+static void open_time_that_ends_reading_is_read_in_shorter_windows(void **state)
+{
+	static const int rows[] = {EVIDENCE_STOPPED, EVIDENCE_UNREACHABLE, -EPROTO};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct engine_result result;
+		struct place place;
+		int n = 0;
+
+		setup(&place);
+		assert_int_equal(cycle_at(&place, AT(DAY_MIN + HOUR), &result), 0);
+		place.reader.is_partial = true;
+		place.reader.heavy_above_ms = 6 * TIME_HOUR_MS;
+		place.reader.heavy_status = rows[i];
+		do
+			(void)!cycle_at(&place, AT(DAY_MIN + 12 * HOUR + 10) + ++n * TIME_SECOND_MS, &result);
+		while (n < 12 && !result.has_read);
+		assert_int_equal(n, 4);
+		assert_int_equal(place.reader.n_reads, 5);
+		assert_int_equal(place.reader.read_ms[1], AT(DAY_MIN + 3 * HOUR));
+		assert_int_equal(cron_of(&place).runs, 4);
+		assert_int_equal(result.gaps.n, 0);
+		place_remove(&place);
+	}
+}
+
+static int cycle_of_bad_hours(struct place *place, int fail_from_read, int fail_status, struct engine_result *result)
+{
+	setup(place);
+	place->reader.bad_from_min = 2 * HOUR;
+	place->reader.bad_until_min = 3 * HOUR;
+	place->reader.bad_status = EVIDENCE_TOO_HEAVY;
+	place->reader.fail_from_read = fail_from_read;
+	place->reader.fail_status = fail_status;
+	return cycle_at(place, TODAY_NOON, result);
+}
+
+/* After a part failed, Prometheus is asked for the last ten minutes. If the deadline passes then, it is not down. */
+static void a_deadline_is_not_taken_for_an_outage(void **state)
+{
+	static const struct {
+		int status, cycle;
+	} rows[] = {{EVIDENCE_STOPPED, 0}, {EVIDENCE_UNREACHABLE, EVIDENCE_UNREACHABLE}};
+	struct engine_result result;
+	struct place place;
+	int check = 0;
+
+	(void)state;
+	assert_int_equal(cycle_of_bad_hours(&place, 0, 0, &result), 0);
+	while (check < place.reader.n_reads && place.reader.read_ms[check++] != TODAY_NOON - 10 * TIME_MINUTE_MS)
+		;
+	assert_true(check < place.reader.n_reads);
+	place_remove(&place);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(cycle_of_bad_hours(&place, check, rows[i].status, &result), rows[i].cycle);
+		assert_int_equal(result.reading, rows[i].status);
+		place_remove(&place);
+	}
+}
+
 /* Nothing is answered in time, however short the window: it is passed like any other gap. */
 static void the_shortest_window_is_passed_in_the_end(void **state)
 {
@@ -325,6 +387,8 @@ int main(void)
 		cmocka_unit_test(a_long_gap_of_one_namespace_stays_its_own),
 		cmocka_unit_test(what_fails_again_within_a_day_is_passed_at_once),
 		cmocka_unit_test(a_window_that_ends_reading_is_read_in_shorter_ones),
+		cmocka_unit_test(open_time_that_ends_reading_is_read_in_shorter_windows),
+		cmocka_unit_test(a_deadline_is_not_taken_for_an_outage),
 		cmocka_unit_test(the_shortest_window_is_passed_in_the_end),
 		cmocka_unit_test(closed_hours_of_the_present_day_are_read_once),
 		cmocka_unit_test(hours_with_a_warning_do_not_close),

@@ -51,7 +51,7 @@
 
 struct world {
 	struct resize_scan *scan;
-	struct sighting *pod; /* there is one */
+	struct sighting *pod, *other; /* at most two */
 	struct resize_ask asks[8];
 	size_t n_asks;
 	struct {
@@ -61,6 +61,7 @@ struct world {
 	} use;
 	int64_t usual_ms;
 	int usage_status, post_status;
+	const char *refused_pod; /* the pod that post_status is for; NULL: all */
 	size_t n_usages, n_usuals, n_used_pods;
 	int64_t used_bytes; /* of the other pod, as told */
 };
@@ -69,8 +70,8 @@ static void world_visit(void *context, pods_visit_fn *visit, void *visit_context
 {
 	struct world *world = context;
 
-	if (world->pod)
-		(void)visit(visit_context, world->pod);
+	if (world->pod && visit(visit_context, world->pod) && world->other)
+		(void)visit(visit_context, world->other);
 }
 
 static void add_row(struct usage *usage, const char *pod, const char *container, const struct world *world)
@@ -131,7 +132,7 @@ static int world_post(void *context, const struct resize_ask *ask)
 {
 	struct world *world = context;
 
-	if (world->post_status)
+	if (world->post_status && (!world->refused_pod || streq(world->refused_pod, ask->pod)))
 		return world->post_status;
 	assert_true(world->n_asks < ARRAY_LEN(world->asks));
 	world->asks[world->n_asks++] = *ask;
@@ -171,20 +172,26 @@ static void world_stop(struct world *world)
 {
 	resize_scan_free(world->scan);
 	sighting_free(world->pod);
+	sighting_free(world->other);
+}
+
+static void tell_one(struct sighting **pod, const char *text)
+{
+	struct arena arena = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	const struct sighting_look look_ = {.before = *pod, .now_ms = 1793491300000};
+	struct sighting *now = NULL;
+
+	assert_int_equal(sighting_read(text, strlen(text), &look_, &arena, &now, NULL), 0);
+	assert_non_null(now);
+	sighting_free(*pod);
+	*pod = now;
+	arena_release(&arena);
 }
 
 /* The API server tells the pod. */
 static void tell(struct world *world, const char *text)
 {
-	struct arena arena = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
-	const struct sighting_look look_ = {.before = world->pod, .now_ms = 1793491300000};
-	struct sighting *now = NULL;
-
-	assert_int_equal(sighting_read(text, strlen(text), &look_, &arena, &now, NULL), 0);
-	assert_non_null(now);
-	sighting_free(world->pod);
-	world->pod = now;
-	arena_release(&arena);
+	tell_one(&world->pod, text);
 }
 
 /* ---- kills ---- */
@@ -332,6 +339,35 @@ static void a_step_is_asked_for_once(void **state)
 	look(&world, 33000 + 2 * TIME_MINUTE_MS);
 	assert_int_equal(world.n_asks, 3);
 	world_stop(&world);
+}
+
+static void a_step_that_was_not_accepted_is_asked_again(void **state)
+{
+	static const struct {
+		int posted, status;
+	} rows[] = {{-EAGAIN, -EAGAIN}, {-ENOMEM, -ENOMEM}, {1, 0}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world world;
+
+		world_start(&world, RESIZE_BEFORE_OOM);
+		tell(&world, POD_HEAD("train-x", "u1", "Never", "100Mi") RUNS);
+		tell_one(&world.other, POD_HEAD("another", "u2", "Never", "100Mi") RUNS);
+		use(&world, 80, 1);
+		world.post_status = rows[i].posted;
+		world.refused_pod = "another";
+		assert_int_equal(resize_scan_ramps(world.scan, 0, 1793491300000, NULL), rows[i].status);
+		assert_int_equal(world.n_asks, 1); /* those after it are asked for */
+		assert_string_equal(world.asks[0].pod, "train-x");
+		world.post_status = 0;
+		look(&world, 8000);
+		assert_int_equal(world.n_asks, 2);
+		assert_string_equal(world.asks[1].pod, "another");
+		look(&world, 16000);
+		assert_int_equal(world.n_asks, 2);
+		world_stop(&world);
+	}
 }
 
 static void what_counts_as_use(void **state)
@@ -492,6 +528,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_taken_is_asked_again),
 		cmocka_unit_test(who_is_not_asked_for),
 		cmocka_unit_test(a_step_is_asked_for_once),
+		cmocka_unit_test(a_step_that_was_not_accepted_is_asked_again),
 		cmocka_unit_test(what_counts_as_use),
 		cmocka_unit_test(a_dead_container_is_not_what_runs),
 		cmocka_unit_test(nothing_is_asked_without_need),

@@ -275,7 +275,7 @@ static void sentences_name_what_is_known(void **state)
 		{INPUT_LOG,
 		 "XPU out of memory. Tried to allocate 4.66 GiB. GPU 0 has a total capacity of 5.65 GiB of which 5.65 "
 		 "GiB is free.\n",
-		 "4.66 GiB was refused although 5.65 GiB of the card's 5.65 GiB was free", CONFIDENCE_MEDIUM},
+		 "4.66 GiB was refused although 5.65 GiB of the GPU's 5.65 GiB was free", CONFIDENCE_MEDIUM},
 		{INPUT_LOG,
 		 "Compilation failure: Ran out of memory in memory space hbm. Used 8.38G of 8.00G hbm. Exceeded hbm "
 		 "capacity by 385.25M.\n",
@@ -289,7 +289,7 @@ static void sentences_name_what_is_known(void **state)
 		{INPUT_DMESG,
 		 "NVRM: Xid (PCI:0000:01:00): 144, SAW_MVB Nonfatal XC0 i0 Link 0\n"
 		 "NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.\n",
-		 "XID 79, a fault of the card", CONFIDENCE_HIGH},
+		 "XID 79, a fault of the GPU", CONFIDENCE_HIGH},
 		{INPUT_LOG,
 		 "The node was low on resource: ephemeral-storage. Container a was using 52Ki, which exceeds "
 		 "its request of 0.\n",

@@ -192,7 +192,7 @@ static const struct gpu_row {
 	{"a gap of few samples", BAR_AT_1240 PIECES, SAMPLE(50, 52) SAMPLE(50, 60) SAMPLE(50, 68) BARS_TO_1500, NULL,
 	 VERIFY_HELD, "?y?y??y", NULL},
 	{"others on the card", BAR_AT_1240 SHARED, BARS_TO_1500 PEAK(60), SMI_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny",
-	 "End the process that holds the card"},
+	 "End the process that holds the GPU"},
 	{"two processes are no proof", BAR_AT_1240 FULL, BARS_TO_1500 PEAK(60), SMI_OTHERS, VERIFY_HELD, "?y?y??y",
 	 NULL},
 	{"others hold a quarter", BAR_AT_1240 FULL, BARS_TO_1500 PEAK(38), SMI_OTHERS, VERIFY_DID_NOT_HOLD, "?y?y?ny",

@@ -126,7 +126,7 @@ static void only_pods_that_wait_at_our_sizes_are_asked_about(void **state)
 		{PODS, .body = "", .end = FAKE_HOLD},
 		{"GET /apis/batch/v1/namespaces/ml/jobs/gang ",
 		 .body = "{\"metadata\":{\"name\":\"gang\",\"namespace\":\"ml\",\"uid\":\"gang\"}}"},
-		{"/events?fieldSelector=involvedObject.uid%3Duid-gang-", .body = LIST(""), .times = 2},
+		{"/events?fieldSelector=involvedObject.uid%3Duid-gang-", .body = LIST(""), .times = 3},
 		{EVENTS("said"), .body = LIST(EVENT("NotTriggerScaleUp", "2026-11-02T07:10:00Z", DECLINED)),
 		 .times = 2},
 		{EVENTS("young"), .body = LIST("")},
@@ -155,6 +155,13 @@ static void only_pods_that_wait_at_our_sizes_are_asked_about(void **state)
 	}
 	/* but not where they said enough */
 	assert_int_equal(fake_api_count(self.world.api, "uid-said"), 1);
+	/* The clock is set back: they are asked about at once, not when it is as late again. */
+	clock_ms = NOW_MS;
+	for (int i = 0; i < 20; i++) {
+		wait_events_turn(self.events);
+		poll_once(&self.world);
+	}
+	assert_int_equal(fake_api_count(self.world.api, "uid-gang-"), 3);
 	stop(&self);
 }
 

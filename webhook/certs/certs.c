@@ -27,16 +27,17 @@ static const struct kube_resource secrets = {"", "v1", "secrets"};
 
 static void secret_seen(void *context, const struct kube_object *object)
 {
-	certs_take_secret(context, object->json);
+	struct certs *self = context;
+
+	certs_take_secret(self, reflector_is_listing(self->secret_watch) ? CERTS_LIST : CERTS_EVENT, object->json);
 }
 
 static void secret_gone(void *context, const struct kube_object *object)
 {
 	struct certs *self = context;
 
-	if (self->secret.object && configurations_is_older(object->resource_version, self->secret.resource_version))
-		return;
-	certs_take_secret(self, NULL);
+	if (!self->is_answered || !configurations_is_older(object->resource_version, self->secret.resource_version))
+		certs_take_secret(self, CERTS_EVENT, NULL);
 }
 
 static void secret_synced(void *context)
@@ -44,7 +45,7 @@ static void secret_synced(void *context)
 	struct certs *self = context;
 
 	if (self->secret.facts.presence == ROTATION_UNREAD)
-		certs_take_secret(self, NULL);
+		certs_take_secret(self, CERTS_LIST, NULL);
 }
 
 static void secret_failed(void *context, const struct err *why, int64_t retry_ms)

@@ -13,6 +13,9 @@
 /* How long to wait before something is tried again that is not a write. */
 #define CERTS_RETRY_MS TIME_SECOND_MS
 
+/* Where a Secret comes from: a list, an event of the watch, or the answer to a write. */
+enum certs_source { CERTS_LIST, CERTS_EVENT, CERTS_ANSWER };
+
 /* Context of the request for a configuration that is under way. */
 struct certs_request {
 	struct certs *certs;
@@ -29,6 +32,7 @@ struct certs {
 
 	struct reflector *secret_watch;
 	struct tls_secret secret; /* as last read */
+	bool is_answered;	  /* `secret` is the answer to a write that the watch has not reported yet */
 	struct bundles bundles[CONFIGURATION_COUNT_];
 	struct rotation_coverage coverage[CONFIGURATION_COUNT_], known;
 
@@ -68,8 +72,10 @@ void certs_decide_soon(struct certs *self);
 void certs_fail(struct certs *self, const struct err *why);
 /** Clears the last failure. */
 void certs_is_well(struct certs *self);
-/** Takes a Secret that was read or written; `object` NULL: it does not exist. Private keys in `object` are wiped. */
-void certs_take_secret(struct certs *self, struct json_object *object);
+/** Takes a Secret that was read or written; `object` NULL: it does not exist. Private keys in `object` are wiped. A
+ * Secret that is older than the last known one is ignored: an answer, or an event that was under way when an answer
+ * came. A list always counts, because a store that was restored has smaller resourceVersions. */
+void certs_take_secret(struct certs *self, enum certs_source source, struct json_object *object);
 
 /* certs_write.c */
 /** Executes the plan. This process must lead. */

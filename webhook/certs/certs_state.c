@@ -66,15 +66,23 @@ static void end_pause(struct certs *self)
 	certs_decide_soon(self);
 }
 
-void certs_take_secret(struct certs *self, struct json_object *object)
+/* Events come in their order, so one that is older than the last known Secret was under way when an answer came. */
+static bool is_overtaken(const struct certs *self, enum certs_source source, const struct tls_secret *fresh)
+{
+	if (source == CERTS_LIST || (source == CERTS_EVENT && !self->is_answered))
+		return false;
+	return fresh->object && self->secret.object && streq(fresh->uid, self->secret.uid) &&
+	       configurations_is_older(fresh->resource_version, self->secret.resource_version);
+}
+
+void certs_take_secret(struct certs *self, enum certs_source source, struct json_object *object)
 {
 	struct tls_secret fresh = TLS_SECRET_INIT;
 	struct err err = ERR_INIT;
 	int r = tls_secret_decode(object, &self->names, &fresh, &err);
 
 	self->is_secret_undecoded = r != 0;
-	if (!r && fresh.object && self->secret.object && streq(fresh.uid, self->secret.uid) &&
-	    configurations_is_older(fresh.resource_version, self->secret.resource_version)) {
+	if (!r && is_overtaken(self, source, &fresh)) {
 		tls_secret_release(&fresh);
 		return;
 	}
@@ -86,6 +94,8 @@ void certs_take_secret(struct certs *self, struct json_object *object)
 	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
 		if (!streq(fresh.resource_version, self->secret.resource_version))
 			self->fills[i].streak = 0;
+	self->is_answered = source == CERTS_ANSWER &&
+			    (self->is_answered || !streq(fresh.resource_version, self->secret.resource_version));
 	tls_secret_keep_ends(&fresh, &self->secret);
 	tls_secret_release(&self->secret);
 	self->secret = fresh;

@@ -82,7 +82,7 @@ static void secret_written(void *context, const struct kube_result *result)
 		return;
 	}
 	step_succeeded(self, self->doing, self->doing_why);
-	certs_take_secret(self, result->object);
+	certs_take_secret(self, CERTS_ANSWER, result->object);
 }
 
 static int write_secret(struct certs *self, const struct rotation_view *view, const struct rotation_plan *plan,

@@ -28,6 +28,7 @@ struct one {
 	struct reflector *reflector;
 	struct json_object *object; /* the last known object */
 	bool is_read;
+	bool is_answered; /* `object` is an answer of the API server that the watch has not reported yet */
 };
 
 struct configurations {
@@ -58,10 +59,11 @@ bool configurations_is_older(const char *version, const char *than)
 	return is_number(version) && is_number(than) && (n != n_than ? n < n_than : strcmp(version, than) < 0);
 }
 
-static void set(struct one *one, struct json_object *object)
+static void set(struct one *one, struct json_object *object, bool is_answered)
 {
 	struct configurations *all = one->all;
 
+	one->is_answered = is_answered;
 	/* before the put, because it may be the same object */
 	json_object_get(object);
 	json_object_put(one->object);
@@ -71,21 +73,28 @@ static void set(struct one *one, struct json_object *object)
 		all->config.changed(all->config.context, one->kind, object);
 }
 
+/* Whether an event was under way when a newer answer came. Events come in their order, and a list shows what there is
+ * now, which has a smaller resourceVersion if the store was restored. */
+static bool is_overtaken(const struct one *one, const struct kube_object *object)
+{
+	return one->object && one->is_answered && !reflector_is_listing(one->reflector) &&
+	       configurations_is_older(object->resource_version, version_of(one->object));
+}
+
 static void seen(void *context, const struct kube_object *object)
 {
 	struct one *one = context;
 
-	if (!one->object || !configurations_is_older(object->resource_version, version_of(one->object)))
-		set(one, object->json);
+	if (!is_overtaken(one, object))
+		set(one, object->json, false);
 }
 
 static void gone(void *context, const struct kube_object *object)
 {
 	struct one *one = context;
 
-	/* an answer may have contained a newer object */
-	if (!one->object || !configurations_is_older(object->resource_version, version_of(one->object)))
-		set(one, NULL);
+	if (!is_overtaken(one, object))
+		set(one, NULL, false);
 }
 
 static void synced(void *context)
@@ -93,7 +102,7 @@ static void synced(void *context)
 	struct one *one = context;
 
 	if (!one->is_read)
-		set(one, NULL);
+		set(one, NULL, false);
 }
 
 static void report_missing(void *context)
@@ -102,7 +111,7 @@ static void report_missing(void *context)
 
 	for (size_t i = 0; i < CONFIGURATION_COUNT_; i++)
 		if (!self->ones[i].name)
-			set(&self->ones[i], NULL);
+			set(&self->ones[i], NULL, false);
 }
 
 static void failed(void *context, const struct err *why, int64_t retry_ms)
@@ -188,7 +197,8 @@ struct json_object *configurations_object(const struct configurations *self, enu
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object)
 {
 	struct one *one = &self->ones[kind];
+	const char *version = object ? version_of(object) : "", *before = one->object ? version_of(one->object) : "";
 
-	if (!object || !one->object || !configurations_is_older(version_of(object), version_of(one->object)))
-		set(one, object);
+	if (!configurations_is_older(version, before))
+		set(one, object, one->is_answered || !streq(version, before));
 }

@@ -32,7 +32,7 @@ const char *configurations_name(const struct configurations *self, enum configur
 /** The last known object, borrowed until the next poll or configurations_note; NULL: it does not exist. */
 struct json_object *configurations_object(const struct configurations *self, enum configuration_kind kind);
 /** Takes the API server's answer to a read or a write; NULL: the object does not exist. Reports it as a change unless
- *  it is older than the last known object. */
+ *  it is older than the last known object. Until the watch has caught up, older events are ignored. */
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object);
 
 /** Whether one resourceVersion is older than another. False unless both are decimal numbers. */

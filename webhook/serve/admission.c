@@ -56,6 +56,12 @@ void admission_skip(struct admission *self, const char *reason)
 	metrics_count(self->world->metrics, id, metrics_label(id, 0, reason), 0, 0);
 }
 
+int admission_skip_audited(struct admission *self, const char *reason)
+{
+	admission_skip(self, reason);
+	return admission_audit(self, "skip", reason);
+}
+
 void admission_count_findings(const struct admission *self, const struct decision *decision)
 {
 	for (size_t i = 0; i < decision->n_findings; i++)

@@ -35,6 +35,10 @@ struct admission_webhook {
 };
 
 void admission_skip(struct admission *self, const char *reason);
+/** Does the same, and adds an audit annotation. @return 0; -ENOMEM. */
+int admission_skip_audited(struct admission *self, const char *reason) ATTR_NODISCARD;
+/** The reason of a skip for RENDER_NO_ROOM. */
+#define ADMISSION_NO_ROOM "annotations-full"
 void admission_count_findings(const struct admission *self, const struct decision *decision);
 /** Sets the audit annotation of the answer; an answer has at most one. @return 0; -ENOMEM. */
 int admission_audit(struct admission *self, const char *key, const char *value) ATTR_NODISCARD;

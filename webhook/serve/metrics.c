@@ -8,29 +8,11 @@
 
 static const char *const result_values[] = {"patched", "unchanged", "skipped", "denied", "warned", "error"};
 static const char *const bool_values[] = {"false", "true"};
-static const char *const skip_values[] = {"accelerator",
-					  "framework",
-					  "label",
-					  "serving",
-					  "interactive",
-					  "mirror",
-					  "ignored",
-					  "kube-system",
-					  "no-sign",
-					  "own-namespace",
-					  "excluded-namespace",
-					  "mode-off",
-					  "not-a-pod",
-					  "not-create",
-					  "sub-resource",
-					  "not-a-workload",
-					  "no-template",
-					  "not-create-or-update",
-					  "controlled",
-					  "spec-unchanged",
-					  "recurring",
-					  "templates-warn",
-					  "other"};
+static const char *const skip_values[] = {
+	"accelerator", "framework",	 "label",	 "serving",	   "interactive",	 "mirror",
+	"ignored",     "kube-system",	 "no-sign",	 "own-namespace",  "excluded-namespace", "mode-off",
+	"not-a-pod",   "not-create",	 "sub-resource", "not-a-workload", "no-template",	 "not-create-or-update",
+	"controlled",  "spec-unchanged", "recurring",	 "templates-warn", "annotations-full",	 "other"};
 static const char *const error_values[] = {"unreadable-review", "bad-pod", "internal"};
 static const char *const reload_values[] = {"ok", "failed"};
 static const char *const path_values[] = {"/mutate",  "/validate", "/templates", "/probe",

@@ -39,6 +39,9 @@ static int render(struct admission *self, const struct decide_input *input, cons
 	struct strbuf *patch = &self->scratch->patch;
 	int r = render_patch(input, decision, &self->scratch->arena, patch);
 
+	if (r == RENDER_NO_ROOM)
+		return admission_skip_audited(self, ADMISSION_NO_ROOM);
+	admission_count_findings(self, decision);
 	if (!r && !k8s_pod_controller(&self->pod))
 		r = render_warnings(input, decision, &self->scratch->arena, &self->response.warnings,
 				    &self->response.n_warnings);
@@ -70,11 +73,8 @@ static int decide_pod(struct admission *self, struct err *err)
 	if (r)
 		return r;
 	self->mode = decision.mode;
-	if (decision.skip) {
-		admission_skip(self, decision.skip);
-		return admission_audit(self, "skip", decision.skip);
-	}
-	admission_count_findings(self, &decision);
+	if (decision.skip)
+		return admission_skip_audited(self, decision.skip);
 	r = render(self, &input, &decision);
 	if (!r && self->response.patch && config->log.audit)
 		audit_pod(self->world->log, &self->review, &self->pod, &decision);

@@ -44,10 +44,14 @@ void templates_count(struct admission *self, const struct templates *all)
 {
 	if (all->has_unread)
 		metrics_count(self->world->metrics, self->webhook->errors, ERROR_POD, 0, 0);
-	for (size_t i = 0; i < all->n; i++) {
-		admission_count_findings(self, &all->items[i]->decision);
+	for (size_t i = 0; i < all->n; i++)
 		self->mode = MAX(self->mode, all->items[i]->decision.mode);
-	}
+}
+
+void templates_count_findings(const struct admission *self, const struct templates *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		admission_count_findings(self, &all->items[i]->decision);
 }
 
 /* Keeps the templates that can be read. */
@@ -116,8 +120,5 @@ int templates_decide(struct admission *self, bool is_patched, struct templates *
 
 int templates_skip(struct admission *self, const struct templates *all)
 {
-	const char *why = all->n ? all->skip : "no-template";
-
-	admission_skip(self, why);
-	return admission_audit(self, "skip", why);
+	return admission_skip_audited(self, all->n ? all->skip : "no-template");
 }

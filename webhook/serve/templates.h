@@ -26,7 +26,8 @@ int templates_open(struct admission *self, struct templates *ret, struct err *er
  *  second call replaces the decisions of the first. `is_patched`: as decide_input.is_template_patched. @return 0;
  *  -ENOMEM. */
 int templates_decide(struct admission *self, bool is_patched, struct templates *all, struct err *err) ATTR_NODISCARD;
-/** Counts the findings and errors of the decision that is answered with. */
+/** Sets the mode of the decision that is answered with, and counts its errors. */
 void templates_count(struct admission *self, const struct templates *all);
+void templates_count_findings(const struct admission *self, const struct templates *all);
 /** Makes the answer for an object whose templates were all skipped. @return 0; -ENOMEM. */
 int templates_skip(struct admission *self, const struct templates *all) ATTR_NODISCARD;

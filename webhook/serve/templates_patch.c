@@ -31,6 +31,10 @@ static int render(struct admission *self, const struct templates *all)
 	int r = is_create(self) ? workload_patch(all->items, all->n, &all->annotations, arena, patch)
 				: workload_patch_again(all->items, all->n, &all->annotations, arena, patch);
 
+	/* The pods are sized when they are created, and /validate says so. */
+	if (r == RENDER_NO_ROOM)
+		return admission_skip_audited(self, ADMISSION_NO_ROOM);
+	templates_count_findings(self, all);
 	/* The other webhooks report findings about an update. */
 	if (!r && is_create(self) && !kind_is_controlled(self->object))
 		r = workload_warnings(all->items, all->n, arena, &response->warnings, &response->n_warnings);

@@ -22,6 +22,7 @@ static int answer(struct admission *self, const struct templates *all)
 	struct review_response *response = &self->response;
 	int r = workload_warnings(all->items, all->n, arena, &response->warnings, &response->n_warnings);
 
+	templates_count_findings(self, all);
 	if (!r && all->is_denied)
 		r = workload_denial(all->items, all->n, arena, &response->message);
 	if (!r)
@@ -34,8 +35,8 @@ static int answer(struct admission *self, const struct templates *all)
 }
 
 /* With `templates: patch` the other webhook has decided about the object before. Its decision is made again, so that
- * both say the same and people see it once; it leaves no size to set. If it does, the other webhook was not asked, and
- * the pods will be sized. */
+ * both say the same and people see it once; it leaves no size to set. If it does, the other webhook was not asked or
+ * left the object alone (RENDER_NO_ROOM), and the pods will be sized. */
 static int decide_again(struct admission *self, struct templates *all, struct err *err)
 {
 	bool may_be_patched = self->world->state->config->policy.templates == TEMPLATES_PATCH &&

@@ -192,19 +192,21 @@ static const char *unit_trouble(const struct deciding *self, const struct sized 
 	const struct field *limit = &item->fields[SIZED_MEMORY][SIZE_LIMIT];
 	size_t n = amount->text ? strlen(amount->text) : 0;
 	bool is_tiny = amount->value < (int64_t)MIB;
+	/* A large one is nobody's mistake: the API server keeps 1.1Gi as 1181116006400m. */
+	bool is_milli = is_tiny && n && amount->text[n - 1] == 'm';
 	bool is_far_below = f == SIZE_REQUEST && limit->has && !limit->is_invalid &&
 			    amount->value < limit->now_bytes / UNIT_RATIO;
 	const char *name = f == SIZE_LIMIT ? "limit" : "request", *said, *limit_said;
 
 	if (!n || amount->is_invalid || amount->value <= 0)
 		return "";
-	if (amount->text[n - 1] != 'm' && !is_tiny && !is_far_below)
+	if (!is_tiny && !is_far_below)
 		return "";
 	said = text_clean(self->arena, amount->text, FINDING_NAME_CHARS);
 	limit_said = text_value(self, item, SIZED_MEMORY, SIZE_LIMIT);
 	if (!said || !limit_said)
 		return NULL;
-	if (amount->text[n - 1] == 'm')
+	if (is_milli)
 		return arena_printf(self->arena, "memory %s %s is in thousandths of a byte; write %.*sM or %.*sMi",
 				    name, said, (int)MIN(n - 1, 20), said, (int)MIN(n - 1, 20), said);
 	if (is_tiny)

@@ -125,6 +125,14 @@ void render_metadata(const struct k8s_labels *labels, const char *map, const cha
 	strbuf_adds(buf, "}");
 }
 
+bool render_has_room(const struct k8s_labels *annotations, const char *key, const struct strbuf *value)
+{
+	const char *before = k8s_label_get(annotations, key);
+	size_t n = annotations->n_bytes + value->len + (before ? 0 : strlen(key));
+
+	return n <= LIMIT_ANNOTATIONS_BYTES + (before ? strlen(before) : 0);
+}
+
 static bool wants_annotation(const struct decision *decision)
 {
 	if (decision->n_sizes || decision->n_envs)
@@ -132,6 +140,7 @@ static bool wants_annotation(const struct decision *decision)
 	return (decision->n_findings || decision->mode == MODE_OBSERVE) && !decision->is_annotated;
 }
 
+/* @return 0; RENDER_NO_ROOM; -errno. */
 static int add_marks(const struct decide_input *input, const struct decision *decision, struct strbuf *buf)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_ANNOTATION_BYTES);
@@ -144,6 +153,8 @@ static int add_marks(const struct decide_input *input, const struct decision *de
 	render_annotation(decision, pod, &text);
 	if (text.status)
 		return text.status;
+	if (!render_has_room(&pod->annotations, KEY_DECISION, &text))
+		return RENDER_NO_ROOM;
 	render_metadata(&pod->annotations, "annotations", KEY_DECISION, strbuf_text(&text), buf);
 	return 0;
 }
@@ -163,6 +174,8 @@ int render_patch(const struct decide_input *input, const struct decision *decisi
 	 * made from it. */
 	if (input->subject == SUBJECT_POD)
 		r = add_marks(input, decision, buf);
+	if (r == RENDER_NO_ROOM)
+		strbuf_clear(buf);
 	if (r)
 		return r;
 	if (buf->len)

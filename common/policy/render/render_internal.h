@@ -16,6 +16,8 @@ void render_sizes(const struct render_place *place, const struct decision *decis
 /** Appends an operation for a key of a metadata map, with the map if it is absent (`labels` is the existing map). */
 void render_metadata(const struct k8s_labels *labels, const char *map, const char *key, const char *value,
 		     struct strbuf *buf);
+/** Whether the API server accepts the object with one annotation more, or with another value of it. */
+bool render_has_room(const struct k8s_labels *annotations, const char *key, const struct strbuf *value);
 /** Appends one entry of the annotation's `set`, without the brackets around it. */
 void render_annotation_size(const struct size_change *size, struct strbuf *buf);
 /** Appends the annotation's text. The status of `buf` is sticky. */

@@ -10,8 +10,9 @@
 /* Names are cut to so many characters, if they must be. */
 enum { NAME_LEAST = 12, RULE_LEAST = 8 };
 
-#define MARK	  "..."
-#define CONTAINER "container "
+#define MARK	   "..."
+#define MARK_CHARS (sizeof(MARK) - 1)
+#define CONTAINER  "container "
 
 static bool is_long(const char *line)
 {
@@ -32,10 +33,10 @@ const char *render_prefix(const char *roles, const struct finding *finding, stru
 /* Cuts the end or the middle of the `n` characters at `name` as far as the line is too long, to `least` at most. */
 static void cut_name(char *line, char *name, size_t n, size_t least, bool is_middle)
 {
-	size_t over = MIN(strlen(line) - LIMIT_WARNING_CHARS, n - least), keep = n - over - strlen(MARK);
+	size_t over = MIN(strlen(line) - LIMIT_WARNING_CHARS, n - least), keep = n - over - MARK_CHARS;
 	size_t tail = is_middle ? keep / 2 : 0;
 
-	memcpy(name + keep - tail, MARK, strlen(MARK));
+	memcpy(name + keep - tail, MARK, MARK_CHARS);
 	memmove(name + n - over - tail, name + n - tail, strlen(name + n - tail) + 1);
 }
 
@@ -109,11 +110,11 @@ static void cut_head(char *line)
 	}
 	if (!is_long(line))
 		return;
-	over = strlen(line) - LIMIT_WARNING_CHARS + strlen(MARK);
+	over = strlen(line) - LIMIT_WARNING_CHARS + MARK_CHARS;
 	if (end <= head + over)
 		return;
-	memmove(end - over + strlen(MARK), end, strlen(end) + 1);
-	memcpy(end - over, MARK, strlen(MARK));
+	memmove(end - over + MARK_CHARS, end, strlen(end) + 1);
+	memcpy(end - over, MARK, MARK_CHARS);
 }
 
 /* Truncates at the end of a word; the mark counts for the maximum length. */

@@ -322,6 +322,10 @@ int workload_patch(const struct workload_template *const *items, size_t n, const
 	r = annotation_text(items, n, &said, arena, &text);
 	if (r || (!buf->len && streq(before, strbuf_text(&text))))
 		return r;
+	if (!render_has_room(annotations, KEY_TEMPLATE_DECISION, &text)) {
+		strbuf_clear(buf);
+		return RENDER_NO_ROOM;
+	}
 	render_metadata(annotations, "annotations", KEY_TEMPLATE_DECISION, strbuf_text(&text), buf);
 	return strbuf_addc(buf, ']');
 }
@@ -329,15 +333,18 @@ int workload_patch(const struct workload_template *const *items, size_t n, const
 /* ---- updates ---- */
 
 /* Whether the value is what the manifest had before: then ours is set again. An annotation that a person has written
- * may name one value for both. */
+ * may name one value for both. Amounts are compared in whole bytes, as annotations have them: "1.1Gi" is no whole
+ * number of bytes. */
 static bool is_as_before(const struct annotation_entry *entry)
 {
+	int64_t from = quantity_value(&entry->from);
+
 	if (!entry->amount || entry->to.nano <= 0)
 		return false;
 	if (!entry->has_from)
 		return !entry->amount->text;
-	return entry->amount->text && !entry->amount->is_invalid &&
-	       quantity_cmp(&entry->from, &entry->amount->quantity) == 0 && quantity_cmp(&entry->from, &entry->to) != 0;
+	return entry->amount->text && !entry->amount->is_invalid && quantity_value(&entry->amount->quantity) == from &&
+	       quantity_value(&entry->to) != from;
 }
 
 /* Sorts by container, whatever the order of the entries; of two entries for one field the first counts. */

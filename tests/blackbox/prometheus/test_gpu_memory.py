@@ -94,7 +94,7 @@ class GpuMemory(unittest.TestCase):
         status = place.profiles()[("Job/train", "")]["recommendation"]
         self.assertEqual((status["gpuPeak"], status["gpuCapacity"], status.get("gpuFull")), (*FULLEST, None))
         explain = self.said(place, "explain", "-n", NAMESPACE, "Job/train", "-o", "wide")
-        self.assertIn("gpu memory  at most 80190Mi of 81000Mi (99 %) in use on one card\n", explain)
+        self.assertIn("gpu memory  at most 80190Mi of 81000Mi (99 %) in use on one GPU\n", explain)
         self.assertRegex(explain, r"PEAK +GPU MEMORY +OUTCOME\n.* 100Mi +99 % +completed\n")
         workload = json.loads(self.said(place, "explain", "-n", NAMESPACE, "Job/train", "-o", "json"))["workloads"][0]
         for member in (workload["profile"], workload["runs"][0]):
@@ -111,7 +111,7 @@ class GpuMemory(unittest.TestCase):
         place, figures = self.learned()
         self.assertEqual(figures, FULLEST)
         self.assertIs(place.profiles()[("Job/train", "")]["recommendation"]["gpuFull"], True)
-        self.assertIn("(99 %) in use on one card, when the last run failed\n",
+        self.assertIn("(99 %) in use on one GPU, when the last run failed\n",
                       self.said(place, "explain", "-n", NAMESPACE, "Job/train"))
         review = self.reviewed(place)
         self.assertIn("99 % of the GPU's 81000Mi was in use when the last run failed: triage its log", review)

@@ -68,8 +68,8 @@ class Status(unittest.TestCase):
         self.assertEqual(place.content(), before, "status changes nothing")
         done = harness.run(RECOMMENDER, "status", "--config", place.config)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for words in ("Last cycle  done", "Webhook     not tested", "Coverage    100.0 %", "would have set missing values in 5", "Riskiest",
-                      "Pod/graph-embed", "22 of 42 not judged: fewer than 3 completed runs before them"):
+        for words in ("Last cycle  done", "Webhook     not tested", "Coverage    100 % of", "would have set missing values in 5", "Riskiest",
+                      "Pod/graph-embed", "22 of 42 not judged: fewer than 3 complete runs before them"):
             self.assertIn(words, done.stdout)
         self.assertLessEqual(max(map(len, done.stdout.splitlines())), 120, done.stdout)
 
