@@ -102,7 +102,16 @@ static const char intro[] =
 	"(`rank3.log`,\n"
 	"`worker-3`) or from its lines (`[rank3]:`, `[3]:`, `3:`, `[default3]:`). Given with a pod, files count for "
 	"all of its "
-	"job.\n";
+	"job.\n\n"
+	"The text of dcgm-exporter (`curl -s NODE:9400/metrics`) and what `dcgmi health -c` and `dcgmi diag` print are "
+	"recognised in any\nfile. `DCGM_FI_DEV_XID_ERRORS` counts as an XID of the driver, "
+	"`DCGM_FI_DEV_ECC_DBE_VOL_TOTAL`, `DCGM_FI_DEV_ROW_REMAP_FAILURE`,\n`DCGM_FI_DEV_ROW_REMAP_PENDING` and "
+	"`DCGM_FI_DEV_RETIRED_PENDING` above 0 as a fault of the GPU; `DCGM_FI_DEV_ECC_DBE_AGG_TOTAL` is\nonly "
+	"evidence, as its errors may be older than the run. `DCGM_FI_DEV_FB_USED` and `DCGM_FI_DEV_FB_FREE` say how "
+	"full "
+	"a GPU is. A\ntest of `dcgmi diag` that fails counts only with a message that the GPU is damaged: it also "
+	"fails "
+	"while a program holds the GPU.\n";
 
 static const char rules_intro[] = "\n## Rules\n\n"
 				  "Hardware comes before software, the killer's own report before what the program "

@@ -283,7 +283,8 @@ static const struct cli_option triage_options[] = {
 	{"log", 0, CLI_LIST, "FILE", "Log of the run, or of one rank or pod of it (-: standard input)", NULL},
 	{"dmesg", 0, CLI_LIST, "FILE", "Kernel log of the node, as dmesg or journalctl -k print it", NULL},
 	{"nvidia-smi", 0, CLI_LIST, "FILE",
-	 "What nvidia-smi prints on the node: its table, -q, -q -x, or --query-gpu and --query-compute-apps as CSV",
+	 "What nvidia-smi prints on the node: its table, -q, -q -x, or --query-gpu and --query-compute-apps as CSV; or "
+	 "the text of dcgm-exporter, dcgmi health or dcgmi diag",
 	 NULL},
 	{"node", 0, CLI_STRING, "FILE|FOLDER|node/NAME",
 	 "Settings of the node, by the command in docs/TRIAGE.md, or / on the node itself (reads /proc and /sys); with "
