@@ -17,6 +17,7 @@ static const char intro[] =
 	"kubectl memtamer triage --config memtamer.yaml -n NAMESPACE POD\n"
 	"kubectl memtamer triage --log rank0.log --log rank1.log.gz --dmesg dmesg.txt --nvidia-smi smi.txt -o json\n"
 	"kubectl memtamer triage --node node.txt --log rank0.log\n"
+	"kubectl memtamer triage -n NAMESPACE --workload KIND/NAME --log run.log\n"
 	"```\n\n"
 	"`memtamer-recommender triage` is the same command. The exit code is 0 whatever was found, 2 for an input that "
 	"cannot be\nread or an object that does not exist, and 3 for a cluster that cannot be read.\n\n"
@@ -40,7 +41,10 @@ static const char intro[] =
 	"| the Job, for its deadline and failure policy | get `jobs` of batch | the answer says so |\n"
 	"| conditions of the pod's node (pressure, health agents) and kills that its kernel monitor reported in the "
 	"same minute | "
-	"get `nodes`, list `events` in `default` | the answer says so |\n\n"
+	"get `nodes`, list `events` in `default` | the answer says so |\n"
+	"| what the recommender has recorded of the workload's runs | list `memoryprofiles` of memtamer.io | the "
+	"answer "
+	"says so |\n\n"
 	"Of a job, the pods are read in the order of their ends, and each is decided on its own. The run's cause is "
 	"the pod that "
 	"ended\nfirst among those that ended for memory or by a damaged GPU, then among those that were killed or "
@@ -51,6 +55,14 @@ static const char intro[] =
 	"(`gang-hung`): `next` begins "
 	"with the command that frees them. In a\ncluster the recommender finds such jobs by itself "
 	"([OPERATIONS.md](OPERATIONS.md#memtamerganghung)).\n\n"
+	"What is recorded of the workload (`recorded` among the evidence) is the peak of complete runs, the greatest "
+	"limit at which a run\nwas killed, whether a leak is suspected, the recommended limit and the last diagnosis. "
+	"It "
+	"decides no kind. Of a kill at the limit\nof a container, the lever that raises the limit has the recommended "
+	"limit as its setting, if that is greater; and the cause is\n`leak` if a leak is suspected and nothing else "
+	"gave "
+	"a cause. Beside files, `--workload KIND/NAME` names the workload, with the kind\nand name of an object that "
+	"people submit, as `explain` takes them.\n\n"
 	"What a container's end proves:\n\n"
 	"| status | proves |\n|---|---|\n"
 	"| `OOMKilled` | the kernel killed a task in the container's cgroup: at its limit, almost always, and for a "
@@ -173,7 +185,8 @@ static const char json_doc[] =
 	"A `source` is a file or folder, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of "
 	"pod/NAME "
 	"container "
-	"NAME`,\n`series of pod/NAME container NAME`, `series of node/NAME`, `event`, `node/NAME status` or `job/NAME "
+	"NAME`,\n`series of pod/NAME container NAME`, `series of node/NAME`, `memoryprofile/NAME status`, `event`, "
+	"`node/NAME status` or `job/NAME "
 	"status`.\n";
 
 static const char verify_intro[] =
@@ -336,7 +349,8 @@ int triage_render_docs(struct strbuf *buf)
 		    "`PYTORCH_CUDA_ALLOC_CONF`, or "
 		    "`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's\nand Cambricon's builds have their own "
 		    "(`PYTORCH_NPU_ALLOC_CONF`, `PYTORCH_MLU_ALLOC_CONF`). `{double}` is twice the limit\nthat was "
-		    "reached.\n");
+		    "reached, or the limit that is recommended for the workload, if that is known and greater than the "
+		    "limit.\n");
 	for (int i = 0; i < KIND_COUNT_; i++) {
 		strbuf_addf(buf, "\n### %s\n", triage_kinds[i].name);
 		add_levers(buf, (enum kind)i);

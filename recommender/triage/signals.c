@@ -186,6 +186,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
+	[SIGNAL_RECORDED] = {"recorded", NULL, NULL, "what the recommender has recorded of the workload's runs"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,
