@@ -158,7 +158,8 @@ struct reading {
 	struct figures figures;
 	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
 			* a throughput in thousandths */
-	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
+	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput; thousandths of epochs
+			* that are done, -1: not said */
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */

@@ -345,9 +345,38 @@ static void positions_versions_and_paths_are_read(void **state)
 	}
 }
 
+static void epochs_have_fractions(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t milli; /* -1: not said */
+	} rows[] = {
+		{"{'loss': 2.31, 'epoch': 0.02}", 20},
+		{"{'loss': 2.31, 'epoch': 1.5}", 1500},
+		{"{\"loss\": 2.31, \"epoch\": 12.3456}", 12345},
+		{"{'train_loss': 2.31, 'epoch': 3.0}", 3000},
+		{"{'loss': 2.31, 'epoch': 0.0}", 0},
+		{"{'loss': 2.31, 'epoch': 1}", -1},
+		{"{'loss': 2.31, 'epoch': 8.5e-05}", -1},
+		{"{'epoch': 3.0, 'lr': 0.1}", -1},
+		{"epoch 3.5 loss 2.31", -1},
+		{"{'loss': 2.31, 'epoch': 1.}", -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		test_row(rows[i].text);
+		assert_true(read_line(SIGNAL_EPOCH, rows[i].text, &reading));
+		assert_int_equal(reading.total, rows[i].milli);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(epochs_have_fractions),
 		cmocka_unit_test(lines_are_recognised),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),
