@@ -125,6 +125,22 @@ static int find_crash(const struct cli_args *args, struct postmortem *postmortem
 
 /* ---- the answer ---- */
 
+/* A signal or a code does not say who has ended the container; a counter of the kernel's kills may. */
+static void say_prometheus(const struct cli_args *args, struct triage *triage)
+{
+	static const enum signal_id open_ends[] = {SIGNAL_EXIT_137, SIGNAL_EXIT_CODE, SIGNAL_STATUS_UNKNOWN,
+						   SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED};
+	const struct triage_subject *subject = &triage->subject;
+
+	for (size_t i = 0; i < ARRAY_LEN(open_ends) && triage->verdict.kind == KIND_UNKNOWN; i++)
+		if (triage->verdict.rule->signal == open_ends[i] && !cli_get(args, "config"))
+			triage_note(&triage->next,
+				    "kubectl memtamer triage --config FILE -n %s %s   # FILE names a Prometheus: by "
+				    "container_oom_events_total, whether the kernel killed a task of the container",
+				    *subject->pod ? subject->namespace : "NAMESPACE",
+				    *subject->pod ? subject->pod : "POD");
+}
+
 static int render_verification(const struct triage *triage, const char *format, struct strbuf *buf)
 {
 	struct verification verification;
@@ -192,6 +208,7 @@ static int decide_with_cluster(const struct cli_args *args, struct postmortem *p
 	known_workload_apply(postmortem, &known);
 	if (owner)
 		postmortem_conclude(postmortem);
+	say_prometheus(args, triage);
 	return 0;
 }
 
@@ -261,6 +278,7 @@ static int decide_files(const struct cli_args *args, struct triage *triage)
 				       "nothing to read; give a pod, KIND/NAME, --log FILE, --dmesg FILE, "
 				       "--nvidia-smi FILE or --node FILE (-: standard input), or --workload KIND/NAME");
 	triage_decide(triage);
+	say_prometheus(args, triage);
 	return print(args, triage);
 }
 

@@ -147,6 +147,12 @@ class Pods(World):
         self.assertIn("kubectl describe node node-a", said)
         self.assertNotIn("triage train-0", said)
 
+    def test_what_prometheus_would_tell(self):
+        self.serve(dict(cases())["exit-137-only"])
+        answer = json.loads(self.triage("train-0", "-o", "json").stdout)
+        self.assertEqual(answer["rule"], "exit-137")
+        self.assertIn("kubectl memtamer triage --config FILE -n ml train-0   #", answer["next"][0])
+
     def test_with_files(self):
         """A file of the command line counts for all pods: hardware first."""
         self.serve(dict(cases())["gang-first-death"])
