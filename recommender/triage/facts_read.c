@@ -304,6 +304,8 @@ static void close_source(struct facts *self, const struct lines_result *result)
 	source->n_lines = result->n_lines;
 	source->n_bytes = result->n_bytes;
 	source->is_damaged = result->is_damaged;
+	source->is_binary = result->is_binary;
+	source->packer = result->packer;
 }
 
 static bool is_folder(const char *name)
