@@ -29,6 +29,7 @@ void postmortem_release(struct postmortem *self)
 	for (size_t i = 0; i < self->pods.n; i++)
 		ended_pod_release(&self->pods.items[i]);
 	vec_release(&self->pods);
+	json_putp(&self->profiles);
 	arena_release(&self->arena);
 }
 

@@ -49,7 +49,8 @@ struct source {
 	enum input input;
 	struct origin origin; /* with its rank */
 	uint64_t n_lines, n_bytes;
-	bool is_damaged;
+	bool is_damaged, is_binary; /* as in struct lines_result */
+	const char *packer;
 };
 
 /* What nvidia-smi shows of the card with the most memory in use, and of processes. */

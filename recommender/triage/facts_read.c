@@ -2,6 +2,7 @@
 /* Lines become facts. */
 #include "triage/facts_internal.h"
 
+#include "triage/dcgm.h"
 #include "triage/lines.h"
 #include "triage/node_folder.h"
 
@@ -97,6 +98,24 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
 }
 
+static void see_card(struct facts *self, uint64_t number)
+{
+	const struct smi_state *smi = &self->smi;
+	struct card *card = &self->card;
+	bool is_fuller = smi->total > 0 && smi->used > card->used,
+	     has_more = smi->most_processes > card->most_processes;
+
+	if (!is_fuller && !has_more)
+		return;
+	if (is_fuller) {
+		card->used = smi->used;
+		card->total = smi->total;
+	}
+	card->most_processes = MAX(card->most_processes, smi->most_processes);
+	card->source = self->sources.n - 1;
+	card->number = number;
+}
+
 static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
 	if (is_kernel_signal(signal)) {
@@ -121,6 +140,10 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		break;
 	case SIGNAL_CHECKPOINT:
 		facts_add_checkpoint(self, line, reading);
+		break;
+	case SIGNAL_DCGM_MEMORY:
+		smi_see_dcgm(&self->smi, line->lower, reading);
+		see_card(self, line->number);
 		break;
 	case SIGNAL_NUMBER:
 		facts_see_numbers(self, line->lower, line->number);
@@ -158,22 +181,22 @@ static void see_signals(struct facts *self, struct line *line, const struct scan
 	}
 }
 
-static void see_card(struct facts *self, uint64_t number)
+/* @return whether the line is one of DCGM. */
+static bool take_dcgm(struct facts *self, struct line *line)
 {
-	const struct smi_state *smi = &self->smi;
-	struct card *card = &self->card;
-	bool is_fuller = smi->total > 0 && smi->used > card->used,
-	     has_more = smi->most_processes > card->most_processes;
+	static const enum signal_id of_dcgm[] = {SIGNAL_XID,	      SIGNAL_GPU_ECC,
+						 SIGNAL_ROW_REMAP,    SIGNAL_DEVICE_UNHEALTHY,
+						 SIGNAL_GPU_ECC_PAST, SIGNAL_DCGM_MEMORY};
+	struct reading reading;
 
-	if (!is_fuller && !has_more)
-		return;
-	if (is_fuller) {
-		card->used = smi->used;
-		card->total = smi->total;
-	}
-	card->most_processes = MAX(card->most_processes, smi->most_processes);
-	card->source = self->sources.n - 1;
-	card->number = number;
+	if (!dcgm_is_line(line))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(of_dcgm) && !self->status; i++)
+		if (signal_read(of_dcgm[i], line, &reading)) {
+			see(self, line, of_dcgm[i], &reading);
+			return true;
+		}
+	return false;
 }
 
 /* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
@@ -184,10 +207,12 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 	struct line line;
 
 	line_make(raw->text, raw->number, self->buffer, &line);
+	line.rank = RANK_NONE;
+	if (take_dcgm(self, &line))
+		return;
 	reading_init(&reading);
 	signal = smi_read(&self->smi, line.lower, &reading);
 	see_card(self, raw->number);
-	line.rank = RANK_NONE;
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
 }
@@ -212,12 +237,10 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 }
 
 /* Signals that only say how far the run came. */
-static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64 |
-				  (uint64_t)1 << SIGNAL_RATE % 64,
-};
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64 && SIGNAL_STEP / 64 == SIGNAL_RATE / 64,
-	      "one word of the set holds all");
+#define BIT_IN(word, signal) ((signal) / 64 == (word) ? (uint64_t)1 << (signal) % 64 : 0)
+#define PROGRESS_IN(word)    (BIT_IN(word, SIGNAL_STEP) | BIT_IN(word, SIGNAL_EPOCH) | BIT_IN(word, SIGNAL_RATE))
+static const struct scan_set progress_signals = {.bits = {PROGRESS_IN(0), PROGRESS_IN(1)}};
+static_assert(SCAN_VALUES_MAX == 2 * 64, "the set has two words");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
@@ -282,6 +305,8 @@ static void close_source(struct facts *self, const struct lines_result *result)
 	source->n_lines = result->n_lines;
 	source->n_bytes = result->n_bytes;
 	source->is_damaged = result->is_damaged;
+	source->is_binary = result->is_binary;
+	source->packer = result->packer;
 }
 
 static bool is_folder(const char *name)

@@ -241,8 +241,11 @@ const char *lever_variable(const struct verdict *verdict)
 static void add_double(const struct verdict *verdict, struct strbuf *buf)
 {
 	int64_t limit = verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
+	int64_t recommended = verdict->figures.bytes[FIGURE_RECOMMENDED];
 
-	if (limit <= 0 || limit > FIGURE_MAX / 2)
+	if (recommended > limit && recommended <= FIGURE_MAX)
+		strbuf_addf(buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
+	else if (limit <= 0 || limit > FIGURE_MAX / 2)
 		strbuf_adds(buf, verdict->cause && streq(verdict->cause, "slurm") ? "<twice the old one>"
 										  : "<at most twice the old limit>");
 	else if (verdict->cause && streq(verdict->cause, "slurm"))

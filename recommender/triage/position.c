@@ -55,6 +55,8 @@ static void see_epoch(struct position *self, const struct reading *reading, uint
 	bool is_first = furthest->epoch == EPOCH_NONE;
 
 	self->epoch = reading->value;
+	self->n_progress += reading->total > self->epoch_milli;
+	self->epoch_milli = MAX(self->epoch_milli, reading->total);
 	if (reading->value <= furthest->epoch)
 		return;
 	furthest->epoch = reading->value;

@@ -23,11 +23,13 @@ const struct kind_row triage_kinds[KIND_COUNT_] = {
 
 const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
-	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
+	 "the kernel log or DCGM has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, "
+	 "140 to "
 	 "150, 171, 172)",
 	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
-	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the GPU is damaged."},
+	 "the log, nvidia-smi or DCGM has an uncorrectable ECC or NVLink error",
+	 "Memory or a link of the GPU is damaged."},
 	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
 	 "the driver says that the GPU is lost or has fallen off the bus", "The GPU does not answer any more."},
 	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
@@ -35,8 +37,8 @@ const struct rule triage_rules[] = {
 	{"device-unhealthy", KIND_GPU_FAULT, "unhealthy", CONFIDENCE_HIGH, SIGNAL_DEVICE_UNHEALTHY, NULL,
 	 "the status of the pod calls its device unhealthy (allocatedResourcesStatus), or a condition of the node "
 	 "calls "
-	 "a GPU faulty",
-	 "Kubernetes calls a device that the pod used unhealthy."},
+	 "a GPU faulty, or dcgmi health calls a part of one failed",
+	 "Kubernetes or DCGM calls a device that the pod used unhealthy."},
 	{"kernel-container", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
 	 rule_kernel_container, "the kernel killed a task at the limit of a container's cgroup",
 	 "The container reached its memory limit, and the kernel killed a task of it."},
@@ -166,7 +168,7 @@ const struct rule triage_rules[] = {
 	{"illegal-access", KIND_NOT_OOM, "illegal-access", CONFIDENCE_HIGH, SIGNAL_ILLEGAL_ACCESS, NULL,
 	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
-	 "the kernel log has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
+	 "the kernel log or DCGM has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
 	 "The driver stopped the program for its own error; the GPU is not at fault."},
 	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
 	 "a launcher reports that a child got SIGBUS, and nothing else says why",
@@ -192,7 +194,7 @@ const struct rule triage_rules[] = {
 	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
 	{"xid-other", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_XID, rule_xid_other,
-	 "the kernel log has another XID, and nothing above holds", NULL},
+	 "the kernel log or DCGM has another XID, and nothing above holds", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,

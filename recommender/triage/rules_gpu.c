@@ -113,7 +113,7 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 		ret->cause = "leak";
 	else if (ret->fact->step == 0)
 		ret->cause = "static-sizing";
-	else if (ret->fact->step > 0 || position->epoch > 1)
+	else if (ret->fact->step > 0 || position->epoch > 1 || position->epoch_milli > 0)
 		ret->cause = "growth";
 	else if (!position->epoch && facts_first(facts, SIGNAL_STARTING))
 		ret->cause = "static-sizing";

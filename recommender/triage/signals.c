@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "triage/dcgm.h"
+
 /* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
  * and XLA bfc_allocator.cc, gpu_executor, BufferAssignment; Paddle's allocators; NCCL checks.h and alloc.h; the
  * kernel's mm/oom_kill.c and mm/memcontrol.c 3.10 to 6.x; the kubelet's eviction manager; torchrun; Slurm; Ray. */
 const struct signal signals[SIGNAL_COUNT_] = {
-	[SIGNAL_XID] = {"xid", "xid (", read_xid, "the driver reports an error of the GPU"},
+	[SIGNAL_XID] = {"xid", "xid (|dcgm_fi_dev_xid_errors|dcgm_exp_xid_errors_count|detected xid ", dcgm_read_xid,
+			"the driver reports an error of the GPU"},
 	[SIGNAL_GPU_ECC] = {"gpu-ecc",
 			    "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
-			    "uncorrectable hardware error",
-			    read_ecc, "memory or a link of the GPU is damaged"},
+			    "uncorrectable hardware error|" DCGM_ECC_WORDS,
+			    dcgm_read_ecc, "memory or a link of the GPU is damaged"},
 	[SIGNAL_GPU_LOST] = {"gpu-lost",
 			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
 			     "unable to determine the device handle",
 			     NULL, "the GPU does not answer any more"},
-	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement", read_ecc,
-			      "rows of the GPU's memory were replaced or wait for it"},
-	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", NULL, NULL,
+	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement|" DCGM_REMAP_WORDS,
+			      dcgm_read_remap, "rows of the GPU's memory were replaced or wait for it"},
+	[SIGNAL_GPU_ECC_PAST] = {"gpu-ecc-past", "dcgm_fi_dev_ecc_dbe_agg_total", dcgm_read_ecc_past,
+				 "memory of the GPU was damaged at some time in its life, perhaps before the run"},
+	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", DCGM_SYSTEMS, dcgm_read_unhealthy,
 				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
 	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
 				   "the kernel looks for a process to kill"},
@@ -123,6 +128,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
 			       read_gpu_device, "the GPU's memory, and what was free before the program used it"},
+	[SIGNAL_DCGM_MEMORY] = {"dcgm-memory", "dcgm_fi_dev_fb_used|dcgm_fi_dev_fb_free", dcgm_read_memory,
+				"memory of a GPU that is in use or free, as dcgm-exporter reports it"},
 	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
 			       "memory of a GPU is in use that no process holds"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
@@ -179,6 +186,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
+	[SIGNAL_RECORDED] = {"recorded", NULL, NULL, "what the recommender has recorded of the workload's runs"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,

@@ -15,6 +15,7 @@ enum signal_id {
 	SIGNAL_GPU_LOST,
 	SIGNAL_ROW_REMAP,
 	SIGNAL_DEVICE_UNHEALTHY,
+	SIGNAL_GPU_ECC_PAST,
 	/* the kernel */
 	SIGNAL_KERNEL_INVOKED,
 	SIGNAL_KERNEL_LIMIT_OF,
@@ -53,6 +54,7 @@ enum signal_id {
 	SIGNAL_GPU_DETAIL,
 	SIGNAL_GPU_SAMPLE,
 	SIGNAL_GPU_DEVICE,
+	SIGNAL_DCGM_MEMORY,
 	SIGNAL_GPU_ZOMBIE,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
@@ -73,6 +75,7 @@ enum signal_id {
 	SIGNAL_SERVING,
 	/* around the end */
 	SIGNAL_PEAK,
+	SIGNAL_RECORDED,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
@@ -155,7 +158,8 @@ struct reading {
 	struct figures figures;
 	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
 			* a throughput in thousandths */
-	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
+	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput; thousandths of epochs
+			* that are done, -1: not said */
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */

@@ -123,9 +123,31 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 }
 
 /* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
+/* "{'loss': 2.31, 'epoch': 0.13}": how much of the epochs is done, in thousandths. */
+static void read_fraction(const char *lower, struct reading *ret)
+{
+	const char *at = text_find(lower, "'epoch': |\"epoch\": ");
+	int64_t milli = 0;
+	size_t n;
+
+	if (!at || !strstr(lower, "loss"))
+		return;
+	at += strlen("'epoch': ");
+	at += text_number(at, &milli);
+	n = strspn(at + (*at == '.'), "0123456789");
+	if (*at != '.' || !n || at[1 + n] == 'e' || milli > INT32_MAX)
+		return;
+	for (size_t i = 1; i <= 3; i++)
+		milli = milli * 10 + (i <= n ? at[i] - '0' : 0);
+	ret->total = milli;
+}
+
 bool read_epoch(const struct line *line, struct reading *ret)
 {
-	return line->n <= 4096 && read_position(line->lower, "epoch", &ret->value, NULL);
+	if (line->n > 4096 || !read_position(line->lower, "epoch", &ret->value, NULL))
+		return false;
+	read_fraction(line->lower, ret);
+	return true;
 }
 
 bool read_loading(const struct line *line, struct reading *ret)

@@ -63,6 +63,20 @@ static void choose_evidence(struct triage *self)
 		qsort(self->evidence + 1, self->n_evidence - 1, sizeof(self->evidence[0]), compare_order);
 }
 
+static void note_forms(struct triage *self)
+{
+	for (size_t i = 0; i < self->facts.sources.n; i++) {
+		const struct source *source = &self->facts.sources.items[i];
+
+		if (source->packer)
+			triage_note(&self->unseen, "%.500s was not read: it is compressed with %s; unpack it first.",
+				    source->name, source->packer);
+		else if (source->is_binary)
+			triage_note(&self->unseen, "%.500s begins with binary data; only what of it is text was read.",
+				    source->name);
+	}
+}
+
 static void note_missing(struct triage *self)
 {
 	const char *gaps[NODE_GAPS_MAX];
@@ -105,6 +119,7 @@ void triage_decide(struct triage *self)
 	facts_order_by_time(&self->facts);
 	groups_decide(&self->facts, &self->verdict);
 	note_crowd(self);
+	note_forms(self);
 	note_missing(self);
 	choose_evidence(self);
 }

@@ -140,7 +140,7 @@ class Pods(World):
                              sources)
         self.assertIn("previous=true", next(path for path in server.asked if "/log" in path))
         self.assertEqual(len(server.asked), len(set(server.asked)), server.asked)
-        self.assertLessEqual(len(server.asked), 6, server.asked)
+        self.assertLessEqual(len(server.asked), 7, server.asked)
 
     def test_text_names_the_pod(self):
         self.serve(dict(cases())["oomkilled-no-limit"])
@@ -149,6 +149,12 @@ class Pods(World):
         self.assertIn("pod/train-0 status: container trainer: terminated, reason OOMKilled, exit code 137", said)
         self.assertIn("kubectl describe node node-a", said)
         self.assertNotIn("triage train-0", said)
+
+    def test_what_prometheus_would_tell(self):
+        self.serve(dict(cases())["exit-137-only"])
+        answer = json.loads(self.triage("train-0", "-o", "json").stdout)
+        self.assertEqual(answer["rule"], "exit-137")
+        self.assertIn("kubectl memtamer triage --config FILE -n ml train-0   #", answer["next"][0])
 
     def test_with_files(self):
         """A file of the command line counts for all pods: hardware first."""
@@ -257,3 +263,96 @@ class Pods(World):
         self.serve({})
         self.environment["FAKE_KUBECTL"] = "login"
         self.assertIn("executable login failed", self.triage("train-0", status=3).stderr)
+
+
+def profile(name, workload, container="trainer", **recommendation):
+    """A MemoryProfile of a workload of which runs are known."""
+    return {"metadata": {"name": name, "namespace": "ml"},
+            "status": {"workload": workload, "container": container, "aliases": [workload],
+                       "recommendation": {"runs": 4, "wholeRuns": 3, "peak": "40Mi", "limit": "96Mi", **recommendation},
+                       "diagnosis": {"kind": "container-limit", "cause": "loader-workers", "confidence": "high", "run": "train-7",
+                                     "time": "2026-11-01T08:00:00Z", "evidence": "reason OOMKilled"}}}
+
+
+class Recorded(World):
+    """What the recommender has recorded of the workload's runs."""
+    sample = True
+
+    def ask(self, *args):
+        return json.loads(self.triage(*args, "-o", "json").stdout)
+
+    def case(self, *profiles, **labels):
+        case = json.loads(json.dumps(dict(cases())["oomkilled-main"]))
+        case["memoryprofiles"] = list(profiles)
+        case["pods"][0]["metadata"]["labels"].update({"batch.kubernetes.io/job-name": "train", **labels})
+        return case
+
+    def recorded(self, answer):
+        return [(one["source"], one["text"]) for one in answer["evidence"] if one["signal"] == "recorded"]
+
+    def test_of_a_pod(self):
+        killed = {"oomKills": 1, "proven": "64Mi"}
+        self.serve(self.case(profile("other", "Job/other", flags=["leak"]), profile("train-1", "Job/train", **killed)))
+        answer = self.ask("train-0")
+        runs, diagnosis = self.recorded(answer)
+        self.assertEqual(runs, ("memoryprofile/train-1 status", "Job/train container trainer: 4 runs, 3 complete, with a peak of "
+                                "40.00 MiB; 1 killed for memory, at a limit of up to 64.00 MiB; recommended limit 96.00 MiB"))
+        self.assertEqual(diagnosis[1], "last diagnosis: container-limit, cause loader-workers, confidence high, run train-7, "
+                         "2026-11-01T08:00:00Z: reason OOMKilled")
+        self.assertEqual(answer["figures"]["recommended_bytes"], 96 << 20)
+        self.assertIn("resources: limits: memory: 96Mi", [one["setting"] for one in answer["levers"]])
+        self.assertIsNone(answer["cause"])
+
+    def test_leak(self):
+        """The log knows better, and the profile of another container or pod does not count."""
+        leak = profile("train-1", "Job/train", flags=["cache-bound", "leak"], limit="64Mi")
+        for case, log, cause, limit in (
+                (self.case(leak), "", "leak", "128Mi"),
+                (self.case(leak), "Saving checkpoint to /ckpt/step_3\n", "checkpoint", "128Mi"),
+                (self.case(leak, profile("train-2", "Job/train", "sidecar")), "", "leak", "128Mi"),
+                (self.case(leak, profile("train-2", "Job/train")), "", None, "128Mi"),
+                (self.case(leak, profile("train-2", "Job/train"), **{"memtamer.io/workload-id": "train-2"}), "", None, "96Mi")):
+            case["logs"]["train-0/trainer"] = "step 3\n" + log
+            self.serve(case)
+            answer = self.ask("train-0")
+            self.assertEqual((answer["kind"], answer["cause"]), ("container-limit", cause), answer)
+            self.assertIn(f"resources: limits: memory: {limit}", [one["setting"] for one in answer["levers"]])
+            self.assertEqual("grew until they ended" in answer["why"], cause == "leak", answer["why"])
+
+    def test_beside_files(self):
+        log = self.write("run.log", "step 9\nslurmstepd: error: Detected 1 oom_kill event in StepId=7.0.\n")
+        killed = self.write("pod.txt", "State: Terminated\n  Reason: OOMKilled\n  Exit Code: 137\n")
+        server = self.serve(self.case(profile("train-1", "Job/train", flags=["leak"]), profile("nightly", "CronJob/train")))
+        for args, want in ((("--log", killed, "--workload", "jobs.batch/train-20261101"), ("container-limit", "leak", 2)),
+                           (("--log", killed, "--workload", "cronjob/train"), ("container-limit", None, 2)),
+                           (("--log", killed, "--workload", "Job/none"), ("container-limit", None, 0)),
+                           (("--log", log, "--workload", "Job/train"), ("container-limit", "slurm", 2)),
+                           (("--workload", "Job/train"), ("unknown", None, 2))):
+            answer = self.ask(*args, "-n", "ml")
+            self.assertEqual((answer["kind"], answer["cause"], len(self.recorded(answer))), want, answer)
+            noted = [text for text in answer["unseen"] if "There is no MemoryProfile of Job/none in namespace ml" in text]
+            self.assertEqual(bool(noted), not want[2], answer["unseen"])
+        self.assertEqual({path.partition("?")[0] for path in server.asked},
+                         {"/apis/memtamer.io/v1alpha1/namespaces/ml/memoryprofiles"})
+
+    def test_refusals(self):
+        log = self.write("run.log", "MemoryError\n")
+        case = self.case(profile("train-1", "Job/train"))
+        case["forbidden"] = ["memoryprofiles"]
+        self.serve(case)
+        for args in (("train-0",), ("--log", log, "--workload", "Job/train")):
+            answer = self.ask(*args)
+            self.assertFalse(self.recorded(answer))
+            self.assertIn("(list memoryprofiles): no right to read it", "\n".join(answer["unseen"]))
+        self.assertIn("give KIND/NAME", self.triage("--workload", "", status=2).stderr)
+        self.assertIn("not the name of a namespace", self.triage("--workload", "Job/a", "-n", "../x", status=2).stderr)
+
+    def test_odd_profiles(self):
+        """Anybody who may edit MemoryProfiles writes them."""
+        odd = profile("train-1", "Job/train", runs="many", wholeRuns=None, peak=[], limit="900Ei", flags="leak", proven=-1)
+        odd["status"]["diagnosis"] = {"kind": "x\u001b[31m" * 100, "evidence": {"a": 1}}
+        self.serve(self.case(odd))
+        answer = self.ask("train-0")
+        self.assertEqual((answer["kind"], answer["cause"]), ("container-limit", None))
+        self.assertNotIn("recommended_bytes", answer["figures"])
+        self.assertNotIn("\u001b", json.dumps(self.recorded(answer), ensure_ascii=False))

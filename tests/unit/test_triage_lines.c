@@ -54,6 +54,9 @@ static void lines_end_and_are_counted(void **state)
 		 "\xff\xfe"
 		 "a\0b",
 		 5, "1:a;"},
+		{"UTF-16 little, without a mark", "s\0t\0e\0p\0\n\0\xe4\0", 12, "1:step;2:\xc3\xa4;"},
+		{"UTF-16 big, without a mark", "\0s\0t\0e\0p\0\n", 10, "1:step;"},
+		{"three pairs prove nothing", "s\0t\0e\0", 6, "1:s;"},
 		{"UTF-16 half of a pair",
 		 "\xff\xfe\x3d\xd8"
 		 "a\0",
@@ -68,6 +71,52 @@ static void lines_end_and_are_counted(void **state)
 		assert_int_equal(lines_read_bytes(rows[i].bytes, rows[i].n, see, &seen, &result), 0);
 		if (strcmp(seen.text, rows[i].want) != 0)
 			fail_msg("%s: %s", rows[i].name, seen.text);
+		assert_int_equal(result.n_bytes, rows[i].n);
+	}
+}
+
+static void other_forms_are_told(void **state)
+{
+#define BYTES(text) (text), sizeof(text) - 1
+	static const struct {
+		const char *name, *bytes;
+		size_t n;
+		const char *packer;
+		bool is_binary;
+		size_t n_lines;
+	} rows[] = {
+		{"xz",
+		 BYTES("\xfd"
+		       "7zXZ\0\0\4\n\n"),
+		 "xz", false, 0},
+		{"bzip2", BYTES("BZh91AY&SY\n\n"), "bzip2", false, 0},
+		{"zip", BYTES("PK\3\4\24\0\n\n"), "zip", false, 0},
+		{"lz4", BYTES("\x04\x22\x4d\x18\n\n"), "lz4", false, 0},
+		{"7z", BYTES("7z\xbc\xaf\x27\x1c\n\n"), "7z", false, 0},
+		{"a line about it", BYTES("BZh9 is how bzip2 begins\n"), NULL, false, 1},
+		{"noise",
+		 BYTES("\x80\x03\x02}q\x00(X\x05\x00\x00\x00"
+		       "abcdefghijklmnopqrstuvwxyz\nstep 1\n"),
+		 NULL, true, 2},
+		{"few bytes", BYTES("\x80\x03\x02}q\x00(\n"), NULL, false, 1},
+		{"colours and a bar", BYTES("\x1b[32mINFO\x1b[0m 10%\r\x1b[32m20%\x1b[0m\b\b\b\t30%\r40%\r\n"), NULL,
+		 false, 3},
+		{"Latin-1",
+		 BYTES("Fehler: zu wenig Speicher f\xfcr 3 Bl\xf6"
+		       "cke, \xe4\xf6\xfc\n"),
+		 NULL, false, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct seen seen = {.n = 0};
+		struct lines_result result;
+
+		test_row(rows[i].name);
+		assert_int_equal(lines_read_bytes(rows[i].bytes, rows[i].n, see, &seen, &result), 0);
+		assert_string_equal(result.packer ? result.packer : "", rows[i].packer ? rows[i].packer : "");
+		assert_int_equal(result.is_binary, rows[i].is_binary);
+		assert_int_equal(seen.n, rows[i].n_lines);
 		assert_int_equal(result.n_bytes, rows[i].n);
 	}
 }
@@ -387,6 +436,7 @@ static void focus_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_forms_are_told),
 		cmocka_unit_test(lines_end_and_are_counted),
 		cmocka_unit_test(long_lines_come_in_pieces),
 		cmocka_unit_test(words_are_found),

@@ -123,6 +123,10 @@ static void expect(const char *name, const struct verification *verification, en
 
 /* ---- the GPU ---- */
 
+/* Use and free memory of a GPU in MiB. */
+#define DCGM(gpu, used, free_)                                                                                         \
+	"DCGM_FI_DEV_FB_FREE{gpu=\"" gpu "\"} " free_ "\nDCGM_FI_DEV_FB_USED{gpu=\"" gpu "\"} " used "\n"
+
 /* The answers in the order of the checks: lever, step, checkpoint, peak, gap, co-tenant, throughput. */
 static const struct gpu_row {
 	const char *name, *crash, *run, *smi;
@@ -219,6 +223,10 @@ static const struct gpu_row {
 	 "peak_reserved="},
 	{"a full card, of CSV without units", BAR_AT_1240 FULL, BARS_TO_1500, CSV_FULL, VERIFY_DID_NOT_HOLD, "?y?n??y",
 	 NULL},
+	{"the card in use, by dcgm-exporter", BAR_AT_1240 FULL, BARS_TO_1500,
+	 DCGM("1", "3", "81000") DCGM("0", "60000", "21559"), VERIFY_TOO_EARLY, "?y????y", "peak_reserved="},
+	{"a full card, by dcgm-exporter", BAR_AT_1240 FULL, BARS_TO_1500, DCGM("0", "79000", "2559"),
+	 VERIFY_DID_NOT_HOLD, "?y?n??y", NULL},
 	{"a smaller batch", "--batch-size 32\n" BAR_AT_1240 FULL,
 	 "Namespace(batch_size=16, lr=0.1)\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "yy?y??y", NULL},
 	{"the same batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 32\n" BARS_TO_1500 PEAK(60), NULL,
