@@ -42,6 +42,9 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_DONE:
 	case SIGNAL_SERVING:
 	case SIGNAL_SEMAPHORE:
+	case SIGNAL_GPU_ECC_PAST:
+	case SIGNAL_DCGM_MEMORY:
+	case SIGNAL_RECORDED:
 		return &of_ways;
 	case SIGNAL_CHECKPOINT:
 		return &of_checkpoints;
