@@ -142,6 +142,10 @@ const struct rule triage_rules[] = {
 	 "an event of the node says that the kernel killed a task in a cgroup within a minute of the container's end",
 	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "
 	 "say of which pod."},
+	{"killed-at-end", KIND_NOT_OOM, "after-the-end", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_killed_at_end,
+	 "a child got SIGKILL after the last step or behind the line that says that the run is done, and the run ended "
+	 "well",
+	 "The run had come to its end before a child got SIGKILL, and it ended well."},
 	{"hidden-kill", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_hidden_kill,
 	 "the log of a container with a memory limit reports a child that got SIGKILL which it did not send, and no "
 	 "other "
@@ -157,6 +161,9 @@ const struct rule triage_rules[] = {
 	{"gpu-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_recovered,
 	 "each failed allocation was caught, and the run went on for further steps",
 	 "The program caught the failed allocation and went on training, so it is not what ended the run."},
+	{"refused-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_REFUSED, rule_refused_recovered,
+	 "the host refused an allocation, and the run went on and ended well",
+	 "The program went on after the refusal and ended well, so it is not what ended the run."},
 	{"kernel-scratch", KIND_NOT_OOM, "kernel-scratch", CONFIDENCE_HIGH, SIGNAL_KERNEL_SCRATCH, NULL,
 	 "a kernel needs more vmem (TPU) or shared memory (GPU) than the chip has",
 	 "One kernel needs more on-chip memory than the chip has: its tiles must be smaller; the GPU's memory is not "
@@ -206,6 +213,9 @@ const struct rule triage_rules[] = {
 	 "only another exit code than 0 is known",
 	 "The container failed. 1 is the program's own error, or a launcher that lost a child; the code does not say "
 	 "which."},
+	{"no-failure", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_NO_FAILURE, rule_no_failure,
+	 "TensorFlow says that a failed allocation is no failure, and the run went on",
+	 "The allocator itself says that this was no failure, and the run went on behind it."},
 	{"done", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_DONE, NULL, "the run says that it is done",
 	 "The run says that it is done."},
 	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, NULL, "nothing of the above",

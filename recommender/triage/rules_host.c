@@ -211,7 +211,7 @@ static bool is_refused_by_node(const struct node *node, struct verdict *ret)
 
 bool rule_refused(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_REFUSED);
+	ret->fact = rules_find_refused(facts);
 	if (!ret->fact)
 		return false;
 	ret->figures = ret->fact->reading.figures;

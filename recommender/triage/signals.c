@@ -131,6 +131,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "retry|skipping|skipped|recover|caught|reducing batch|reduced batch|smaller batch|halving|"
 			  "falling back|trying again|handled|batch size|batch-size",
 			  read_retry, "the program caught the error and went on"},
+	[SIGNAL_NO_FAILURE] = {"no-failure", "that this is not a failure", NULL,
+			       "an allocation failed, and the caller of the allocator went on without it"},
 	[SIGNAL_TESTS_PASSED] = {"tests-passed", " passed in | passed, |100% tests passed", read_tests_passed,
 				 "a test run ended without a failure: errors in it were made on purpose"},
 	[SIGNAL_KERNEL_SCRATCH] = {"kernel-scratch",
@@ -174,8 +176,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
-			 "training has completed|training run complete|successfully completed|training ended",
+			 "training has completed|training run complete|successfully completed|training ended|"
+			 "trainer.fit` stopped: `max_",
 			 NULL, "the run says that it is done"},
+	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
+			      "the job ended with code 0"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
@@ -183,7 +188,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,
 				      "the node refuses memory beyond a fixed sum (vm.overcommit_memory is 2)"},
-	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
+	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it| - eta: ", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
 	[SIGNAL_RATE] = {"rate",
 			 "it/s|s/it|tokens/s|tok/s|tokens_per_s|tokens per second|samples/s|samples_per_s|"

@@ -56,6 +56,7 @@ enum signal_id {
 	SIGNAL_GPU_ZOMBIE,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
+	SIGNAL_NO_FAILURE,
 	/* ends that are no OOM */
 	SIGNAL_TESTS_PASSED,
 	SIGNAL_KERNEL_SCRATCH,
@@ -70,6 +71,7 @@ enum signal_id {
 	SIGNAL_LIBRARY,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
+	SIGNAL_EXIT_ZERO,
 	SIGNAL_SERVING,
 	/* around the end */
 	SIGNAL_PEAK,
@@ -195,7 +197,7 @@ bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_run.c and
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_stated.c, signals_run.c and
  * signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
@@ -231,6 +233,7 @@ bool read_not_started(const struct line *line, struct reading *ret);
 bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
+bool read_exit_zero(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);

@@ -155,6 +155,16 @@ static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 	return text_number(start, ret) > 0;
 }
 
+/* Keras: "12/100 [==>......] - ETA: 3:59 - loss: 1.85", "250/250 [=====] - 91s 362ms/step - loss: 0.02" */
+static bool is_keras_bar(const char *lower)
+{
+	const char *bar = text_find(lower, " [=| [>| [.");
+
+	if (!bar || !text_has(lower, " - eta: |/step - "))
+		return false;
+	return strncmp(bar + 2 + strspn(bar + 2, "=>."), "] - ", 4) == 0;
+}
+
 bool read_step(const struct line *line, struct reading *ret)
 {
 	const char *lower = line->lower;
@@ -169,7 +179,8 @@ bool read_step(const struct line *line, struct reading *ret)
 	if (strstr(lower, "iter") && (read_position(lower, "iteration", &ret->value, &ret->total) ||
 				      read_position(lower, "iter", &ret->value, &ret->total)))
 		return true;
-	if (text_has(line->lower, "it/s|s/it") && !text_has(line->lower, "loading|fetching|download|captur") &&
+	if ((text_has(line->lower, "it/s|s/it") || is_keras_bar(lower)) &&
+	    !text_has(line->lower, "loading|fetching|download|captur") &&
 	    read_bar(line->lower, &ret->value, &ret->total))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
