@@ -139,7 +139,7 @@ static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
 	if (has_reason && signal == SIGNAL_EXCEPTION)
 		return true;
 	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
-			   signal == SIGNAL_GPU_SAMPLE);
+			   signal == SIGNAL_MEMORY_ERROR || signal == SIGNAL_GPU_SAMPLE);
 }
 
 static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)

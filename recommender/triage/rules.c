@@ -187,6 +187,10 @@ const struct rule triage_rules[] = {
 	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
 	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
 	 NULL},
+	{"memory-error", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_MEMORY_ERROR, rule_memory_error,
+	 "the class or the text of an exception is about memory, in words that no row above has",
+	 "An exception is about memory, in words that are not known here: they do not say which memory, and whether it "
+	 "was used up."},
 	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_collective_timeout,
 	 "a collective timed out or lost its peer, no error comes before it, and nothing says that a rank ran out of "

@@ -120,6 +120,7 @@ bool rule_kernel_policy(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_node(const struct facts *facts, struct verdict *ret);
 bool rule_refused(const struct facts *facts, struct verdict *ret);
 bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
+bool rule_memory_error(const struct facts *facts, struct verdict *ret);
 bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
 bool rule_no_failure(const struct facts *facts, struct verdict *ret);
 bool rule_child_killed(const struct facts *facts, struct verdict *ret);

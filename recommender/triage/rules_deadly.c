@@ -108,6 +108,18 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+bool rule_memory_error(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_MEMORY_ERROR && (!ret->fact || fact->order < ret->fact->order) &&
+		    !rules_is_survived(facts, fact))
+			ret->fact = fact;
+	}
+	return ret->fact != NULL;
+}
+
 /* Whether the run had come to its last step, or said that it is done, before the fact. */
 static bool is_at_end(const struct facts *facts, const struct fact *fact)
 {

@@ -215,6 +215,12 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 	if (!ret->fact)
 		return false;
 	ret->figures = ret->fact->reading.figures;
+	/* The amount may stand in the next line. */
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_REFUSED &&
+		    facts->items.items[i].source == ret->fact->source &&
+		    facts->items.items[i].rank == ret->fact->rank && !figures_has(&ret->figures, FIGURE_TRIED))
+			figures_fill(&ret->figures, &facts->items.items[i].reading.figures);
 	if (text_has(ret->fact->text, "Java heap|java.lang"))
 		ret->cause = "heap-limit";
 	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc|bytes on host"))

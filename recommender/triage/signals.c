@@ -100,7 +100,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|you tried to allocate|alloc of size",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
@@ -109,7 +109,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
-		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization",
+		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization|"
+		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -170,6 +171,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|exhaustederror", read_memory_error,
+				 "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",

@@ -69,6 +69,7 @@ enum signal_id {
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
 	SIGNAL_LIBRARY,
+	SIGNAL_MEMORY_ERROR,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
 	SIGNAL_EXIT_ZERO,
@@ -234,6 +235,7 @@ bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
+bool read_memory_error(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);

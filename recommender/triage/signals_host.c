@@ -291,8 +291,8 @@ bool read_exit_137(const struct line *line, struct reading *ret)
 static void read_refused_size(const char *lower, struct reading *ret)
 {
 	static const char *const labels[] = {
-		"unable to allocate ", "tried to allocate ", "allocation of ",	     "malloc ",
-		"allocating ",	       "failed to alloc ",   "host memory of size: "};
+		"unable to allocate ", "tried to allocate ", "allocation of ",	      "malloc ",
+		"allocating ",	       "failed to alloc ",   "host memory of size: ", "alloc of size "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
@@ -303,6 +303,16 @@ static void read_refused_size(const char *lower, struct reading *ret)
 	}
 }
 
+/* Arrow: "Out of memory: malloc of size 262144 failed", "realloc of size 128 failed" */
+static const char *find_malloc(const char *lower)
+{
+	const char *at = strstr(lower, "alloc of size ");
+	int64_t bytes;
+	size_t n = at ? text_number(at + strlen("alloc of size "), &bytes) : 0;
+
+	return n && strstarts(at + strlen("alloc of size ") + n, " failed") ? at : NULL;
+}
+
 /* What Python, numpy, C++, Java, PyTorch, TensorFlow and the C library say when the host refuses memory. */
 bool read_refused(const struct line *line, struct reading *ret)
 {
@@ -310,7 +320,7 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|not enough memory: you tried";
+		"gc overhead limit|you tried to allocate";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
 	/* Paddle's exception for a full GPU is a bad_alloc, too. */
@@ -320,6 +330,8 @@ bool read_refused(const struct line *line, struct reading *ret)
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
+	if (!at)
+		at = find_malloc(lower);
 	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
 	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
 		at = strstr(lower, "posix_memalign");

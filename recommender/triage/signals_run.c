@@ -55,32 +55,112 @@ bool read_terminated(const struct line *line, struct reading *ret)
 	       !is_mention(line, line->at);
 }
 
+/* The class of an exception that a line begins with, as at the end of a traceback. */
+struct exception_class {
+	const char *name, *end; /* in line->lower */
+};
+
+static bool is_class_end(struct exception_class class)
+{
+	static const char *const ends[] = {"error", "exception", "interrupt"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if ((size_t)(class.end - class.name) > n && memcmp(class.end - n, ends[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct exception_class find_class(const struct line *line)
+{
+	struct exception_class class = {.name = line->lower + line->body};
+
+	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
+	if (strstarts(class.name, "failed ") && strstr(class.name, " - "))
+		class.name = strstr(class.name, " - ") + 3;
+	class.end = class.name;
+	while (isalnum((unsigned char)*class.end) || *class.end == '_' || *class.end == '.')
+		class.end++;
+	return class;
+}
+
+static bool is_exception(struct exception_class class)
+{
+	return (*class.end == ':' || *class.end == '(' || !*class.end) && is_class_end(class);
+}
+
+static bool is_other_memory(const char *before, const char *end)
+{
+	static const char *const next[] = {" access", " format", " layout", " address", " location", " on disk"};
+
+	for (size_t i = 0; i < ARRAY_LEN(next); i++)
+		if (strstarts(end, next[i]))
+			return true;
+	return text_has(before, "share |shared ");
+}
+
+/* The word, but not in the names of other things: "illegal memory access", "memory_format", "shared memory". */
+static bool has_word_memory(const char *lower)
+{
+	for (const char *at = strstr(lower, "memory"); at; at = strstr(at + 1, "memory")) {
+		const char *end = at + strlen("memory");
+		char before[16];
+
+		(void)text_before(lower, at, before, sizeof(before));
+		if ((at > lower && (isalnum((unsigned char)at[-1]) || strchr("_-.'\"`", at[-1]))) ||
+		    isalnum((unsigned char)*end) || (*end && strchr("_-", *end)))
+			continue;
+		if (!is_other_memory(before, end))
+			return true;
+	}
+	/* In Chinese: too little memory, of the host and of a card. */
+	return text_has(lower, "\xe5\x86\x85\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3|"
+			       "\xe6\x98\xbe\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3");
+}
+
+/* Whether the class or the text of an exception is about memory. gRPC has one class for all that a peer refuses. */
+static bool is_of_memory(struct exception_class class)
+{
+	if (text_has(class.name, "out of memory|outofmemory|memoryerror|bad_alloc"))
+		return true;
+	if (text_has(class.name, "message larger than|quota|rate limit|too many requests"))
+		return false;
+	return text_has(class.name, "resourceexhausted|resource_exhausted") || has_word_memory(class.name);
+}
+
+bool read_memory_error(const struct line *line, struct reading *ret)
+{
+	struct exception_class class = find_class(line);
+
+	if (!is_exception(class) || !is_of_memory(class) || is_mention(line, class.end) ||
+	    text_has(line->lower, "childfailederror|calledprocesserror"))
+		return false;
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
+		     line->text + (class.name - line->lower), "");
+	return true;
+}
+
 /* An exception at the end of a traceback, or what a launcher says of a child's end. */
 bool read_exception(const struct line *line, struct reading *ret)
 {
-	const char *body = line->lower + line->body, *end = body;
+	struct exception_class class = find_class(line);
 
-	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
-	if (strstarts(body, "failed ") && strstr(body, " - "))
-		body = end = strstr(body, " - ") + 3;
 	/* What a launcher raises for the end of its child. */
 	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
-	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
-		end++;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower),
-		     "");
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
+		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
-	if (end - body > 5 && (*end == ':' || *end == '(' || !*end) &&
-	    (strncmp(end - 5, "error", 5) == 0 || (end - body > 9 && strncmp(end - 9, "exception", 9) == 0) ||
-	     (end - body > 9 && strncmp(end - 9, "interrupt", 9) == 0)))
-		return true;
-	if (strncmp(body, "assertion", 9) == 0)
+	if (is_exception(class))
+		return ret->is_exact || !is_of_memory(class);
+	if (strncmp(class.name, "assertion", 9) == 0)
 		return true;
 	reading_copy(ret->words, sizeof(ret->words), "", "");
-	ret->is_exact = text_has(body, "exitcode|exited with exit code") &&
-			!text_has(body, "exitcode: 0|exit code 0|exitcode  : 0");
-	return ret->is_exact || text_has(body, "core dumped");
+	ret->is_exact = text_has(class.name, "exitcode|exited with exit code") &&
+			!text_has(class.name, "exitcode: 0|exit code 0|exitcode  : 0");
+	return ret->is_exact || text_has(class.name, "core dumped");
 }
 
 /* The last line of a test run: "===== 41 passed in 3.21s =====", "===== 40 passed, 1 skipped in 3.21s =====". */
