@@ -109,12 +109,34 @@ static bool is_column(const char *lower, const char *at)
 	return at > lower + 1 && at[-1] == '/' && isdigit((unsigned char)at[-2]);
 }
 
+/* Whether the word is the label of a series of Prometheus: name{reason="OOMKilled"}. */
+static bool is_label(const char *lower, const char *at, const char *end)
+{
+	while (at > lower && strchr("\"' ", at[-1]))
+		at--;
+	return at > lower + 1 && at[-1] == '=' && memchr(lower, '{', (size_t)(at - lower)) && strchr(end, '}');
+}
+
+/* A value above 0 behind the labels: in a query or an alert there is none. */
+static bool is_series_above_0(const char *end)
+{
+	int64_t value;
+
+	end = strchr(end, '}') + 1;
+	end += strspn(end, " ");
+	if (strstarts(end, "=> "))
+		end += strlen("=> ");
+	return text_number(end, &value) && value > 0;
+}
+
 /* Whether the word reports an end: as the value of a field ("reason":"OOMKilled", Reason [OOMKilled]), as a field that
  * is true ("OOMKilled": true), as a column, alone on its line. In prose and in code it only names the reason. */
 static bool is_oomkilled(const struct line *line, const char *at)
 {
 	const char *end = at + strlen("oomkilled"), *start = at, *value = end + strspn(end, "\"'` ");
 
+	if (is_label(line->lower, at, end))
+		return is_series_above_0(end);
 	if (*value == ':' || *value == '=') {
 		value += strspn(value, ":=\"'` ");
 		if (strstarts(value, "true"))
