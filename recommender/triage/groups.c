@@ -16,6 +16,7 @@ static int standing(const struct verdict *verdict)
 	case SIGNAL_PROBE_KILLED:
 	case SIGNAL_WORKER_KILLED:
 	case SIGNAL_CHILD_KILLED:
+	case SIGNAL_WORKER_LOST:
 		return 1;
 	case SIGNAL_STATUS_UNKNOWN:
 	case SIGNAL_EXIT_CODE:

@@ -67,6 +67,9 @@ const struct rule triage_rules[] = {
 	{"yarn", KIND_CONTAINER_LIMIT, "yarn", CONFIDENCE_HIGH, SIGNAL_YARN, NULL,
 	 "YARN says that it killed a container for its use of memory",
 	 "The container reached the memory that it had asked YARN for, and YARN killed it."},
+	{"dask", KIND_CONTAINER_LIMIT, "dask", CONFIDENCE_MEDIUM, SIGNAL_DASK, rule_dask,
+	 "Dask's nanny says that a worker exceeded its memory budget, and the run did not end well",
+	 "Dask killed a worker at its share of the memory (memory_limit of the worker), before the kernel would have."},
 	{"ray", KIND_NODE_OOM, "ray-memory-monitor", CONFIDENCE_HIGH, SIGNAL_RAY, NULL,
 	 "Ray says that it killed a worker for memory pressure",
 	 "Ray's memory monitor killed a worker before the kernel would have."},
@@ -142,6 +145,18 @@ const struct rule triage_rules[] = {
 	 "an event of the node says that the kernel killed a task in a cgroup within a minute of the container's end",
 	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "
 	 "say of which pod."},
+	{"oom-noted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_NOTED, NULL,
+	 "containerd, CRI-O's monitor or systemd reports an OOM kill in the cgroup of a container, without the lines "
+	 "of "
+	 "the kernel",
+	 "The runtime saw the kernel kill a task of the container, most likely at its memory limit; only the kernel's "
+	 "own lines tell that from a node without memory."},
+	{"oom-reaped", KIND_NODE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_OOM_REAPED, NULL,
+	 "the kernel's oom_reaper names a process, or systemd a service with a killed process, and the line of the "
+	 "kill "
+	 "is missing",
+	 "The kernel killed a process for want of memory; the lines that say whether the node or a limit was full are "
+	 "missing."},
 	{"killed-at-end", KIND_NOT_OOM, "after-the-end", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_killed_at_end,
 	 "a child got SIGKILL after the last step or behind the line that says that the run is done, and the run ended "
 	 "well",
@@ -158,6 +173,11 @@ const struct rule triage_rules[] = {
 	{"child-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
 	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
 	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},
+	{"worker-lost", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_WORKER_LOST, rule_worker_lost,
+	 "Dask, joblib or Python's process pool says that a worker died, and no other error comes before it",
+	 "A worker died without saying why: most often it was killed for memory; its own log, or the kernel's, can "
+	 "prove "
+	 "it."},
 	{"gpu-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_recovered,
 	 "each failed allocation was caught, and the run went on for further steps",
 	 "The program caught the failed allocation and went on training, so it is not what ended the run."},

@@ -122,6 +122,8 @@ bool rule_refused(const struct facts *facts, struct verdict *ret);
 bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_memory_error(const struct facts *facts, struct verdict *ret);
 bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
+bool rule_dask(const struct facts *facts, struct verdict *ret);
+bool rule_worker_lost(const struct facts *facts, struct verdict *ret);
 bool rule_no_failure(const struct facts *facts, struct verdict *ret);
 bool rule_child_killed(const struct facts *facts, struct verdict *ret);
 bool rule_collective_timeout(const struct facts *facts, struct verdict *ret);

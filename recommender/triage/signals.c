@@ -34,9 +34,18 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"not syncing: out of memory|deadlocked on memory",
 				read_kernel_kill, "the kernel killed a process for want of memory"},
 	[SIGNAL_OOM_KILLED] = {"oomkilled",
-			       "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
+			       "oomkilled|oom killed|killed due to memory usage|memory.oom.group "
+			       "set|container_oom_events_total|oom_kill|"
 			       "container init was oom-killed| container oom ",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
+	[SIGNAL_OOM_NOTED] = {"oom-noted",
+			      "taskoom event|oom received|oom event received|killed by the oom killer|"
+			      "result 'oom-kill'",
+			      read_oom_noted, "the runtime or systemd saw an OOM kill in the container's cgroup"},
+	[SIGNAL_OOM_REAPED] = {"oom-reaped", "oom_reaper: reaped|killed by the oom killer|result 'oom-kill'",
+			       read_oom_reaped,
+			       "the kernel killed a process for want of memory; whose limit it was, "
+			       "the line does not say"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
 	[SIGNAL_OOM_COUNTED] = {"oom-counted", NULL, NULL,
 				"the kernel killed a task in the container's cgroup, by cAdvisor's counter"},
@@ -51,6 +60,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
 		 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
 		 read_yarn, "YARN killed a container at its memory limit"},
+	[SIGNAL_DASK] = {"dask", "% memory budget", read_dask,
+			 "Dask's nanny killed a worker at its share of the memory, not the kernel"},
 	[SIGNAL_RAY] = {"ray",
 			"killed due to the node running low on memory|killed due to memory pressure|"
 			"killed by ray's memory monitor|memory on the node (ip|rayoutofmemoryerror: more than",
@@ -85,6 +96,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|srun: error: |: line |"
 				 "return code = -9|return code -9|exits with return code = -9",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
+	[SIGNAL_WORKER_LOST] = {"worker-lost",
+				"killedworker|terminatedworkererror|brokenprocesspool|"
+				"process pool was terminated abruptly|all those workers died",
+				NULL, "a worker of a pool died; why, the line does not say"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,

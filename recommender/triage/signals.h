@@ -26,11 +26,14 @@ enum signal_id {
 	SIGNAL_KERNEL_KILL,
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
+	SIGNAL_OOM_NOTED,
+	SIGNAL_OOM_REAPED,
 	SIGNAL_SYSTEM_OOM,
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_YARN,
+	SIGNAL_DASK,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
@@ -43,6 +46,7 @@ enum signal_id {
 	SIGNAL_SEMAPHORE,
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
+	SIGNAL_WORKER_LOST,
 	SIGNAL_CHILD_BUS,
 	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
@@ -234,6 +238,9 @@ bool read_not_started(const struct line *line, struct reading *ret);
 bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
+bool read_oom_noted(const struct line *line, struct reading *ret);
+bool read_oom_reaped(const struct line *line, struct reading *ret);
+bool read_dask(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
 bool read_memory_error(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);

@@ -133,7 +133,7 @@ static bool is_series_above_0(const char *end)
  * is true ("OOMKilled": true), as a column, alone on its line. In prose and in code it only names the reason. */
 static bool is_oomkilled(const struct line *line, const char *at)
 {
-	const char *end = at + strlen("oomkilled"), *start = at, *value = end + strspn(end, "\"'` ");
+	const char *end = at + strlen("oomkilled") + (at[3] == ' '), *start = at, *value = end + strspn(end, "\"'` ");
 
 	if (is_label(line->lower, at, end))
 		return is_series_above_0(end);
@@ -180,11 +180,12 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
-	if (strstr(line->lower, "oomkilled") != at)
+	/* Until 2015 Kubernetes wrote two words. */
+	if (text_find(line->lower, "oomkilled|oom killed") != at)
 		return !is_mention(line, at) &&
 		       (!strstr(line->lower, " container oom ") || is_docker_event(line->lower));
 	while (at && !is_oomkilled(line, at))
-		at = strstr(at + 1, "oomkilled");
+		at = text_find(at + 1, "oomkilled|oom killed");
 	return at && !is_mention(line, at);
 }
 

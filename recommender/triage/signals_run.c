@@ -36,6 +36,9 @@ bool read_not_started(const struct line *line, struct reading *ret)
 bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;
+	/* joblib does not know: "could be caused by a segmentation fault while calling the function or by ..." */
+	if (strstr(line->lower, "caused by a segmentation fault"))
+		return false;
 	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
 		is_exit_code(line->lower, -11)) &&
 	       !is_mention(line, line->at);
