@@ -255,11 +255,11 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 		line_excerpt(&line, NULL, self->items.items[added].text, sizeof(self->items.items[added].text));
 }
 
-/* Signals that only say how far the run came, as bits of one word of a set. */
+/* Signals that only say how far the run came. */
 #define BIT_OF(signal, word) ((signal) / 64 == (word) ? (uint64_t)1 << (signal) % 64 : 0)
 #define PROGRESS_BITS(word)  (BIT_OF(SIGNAL_STEP, word) | BIT_OF(SIGNAL_EPOCH, word) | BIT_OF(SIGNAL_RATE, word))
-static const struct scan_set progress_signals = {.bits = {PROGRESS_BITS(0), PROGRESS_BITS(1)}};
-static_assert(SCAN_VALUES_MAX / 64 == 2, "a set has two words");
+static const struct scan_set progress_signals = {{PROGRESS_BITS(0), PROGRESS_BITS(1)}};
+static_assert(ARRAY_LEN(progress_signals.bits) == 2, "each word has its bits");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {

@@ -133,6 +133,10 @@ const struct rule triage_rules[] = {
 	 "an event says that the kubelet killed the container for a failed liveness or startup probe",
 	 "The kubelet killed the container because its probe failed; a program that is short of memory may answer too "
 	 "late, too."},
+	{"time-limit", KIND_NOT_OOM, "time-limit", CONFIDENCE_HIGH, SIGNAL_TIME_LIMIT, rule_time_limit,
+	 "Slurm says DUE TO TIME LIMIT, and no error, killed child or time-out comes before it",
+	 "The job reached its time limit, and Slurm ended it: ask for more time (`--time`), or resume from a "
+	 "checkpoint."},
 	{"oom-counted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_COUNTED, rule_oom_counted,
 	 "container_oom_events_total of a container with a memory limit rose in the ten minutes before its end, or it "
 	 "still runs",
@@ -200,6 +204,15 @@ const struct rule triage_rules[] = {
 	 "SIGBUS of a training process is most often a full /dev/shm."},
 	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, NULL,
 	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
+	{"disk-quota", KIND_NOT_OOM, "disk-quota", CONFIDENCE_HIGH, SIGNAL_DISK_QUOTA, NULL,
+	 "a write was refused with `Disk quota exceeded`",
+	 "The quota of the user or project on the file system is used up (`quota -s`, `lfs quota`); the disk itself "
+	 "may "
+	 "have room."},
+	{"files-limit", KIND_NOT_OOM, "files-limit", CONFIDENCE_MEDIUM, SIGNAL_FILES_LIMIT, rule_files_limit,
+	 "the log has `Too many open files` or `received 0 items of ancdata`, and no other error before it",
+	 "The process has as many files open as it may: raise `ulimit -n`, or share tensors with "
+	 "torch.multiprocessing.set_sharing_strategy('file_system')."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
 	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
@@ -211,6 +224,9 @@ const struct rule triage_rules[] = {
 	 "the class or the text of an exception is about memory, in words that no row above has",
 	 "An exception is about memory, in words that are not known here: they do not say which memory, and whether it "
 	 "was used up."},
+	{"nan-loss", KIND_NOT_OOM, "nan-loss", CONFIDENCE_HIGH, SIGNAL_NAN_LOSS, rule_nan_loss,
+	 "the program stopped because its loss is NaN or infinite, or its loss scale cannot fall further",
+	 "The loss is no number any more, and the program stopped itself."},
 	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_collective_timeout,
 	 "a collective timed out or lost its peer, no error comes before it, and nothing says that a rank ran out of "
@@ -220,6 +236,9 @@ const struct rule triage_rules[] = {
 	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
 	 "A library of the GPU failed: a full GPU, a driver of another version or a dead context give the same "
 	 "message."},
+	{"shm-error", KIND_NOT_OOM, "shm-error", CONFIDENCE_MEDIUM, SIGNAL_SHM_ERROR, rule_shm_error,
+	 "a file of shared memory does not exist or may not be used, and no other error comes before it",
+	 "A segment of shared memory could not be used for another reason than its size."},
 	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
 	{"xid-other", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_XID, rule_xid_other,
@@ -230,7 +249,8 @@ const struct rule triage_rules[] = {
 	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
 	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "
 	 "restart of the node, or it restarted all containers of the pod."},
-	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, NULL, "only the exit code 137 is known",
+	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, rule_exit_137,
+	 "only the exit code 137 is known",
 	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
 	 "which."},
 	{"exit-code", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_CODE, NULL,
@@ -298,19 +318,33 @@ static size_t count_ranks(const struct facts *facts, const struct fact *fact)
 	return n;
 }
 
+/* A time-out of another rank than the one that died. */
+static const struct fact *find_collateral(const struct facts *facts, const struct verdict *verdict)
+{
+	for (size_t i = 0; verdict->fact && i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_COLLECTIVE_TIMEOUT && fact != verdict->fact &&
+		    (verdict->rank == RANK_NONE || fact->rank != verdict->rank) &&
+		    (strcasestr(fact->text, "timeout") || strcasestr(fact->text, "timed out")))
+			return fact;
+	}
+	return NULL;
+}
+
 void rules_add_context(const struct facts *facts, struct verdict *ret)
 {
 	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
 
-	ret->rank = ret->fact ? ret->fact->rank : RANK_NONE;
+	/* A rank that reports a time-out has waited for the one that died. */
+	ret->rank = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT ? ret->fact->rank : RANK_NONE;
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
 	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);
-	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT
-				  ? facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT)
-				  : NULL;
+	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT ? find_collateral(facts, ret)
+										      : NULL;
 }
 
 void rules_decide(const struct facts *facts, struct verdict *ret)

@@ -261,7 +261,7 @@ bool rule_exception(const struct facts *facts, struct verdict *ret)
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact)
 {
 	static const enum signal_id errors[] = {SIGNAL_EXCEPTION, SIGNAL_DEVICE_ASSERT, SIGNAL_ILLEGAL_ACCESS,
-						SIGNAL_SEGFAULT, SIGNAL_DISK_FULL};
+						SIGNAL_SEGFAULT,  SIGNAL_DISK_FULL,	SIGNAL_DISK_QUOTA};
 
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		const struct fact *error = facts_first(facts, errors[i]);

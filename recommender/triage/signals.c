@@ -83,7 +83,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				    "had condition: [diskpressure|had conditions: [diskpressure",
 				    read_evicted_storage, "the kubelet evicted the pod for its disk use"},
 	[SIGNAL_DISRUPTED] = {"disrupted", NULL, NULL, "the pod was stopped from outside, as Kubernetes says"},
-	[SIGNAL_PROBE_KILLED] = {"probe-killed", NULL, NULL, "the kubelet killed the container for a failed probe"},
+	[SIGNAL_PROBE_KILLED] = {"probe-killed",
+				 "failed liveness probe, will be|failed startup probe, will be|"
+				 "failed liveness probe.. container will be",
+				 NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
 			"</torch_|shared memory manager|posix_fallocate",
@@ -111,11 +114,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
 	[SIGNAL_REFUSED] =
 		{"refused",
+		 "you tried to allocate|alloc of size|"
 		 "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|you tried to allocate|alloc of size",
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
@@ -167,8 +171,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
-	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
-			      "a file system is full"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device", read_disk_full, "a file system is full"},
+	[SIGNAL_DISK_QUOTA] = {"disk-quota", "disk quota exceeded", read_disk_full,
+			       "the quota of a user or a project is used up"},
+	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
+				"the process has as many files open as it may"},
+	[SIGNAL_SHM_ERROR] = {"shm-error", "/dev/shm/|shared memory segment|shared memory object", read_shm_error,
+			      "a file of shared memory could not be used, for another reason than its size"},
 	[SIGNAL_SEGFAULT] = {"segfault",
 			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
 			     read_segfault, "the program used an address that it does not have"},
@@ -182,10 +191,15 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
 			       read_terminated, "the program was asked to end"},
+	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_NAN_LOSS] = {"nan-loss",
+			     "stopping training|loss became infinite or nan|minimum loss scale reached|"
+			     "loss scale already at minimum|loss returned in `training_step` is nan",
+			     read_nan_loss, "the loss is no number any more, and the program stopped itself"},
 	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|exhaustederror", read_memory_error,
 				 "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
@@ -201,6 +215,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the job ended with code 0"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
+	[SIGNAL_OOM_DENIED] = {"oom-denied", "oomkilled", read_oom_denied,
+			       "the runtime says that the container was not killed at its memory limit"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},

@@ -68,17 +68,23 @@ enum signal_id {
 	SIGNAL_ILLEGAL_ACCESS,
 	SIGNAL_COLLECTIVE_TIMEOUT,
 	SIGNAL_DISK_FULL,
+	SIGNAL_DISK_QUOTA,
+	SIGNAL_FILES_LIMIT,
+	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
+	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
+	SIGNAL_NAN_LOSS,
 	SIGNAL_MEMORY_ERROR,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
 	SIGNAL_EXIT_ZERO,
 	SIGNAL_SERVING,
 	/* around the end */
+	SIGNAL_OOM_DENIED,
 	SIGNAL_PEAK,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
@@ -241,6 +247,9 @@ bool read_retry(const struct line *line, struct reading *ret);
 bool read_oom_noted(const struct line *line, struct reading *ret);
 bool read_oom_reaped(const struct line *line, struct reading *ret);
 bool read_dask(const struct line *line, struct reading *ret);
+bool read_oom_denied(const struct line *line, struct reading *ret);
+bool read_shm_error(const struct line *line, struct reading *ret);
+bool read_nan_loss(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
 bool read_memory_error(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);

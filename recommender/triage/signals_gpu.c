@@ -33,11 +33,12 @@
 	"memory|mps backend out of memory|out of gpu memory|out of memory on device|outofmemoryerror|out of memory "   \
 	"on gpu"
 #define HOST                                                                                                           \
+	"you tried to allocate|killed due to memory usage|"                                                            \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
 	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
 	"memory|out-of-memory handler|not enough memory: you "                                                         \
-	"tried|you tried to allocate|killed due to memory usage"
+	"tried"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
 #define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"

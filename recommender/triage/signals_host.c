@@ -117,6 +117,16 @@ static bool is_label(const char *lower, const char *at, const char *end)
 	return at > lower + 1 && at[-1] == '=' && memchr(lower, '{', (size_t)(at - lower)) && strchr(end, '}');
 }
 
+/* A line of a query or a call that goes over several: nothing but `reason="OOMKilled",`. */
+static bool is_part_of_call(const struct line *line, const char *at, const char *end)
+{
+	const char *name = line->lower + line->body;
+
+	name += strspn(name, "abcdefghijklmnopqrstuvwxyz_");
+	return name > line->lower + line->body && name[0] == '=' && name[1] == '"' && name + 2 == at && *end == '"' &&
+	       !end[1 + strspn(end + 1, ",)]} ")];
+}
+
 /* A value above 0 behind the labels: in a query or an alert there is none. */
 static bool is_series_above_0(const char *end)
 {
@@ -137,6 +147,8 @@ static bool is_oomkilled(const struct line *line, const char *at)
 
 	if (is_label(line->lower, at, end))
 		return is_series_above_0(end);
+	if (is_part_of_call(line, at, end))
+		return false;
 	if (*value == ':' || *value == '=') {
 		value += strspn(value, ":=\"'` ");
 		if (strstarts(value, "true"))
@@ -340,10 +352,11 @@ static const char *find_malloc(const char *lower)
 bool read_refused(const struct line *line, struct reading *ret)
 {
 	static const char forms[] =
+		"you tried to allocate|"
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|you tried to allocate";
+		"gc overhead limit|not enough memory: you tried";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
 	/* Paddle's exception for a full GPU is a bad_alloc, too. */

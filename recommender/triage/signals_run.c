@@ -18,12 +18,35 @@ bool read_retry(const struct line *line, struct reading *ret)
 	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
 }
 
-/* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
+/* "preempted=3", "num_requests_preempted: 0" */
+static bool is_counter(const char *lower, const char *at)
+{
+	const char *end = at + strlen("preempted");
+
+	end += strspn(end, "\"' ");
+	return (at > lower && at[-1] == '_') ||
+	       ((*end == '=' || *end == ':') && isdigit((unsigned char)end[1 + strspn(end + 1, " ")]));
+}
+
+/* A pod, job or machine was preempted. Engines that serve models preempt requests, and count it; the scheduler speaks
+ * of victims that it did not find. */
 bool read_preempted(const struct line *line, struct reading *ret)
 {
+	const char *lower = line->lower, *at = strstr(lower, "preempted");
+
 	(void)ret;
-	return !text_has(line->lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available") &&
-	       !is_mention(line, line->at);
+	if (is_mention(line, line->at))
+		return false;
+	if (text_has(lower, "node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager"))
+		return true;
+	if (text_has(lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available|sequence|"
+			    "request|reqs|kv cache|preemptionmode|num_preempt|cumulative_preempt"))
+		return false;
+	if (text_has(lower, "preempted by |due to preemption|due to node preemption|preempted to |preempted in order|"
+			    "preemption notice|preemption signal|reason: preempt|reason\": \"preempt|preempting"))
+		return true;
+	return at && !is_counter(lower, at) &&
+	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
 /* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */

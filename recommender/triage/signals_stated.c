@@ -52,6 +52,35 @@ bool read_dask(const struct line *line, struct reading *ret)
 	return text_has(line->lower, "exceeded") && text_has(line->lower, "restarting") && !is_mention(line, line->at);
 }
 
+/* "OOMKilled": false, as container runtimes show a container's state. */
+bool read_oom_denied(const struct line *line, struct reading *ret)
+{
+	const char *value = line->at + strlen("oomkilled");
+
+	(void)ret;
+	value += strspn(value, "\"'` ");
+	if (*value != ':' && *value != '=')
+		return false;
+	return strstarts(value + strspn(value, ":=\"'` "), "false") && !is_mention(line, line->at);
+}
+
+/* A file of shared memory could not be used, for another reason than its size. */
+bool read_shm_error(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return text_has(line->lower, "no such file|permission denied|file exists|invalid argument") &&
+	       text_has(line->lower, "error|fail|unable|could not|cannot") && !is_mention(line, line->at);
+}
+
+/* "Loss is nan, stopping training", "FloatingPointError: Loss became infinite or NaN at iteration=12!" */
+bool read_nan_loss(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	if (strstr(line->lower, "stopping training"))
+		return text_has(line->lower, "loss is nan|loss is inf|loss is -inf") && !is_mention(line, line->at);
+	return !is_mention(line, line->at);
+}
+
 /* The end of a job or a program with code 0; of one of several containers or checks it proves nothing. */
 bool read_exit_zero(const struct line *line, struct reading *ret)
 {
