@@ -42,6 +42,8 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_DONE:
 	case SIGNAL_SERVING:
 	case SIGNAL_SEMAPHORE:
+	case SIGNAL_NO_FAILURE:
+	case SIGNAL_EXIT_ZERO:
 	case SIGNAL_GPU_ECC_PAST:
 	case SIGNAL_DCGM_MEMORY:
 	case SIGNAL_RECORDED:
@@ -54,6 +56,7 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_PREEMPTED:
 	case SIGNAL_CHILD_KILLED:
 	case SIGNAL_CHILD_BUS:
+	case SIGNAL_WORKER_LOST:
 	case SIGNAL_LIBRARY:
 	case SIGNAL_EXCEPTION:
 		return &of_followers;

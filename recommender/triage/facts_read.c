@@ -17,15 +17,58 @@
 
 /* ---- the kernel's report of a kill, over many lines ---- */
 
+/* Up to 4.x the kernel first names a task ("Kill process 4142 (python3) score 68 or sacrifice child"), and then the
+ * one that it killed: it may be a child of the first. */
+static bool is_announcement(const struct fact *fact)
+{
+	return strstr(fact->text, "sacrifice child") && !figures_has(&fact->reading.figures, FIGURE_ANON_RSS);
+}
+
+/* The process that was killed takes the place of the one that was announced; its line stays as evidence. */
+static void replace_victim(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct reading *kill = &self->items.items[self->kernel.open].reading;
+
+	kill->value = reading->value;
+	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
+	reading_copy(kill->largest, sizeof(kill->largest), "", "");
+	kill->n_tasks = 0;
+	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
+	figures_fill(&kill->figures, &reading->figures);
+	kernel_add_tasks(&self->kernel, kill);
+	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
+}
+
+/* Whether the line completes the kill that is open. */
+static bool complete_kill(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+	struct fact *fact;
+
+	if (kernel->open == SIZE_MAX)
+		return false;
+	fact = &self->items.items[kernel->open];
+	if (kernel->pid == reading->value) {
+		figures_fill(&fact->reading.figures, &reading->figures);
+		/* The line of the kill knows better than a constraint. */
+		if (fact->reading.scope == SCOPE_NODE && reading->scope == SCOPE_CGROUP)
+			fact->reading.scope = SCOPE_CGROUP;
+		return true;
+	}
+	if (reading->scope != SCOPE_NONE || !is_announcement(fact))
+		return false;
+	replace_victim(self, line, reading);
+	kernel->pid = reading->value;
+	return true;
+}
+
 /* The line that names a kill: it gets what the kernel has said before. */
 static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
 	struct kernel_state *kernel = &self->kernel;
 
-	if (signal == SIGNAL_KERNEL_KILL && kernel->open != SIZE_MAX && kernel->pid == reading->value) {
-		figures_fill(&self->items.items[kernel->open].reading.figures, &reading->figures);
+	if (signal == SIGNAL_KERNEL_KILL && complete_kill(self, line, reading))
 		return;
-	}
 	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
 		reading->scope = kernel->scope;
 		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
@@ -160,7 +203,7 @@ static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
 	if (has_reason && signal == SIGNAL_EXCEPTION)
 		return true;
 	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
-			   signal == SIGNAL_GPU_SAMPLE);
+			   signal == SIGNAL_MEMORY_ERROR || signal == SIGNAL_GPU_SAMPLE);
 }
 
 static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)

@@ -299,6 +299,21 @@ static size_t read_prefix(const char *at, int *rank)
 	return n;
 }
 
+/* A line of a JSON logger: {"time": "...", "rank": 2, "message": "..."}; in the log file of a container runtime its
+ * quotes have backslashes. Quotes of keys within a text have one backslash more. */
+static void read_json_rank(struct line *line)
+{
+	static const char *const keys[][2] = {{"\"rank\"", "\\\"rank\\\""}, {"\"global_rank\"", "\\\"global_rank\\\""}};
+	const char *start = line->lower + line->body;
+
+	for (size_t i = 0; *start == '{' && i < ARRAY_LEN(keys) && line->rank == RANK_NONE; i++) {
+		const char *key = keys[i][start[1] == '\\'], *at = strstr(start, key);
+
+		if (at && read_rank(at + strlen(key) + strspn(at + strlen(key), " :\\\""), &line->rank))
+			return;
+	}
+}
+
 static void find_body(struct line *line)
 {
 	/* Each turn moves on; prefixes longer than this are part of the message. */
@@ -308,6 +323,7 @@ static void find_body(struct line *line)
 		n = read_prefix(line->text + line->body, &line->rank);
 	if (line->body > line->n)
 		line->body = line->n;
+	read_json_rank(line);
 }
 
 /* The bytes of an escape sequence of a terminal at `p`. */

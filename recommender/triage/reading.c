@@ -101,12 +101,55 @@ static bool is_advice(const char *lower, const char *at)
 		"see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
+/* R shows what a program prints as a comment: "#> ...", "# result.cc:28: ...". */
+static bool is_shown_output(const char *body)
+{
+	const char *colon = body + strcspn(body, " ");
+	int64_t number;
+
+	if (strncmp(body, "#> ", 3) == 0)
+		return true;
+	if (strncmp(body, "# ", 2) != 0)
+		return false;
+	for (const char *end = colon + 1 + strcspn(colon + 1, " "); (colon = strpbrk(colon + 1, ":")) && colon < end;) {
+		size_t n = text_number(colon + 1, &number);
+
+		if (n && colon[1 + n] == ':')
+			return true;
+	}
+	return false;
+}
+
+/* A summary of errors: "* 1 x RuntimeError: ...". */
+static bool is_counted_error(const char *body, const char *at)
+{
+	const char *x = body + 2 + strspn(body + 2, "0123456789"), *colon = strstr(body, "error: ");
+
+	return x > body + 2 && strncmp(x, " x ", 3) == 0 && colon && colon < at;
+}
+
+/* Comments, and bullets that look like a comment's lines. "##[error]" is a level of CI systems. */
+static bool is_comment(const char *body, const char *at)
+{
+	if (*body == '#')
+		return strncmp(body, "##[", 3) != 0 && !is_shown_output(body);
+	return strncmp(body, "//", 2) == 0 || (strncmp(body, "* ", 2) == 0 && !is_counted_error(body, at)) ||
+	       strncmp(body, ">>>", 3) == 0;
+}
+
+/* Commands of a shell and their help, and templates that are not filled in. */
+static bool is_script(const char *body)
+{
+	while (*body == '+')
+		body++;
+	body += strspn(body, " ");
+	return strncmp(body, "echo ", 5) == 0 || strncmp(body, "usage:", 6) == 0 || text_has(body, "{{ $|{{$|{{ .|{{.");
+}
+
 /* Lines of source code: in tracebacks, and where programs print their settings. */
 static bool is_code(const char *body, const char *lower, const char *at)
 {
-	/* "##[error]" is a level of CI systems. */
-	if ((*body == '#' && strncmp(body, "##[", 3) != 0) || strncmp(body, "//", 2) == 0 ||
-	    strncmp(body, "* ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
+	if (is_comment(body, at) || is_script(body))
 		return true;
 	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
 	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||

@@ -106,7 +106,7 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 {
 	const struct position *position = fact_position(facts, ret->fact);
 
-	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization"))
+	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization|mem-fraction-static"))
 		ret->cause = "kv-cache";
 	else if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
 		 position->last_bytes - position->first_bytes > position->first_bytes / 5)

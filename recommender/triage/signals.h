@@ -27,11 +27,14 @@ enum signal_id {
 	SIGNAL_KERNEL_KILL,
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
+	SIGNAL_OOM_NOTED,
+	SIGNAL_OOM_REAPED,
 	SIGNAL_SYSTEM_OOM,
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_YARN,
+	SIGNAL_DASK,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
@@ -44,6 +47,7 @@ enum signal_id {
 	SIGNAL_SEMAPHORE,
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
+	SIGNAL_WORKER_LOST,
 	SIGNAL_CHILD_BUS,
 	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
@@ -58,6 +62,7 @@ enum signal_id {
 	SIGNAL_GPU_ZOMBIE,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
+	SIGNAL_NO_FAILURE,
 	/* ends that are no OOM */
 	SIGNAL_TESTS_PASSED,
 	SIGNAL_KERNEL_SCRATCH,
@@ -65,15 +70,23 @@ enum signal_id {
 	SIGNAL_ILLEGAL_ACCESS,
 	SIGNAL_COLLECTIVE_TIMEOUT,
 	SIGNAL_DISK_FULL,
+	SIGNAL_DISK_QUOTA,
+	SIGNAL_FILES_LIMIT,
+	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
+	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
+	SIGNAL_NAN_LOSS,
+	SIGNAL_MEMORY_ERROR,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
+	SIGNAL_EXIT_ZERO,
 	SIGNAL_SERVING,
 	/* around the end */
+	SIGNAL_OOM_DENIED,
 	SIGNAL_PEAK,
 	SIGNAL_RECORDED,
 	SIGNAL_NODE_PRESSURE,
@@ -207,7 +220,7 @@ bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_run.c and
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_stated.c, signals_run.c and
  * signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
@@ -243,6 +256,14 @@ bool read_not_started(const struct line *line, struct reading *ret);
 bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
+bool read_oom_noted(const struct line *line, struct reading *ret);
+bool read_oom_reaped(const struct line *line, struct reading *ret);
+bool read_dask(const struct line *line, struct reading *ret);
+bool read_oom_denied(const struct line *line, struct reading *ret);
+bool read_shm_error(const struct line *line, struct reading *ret);
+bool read_nan_loss(const struct line *line, struct reading *ret);
+bool read_exit_zero(const struct line *line, struct reading *ret);
+bool read_memory_error(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);
