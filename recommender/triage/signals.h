@@ -210,7 +210,7 @@ bool is_mention(const struct line *line, const char *at);
 /** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or
  *  in exit_codes: those that the functions of the rows may ask for. */
 #define EXIT_CODE_WORDS "exit code|exitcode|exit_code|exit status"
-#define EXIT_CODES	 5
+#define EXIT_CODES	5
 extern const int64_t exit_codes[EXIT_CODES];
 /** Whether one of them follows directly, or something that does not show it. */
 bool is_exit_code_next(const char *behind, size_t n);
