@@ -11,16 +11,17 @@
 
 /* A number is compared only with one of the same key. */
 const struct number_row number_rows[NUMBER_COUNT] = {
-	{"per_device_train_batch_size", BATCH},
-	{"train_micro_batch_size_per_gpu", BATCH},
-	{"micro_batch_size", BATCH},
-	{"batch_size", BATCH},
-	{"max_seq_length", LENGTH},
-	{"max_seq_len", LENGTH},
-	{"seq_length", LENGTH},
-	{"dataloader_num_workers", WORKERS},
-	{"num_workers", WORKERS},
-	{"prefetch_factor", WORKERS},
+	{"per_device_train_batch_size", NUMBER_BATCH, BATCH, 1},
+	{"train_micro_batch_size_per_gpu", NUMBER_BATCH, BATCH, 1},
+	{"micro_batch_size", NUMBER_BATCH, BATCH, 1},
+	{"batch_size", NUMBER_BATCH, BATCH, 1},
+	{"gradient_accumulation_steps", NUMBER_ACCUMULATION, NULL, NUMBER_NONE},
+	{"max_seq_length", NUMBER_LENGTH, LENGTH, NUMBER_NONE},
+	{"max_seq_len", NUMBER_LENGTH, LENGTH, NUMBER_NONE},
+	{"seq_length", NUMBER_LENGTH, LENGTH, NUMBER_NONE},
+	{"dataloader_num_workers", NUMBER_WORKERS, WORKERS, 0},
+	{"num_workers", NUMBER_WORKERS, WORKERS, 0},
+	{"prefetch_factor", NUMBER_PREFETCH, WORKERS, NUMBER_NONE},
 };
 
 void numbers_init(int64_t values[NUMBER_COUNT])

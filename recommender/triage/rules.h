@@ -42,7 +42,7 @@ struct verdict {
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
 	size_t n_ranks;		       /* ranks with the same signal */
-	int64_t torch_version;	       /* 2009 for 2.9; -1: not seen */
+	int64_t torch_version;	       /* TORCH_VERSION; -1: not seen */
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;
 	const struct fact *collateral; /* a time-out of other ranks */

@@ -213,8 +213,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_NUMBER] =
 		{"number",
 		 "batch_size|batch-size|seq_length|seq-length|max_seq_len|max-seq-len|num_workers|num-workers|"
-		 "prefetch_factor|prefetch-factor",
-		 read_number, "a number that a lever would lower"},
+		 "prefetch_factor|prefetch-factor|accumulation_steps|accumulation-steps",
+		 read_number, "a number that a lever would change"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

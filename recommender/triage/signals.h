@@ -116,6 +116,11 @@ struct setting_row {
 	const char *lever; /* in lower case: in the setting of the lever that it is; NULL: of none */
 };
 extern const struct setting_row settings[SETTING_COUNT_];
+/** Whether a text of a SIGNAL_SETTING has this setting: a line may have several. */
+bool setting_is_in(enum setting setting, const char *text);
+
+/* A version of PyTorch as SIGNAL_TORCH_VERSION has it; 2.9 without its last number is 2.9.0. */
+#define TORCH_VERSION(major, minor, patch) ((int64_t)(major)*1000000 + (int64_t)(minor)*1000 + (int64_t)(patch))
 
 /* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read
  * for all of PyTorch's own devices. */
@@ -153,8 +158,8 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
-			* a throughput in thousandths */
+	int64_t value; /* number of an XID, process, exit code, step or version (TORCH_VERSION); an enum stop or
+			* setting; a throughput in thousandths */
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;

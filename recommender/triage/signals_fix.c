@@ -142,6 +142,22 @@ const struct setting_row settings[SETTING_COUNT_] = {
 	[SETTING_ALLOCATOR] = {"allocator-variable", "_alloc_conf=|_alloc_conf:|_alloc_conf\": |_alloc_conf': ", NULL},
 };
 
+bool setting_is_in(enum setting setting, const char *text)
+{
+	const char *word = settings[setting].words;
+
+	while (*word) {
+		char one[READING_NAME_BYTES];
+
+		reading_copy(one, sizeof(one), word, "|");
+		if (strcasestr(text, one))
+			return true;
+		word += strcspn(word, "|");
+		word += *word == '|';
+	}
+	return false;
+}
+
 /* The hint of an out-of-memory message names settings that are not in force. */
 static bool is_hint(const struct line *line)
 {

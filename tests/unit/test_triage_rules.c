@@ -315,6 +315,15 @@ static void settings_follow_the_version(void **state)
 	} rows[] = {
 		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
 		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		/* It ignores the new name. */
+		{"torch==2.9.1+cu128\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF="},
+		{"torch==2.10.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		{"torch==2.9.1\nXPU out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 10.00 GiB "
+		 "of "
+		 "which 0 bytes is free. Of the allocated memory 5.00 GiB is allocated by PyTorch, and 4.00 GiB is "
+		 "reserved "
+		 "by PyTorch but unallocated.\n",
+		 "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
 		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
 		/* Options that the version does not know would end the run at its start. */
 		{"torch 2.1.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
