@@ -111,7 +111,9 @@ const struct rule triage_rules[] = {
 	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
 	 NULL},
 	{"gpu-full", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_full,
-	 "any other message with T and C, a small request on a full GPU too", NULL},
+	 "any other message with T and C, a small request on a full GPU too; low confidence if PyTorch's message was "
+	 "cut before U",
+	 NULL},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
 	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
 	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,

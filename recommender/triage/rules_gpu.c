@@ -269,6 +269,34 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+/* Every version of PyTorch goes on to what is reserved or cached, and so do the builds for other devices: a message
+ * without it was cut. */
+static bool is_cut(const struct verdict *verdict)
+{
+	const struct reading *reading = &verdict->fact->reading;
+
+	return (reading->framework == FRAMEWORK_TORCH || reading->variable == VARIABLE_NPU ||
+		reading->variable == VARIABLE_MLU) &&
+	       text_has(verdict->fact->text, "Tried to allocate|tried to allocate") &&
+	       !figures_has(&verdict->figures, FIGURE_UNALLOCATED);
+}
+
+static void say_cut(struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+	int n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s refused %s", FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+			 FIGURE_TEXT(bytes[FIGURE_TRIED]));
+
+	if (figures_has(&ret->figures, FIGURE_FREE))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " while %s was free",
+			      FIGURE_TEXT(bytes[FIGURE_FREE]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n,
+		 "; the message ends before its figures for %sreserved memory, so that fragmentation and a co-tenant "
+		 "cannot be ruled out.",
+		 figures_has(&ret->figures, FIGURE_FREE) ? "" : "free and ");
+	ret->confidence = CONFIDENCE_LOW;
+}
+
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
@@ -283,6 +311,10 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 			 "%s was refused although %s of the GPU's %s was free by the message, which does not say why.",
 			 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
 			 FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+		return true;
+	}
+	if (is_cut(ret)) {
+		say_cut(ret);
 		return true;
 	}
 	n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s is full: %s was asked for",
@@ -316,7 +348,7 @@ bool rule_gpu_words(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret))
 		return false;
 	set_cause(facts, ret);
-	if (ret->fact->reading.is_exact)
+	if (ret->fact->reading.is_exact && !is_cut(ret))
 		ret->confidence = CONFIDENCE_MEDIUM;
 	return true;
 }

@@ -277,6 +277,31 @@ static void sentences_name_what_is_known(void **state)
 		 "GiB is free.\n",
 		 "4.66 GiB was refused although 5.65 GiB of the GPU's 5.65 GiB was free", CONFIDENCE_MEDIUM},
 		{INPUT_LOG,
+		 "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
+		 "of "
+		 "10.00 GiB of which\n",
+		 "The GPU of 10.00 GiB refused 2.00 GiB; the message ends before its figures for free and reserved "
+		 "memory, so that fragmentation and a co-tenant cannot be ruled out.",
+		 CONFIDENCE_LOW},
+		{INPUT_LOG,
+		 "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 GiB already "
+		 "allocated; 1.00 GiB free;\n",
+		 "refused 2.00 GiB while 1.00 GiB was free; the message ends before its figures for reserved memory",
+		 CONFIDENCE_LOW},
+		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", "has no figures",
+		 CONFIDENCE_LOW},
+		/* Wordings that never say what is reserved, or say it in their own words. */
+		{INPUT_LOG,
+		 "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 "
+		 "GiB "
+		 "already allocated; 1.00 GiB free; 20.00 MiB cached)\n",
+		 "The GPU of 10.00 GiB is full", CONFIDENCE_HIGH},
+		{INPUT_LOG,
+		 "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+		 "Currently allocated     : 22.50 GiB\nRequested               : 2.00 GiB\n"
+		 "Device limit            : 24.00 GiB\nFree (according to CUDA): 1.00 GiB\n",
+		 "The GPU of 24.00 GiB is full", CONFIDENCE_HIGH},
+		{INPUT_LOG,
 		 "Compilation failure: Ran out of memory in memory space hbm. Used 8.38G of 8.00G hbm. Exceeded hbm "
 		 "capacity by 385.25M.\n",
 		 "The program needs 8.38 GiB, which is more than the whole chip's 8.00 GiB.", CONFIDENCE_HIGH},
