@@ -186,11 +186,44 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 
 	line_make(raw->text, raw->number, self->buffer, &line);
 	reading_init(&reading);
-	signal = smi_read(&self->smi, line.lower, &reading);
+	signal = smi_read(&self->smi, &line);
 	see_card(self, raw->number);
 	line.rank = RANK_NONE;
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
+}
+
+static void add_sight(struct facts *self, enum signal_id signal, const struct smi_sight *sight,
+		      const struct reading *reading)
+{
+	struct line line;
+	size_t added;
+
+	if (sight->value == FIGURE_NONE)
+		return;
+	line_make(str_c(sight->text), sight->number, self->buffer, &line);
+	line.rank = RANK_NONE;
+	added = facts_add_line(self, &line, signal, reading);
+	if (added != SIZE_MAX)
+		line_excerpt(&line, NULL, self->items.items[added].text, sizeof(self->items.items[added].text));
+}
+
+/* What only all of nvidia-smi's output shows. */
+static void end_smi(struct facts *self)
+{
+	struct smi_state *smi = &self->smi;
+	struct reading reading;
+
+	smi_end(smi);
+	reading_init(&reading);
+	if (smi->zombie.value != FIGURE_NONE) {
+		figures_set(&reading.figures, FIGURE_CAPACITY, smi->zombie_total);
+		figures_set(&reading.figures, FIGURE_OTHERS, smi->zombie.value);
+	}
+	add_sight(self, SIGNAL_GPU_ZOMBIE, &smi->zombie, &reading);
+	reading_init(&reading);
+	reading.value = smi->shared.value;
+	add_sight(self, SIGNAL_GPU_SHARED, &smi->shared, &reading);
 }
 
 /* The settings of a node are kept apart from the facts; only a setting that refuses memory can explain an end. */
@@ -213,12 +246,10 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 }
 
 /* Signals that only say how far the run came. */
-static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64 |
-				  (uint64_t)1 << SIGNAL_RATE % 64,
-};
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64 && SIGNAL_STEP / 64 == SIGNAL_RATE / 64,
-	      "one word of the set holds all");
+#define BIT_IN(word, signal) ((signal) / 64 == (word) ? (uint64_t)1 << (signal) % 64 : 0)
+#define PROGRESS_IN(word)    (BIT_IN(word, SIGNAL_STEP) | BIT_IN(word, SIGNAL_EPOCH) | BIT_IN(word, SIGNAL_RATE))
+static const struct scan_set progress_signals = {.bits = {PROGRESS_IN(0), PROGRESS_IN(1)}};
+static_assert(SCAN_VALUES_MAX == 2 * 64, "the set has two words");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
@@ -264,7 +295,9 @@ static void take_line(void *context, const struct raw_line *raw)
 {
 	struct facts *self = context;
 
-	if (raw->is_last)
+	if (raw->is_last && self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+		end_smi(self);
+	else if (raw->is_last)
 		read_progress(self);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		take_smi(self, raw);

@@ -116,6 +116,9 @@ const struct rule triage_rules[] = {
 	 NULL},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
 	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
+	{"gpu-shared", KIND_CO_TENANT, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_shared,
+	 "a GPU is out of memory without figures that tell more, and nvidia-smi lists several processes on one GPU",
+	 NULL},
 	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,
 	 "a runtime or framework says that the GPU is out of memory, without the figures",
 	 "The GPU ran out of memory; the message has no figures that would tell a full GPU from fragments or "

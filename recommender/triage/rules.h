@@ -90,6 +90,7 @@ bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_fragmentation(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_shared(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_words(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_oomkilled(const struct facts *facts, struct verdict *ret);

@@ -314,6 +314,9 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 		return true;
 	}
 	if (is_cut(ret)) {
+		/* nvidia-smi may say more. */
+		if (facts_first(facts, SIGNAL_GPU_ZOMBIE) || facts_first(facts, SIGNAL_GPU_SHARED))
+			return false;
 		say_cut(ret);
 		return true;
 	}
@@ -337,9 +340,23 @@ bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)
 		return false;
 	ret->figures = ret->fact->reading.figures;
 	snprintf(ret->why, sizeof(ret->why),
-		 "%s of the GPU's %s are in use, and nvidia-smi lists no process: a process of another container, or "
+		 "%s of the GPU's %s are in use, and nvidia-smi lists no process on it: a process of another "
+		 "container, or "
 		 "one that has died and still holds the memory.",
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_OTHERS]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+bool rule_gpu_shared(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *shared = facts_first(facts, SIGNAL_GPU_SHARED);
+
+	if (!shared || !take_oom(facts, ret))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The GPU ran out of memory, and nvidia-smi lists %lld processes that compute on one GPU; the message "
+		 "has no figures that would tell how much each of them holds.",
+		 (long long)shared->reading.value);
 	return true;
 }
 

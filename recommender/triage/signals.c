@@ -125,6 +125,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_device, "the GPU's memory, and what was free before the program used it"},
 	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
 			       "memory of a GPU is in use that no process holds"},
+	[SIGNAL_GPU_SHARED] = {"gpu-shared", NULL, NULL, "several processes compute on one GPU, by nvidia-smi"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
 				 NULL, "the process limits its own GPU memory"},
 	[SIGNAL_RETRY] = {"retry",

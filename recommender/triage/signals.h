@@ -54,6 +54,7 @@ enum signal_id {
 	SIGNAL_GPU_SAMPLE,
 	SIGNAL_GPU_DEVICE,
 	SIGNAL_GPU_ZOMBIE,
+	SIGNAL_GPU_SHARED,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
 	/* ends that are no OOM */
@@ -159,7 +160,7 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 struct reading {
 	struct figures figures;
 	int64_t value; /* number of an XID, process, exit code, step or version (TORCH_VERSION); an enum stop or
-			* setting; a throughput in thousandths */
+			* setting; a throughput in thousandths; how many processes share a GPU */
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
@@ -176,8 +177,9 @@ struct reading {
 
 struct signal {
 	const char *name;
-	const char *words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
-			    * event or a condition of a node (postmortem/), or a setting of the node */
+	const char *
+		words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
+			* event or a condition of a node (postmortem/), a setting of the node, or nvidia-smi's output */
 	bool (*read)(const struct line *line,
 		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
 	const char *meaning;		   /* for people: what such a line proves */
