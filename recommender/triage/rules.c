@@ -24,7 +24,7 @@ const struct kind_row triage_kinds[KIND_COUNT_] = {
 const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
 	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
-	 "150, 171, 172)",
+	 "150, 154 unless to no action, 171, 172)",
 	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
 	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the GPU is damaged."},

@@ -100,11 +100,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
+		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
+		 "memory, calloc failed",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
-		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|status_memory_error|"
+		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|outofdevicememory|status_memory_error|"
+		 "requested amount of gpu memory|"
 		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"

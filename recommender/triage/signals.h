@@ -207,6 +207,10 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
+/** Whether a line in lower case names a call of CUDA or HIP that pins memory of the host. */
+bool gpu_is_host_call(const char *lower);
+/** The name of a call that allocates on a GPU in a line in lower case; NULL: none. */
+const char *gpu_find_alloc_call(const char *lower);
 bool read_gpu_detail(const struct line *line, struct reading *ret);
 bool read_gpu_sample(const struct line *line, struct reading *ret);
 bool read_gpu_device(const struct line *line, struct reading *ret);

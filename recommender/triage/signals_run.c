@@ -8,8 +8,10 @@ bool read_retry(const struct line *line, struct reading *ret)
 {
 	const char *at;
 
-	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. */
-	ret->is_exact = text_has(line->lower, "autobatch: using batch-size |finished batch size finder");
+	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. TensorRT tries ways to
+	 * compute a layer, and leaves out those that do not fit. */
+	ret->is_exact = text_has(line->lower,
+				 "autobatch: using batch-size |finished batch size finder|skipping tactic ");
 	if (ret->is_exact)
 		return true;
 	at = text_find(line->lower,

@@ -227,6 +227,17 @@ static void logs(void **state)
 		 KIND_CONTAINER_LIMIT, NULL},
 		{"an injected fault", INPUT_LOG, "injecting fault: container a: reason OOMKilled\n", KIND_UNKNOWN,
 		 NULL},
+		{"pinned memory of the host", INPUT_LOG, "cudaHostAlloc failed: out of memory\n",
+		 KIND_ALLOCATION_REFUSED, "pinned-memory"},
+		{"the driver wants a reset", INPUT_DMESG,
+		 "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset "
+		 "Required)\n",
+		 KIND_GPU_FAULT, "reset-required"},
+		{"TensorRT leaves out what does not fit", INPUT_LOG,
+		 "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 2: OutOfMemory (no further "
+		 "information)\n[TRT] [W] Skipping tactic 8 due to insufficient memory on requested size of "
+		 "17179869184\n",
+		 KIND_NOT_OOM, "oom-recovered"},
 		{"kernel's scratch", INPUT_LOG, "Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem.\n",
 		 KIND_NOT_OOM, "kernel-scratch"},
 		{"a search for a batch", INPUT_LOG, FULL "AutoBatch: Using batch-size 52 for CUDA:0\n", KIND_NOT_OOM,

@@ -27,7 +27,7 @@
 	" MiB</used>\n</fb_memory_usage>\n"
 #define XML_PROCESS(id)                                                                                                \
 	"<process_info>\n<gpu_instance_id>N/A</gpu_instance_id>\n<pid>" #id "</pid>\n<type>C</type>\n</"               \
-									    "process_info>\n"
+	"process_info>\n"
 
 #define CSV	 "index, uuid, memory.used [MiB], memory.total [MiB]\n"
 #define CSV_APPS "gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n"
