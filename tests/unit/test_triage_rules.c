@@ -3,7 +3,6 @@
 #include "support/test.h"
 
 #include "base/strbuf.h"
-#include "triage/levers.h"
 #include "triage/triage.h"
 
 #include <stdlib.h>
@@ -344,50 +343,6 @@ static void sentences_name_what_is_known(void **state)
 	}
 }
 
-static void settings_follow_the_version(void **state)
-{
-	static const struct {
-		const char *version, *want, *want_not;
-	} rows[] = {
-		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
-		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
-		/* It ignores the new name. */
-		{"torch==2.9.1+cu128\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF="},
-		{"torch==2.10.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
-		{"torch==2.9.1\nXPU out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 10.00 GiB "
-		 "of "
-		 "which 0 bytes is free. Of the allocated memory 5.00 GiB is allocated by PyTorch, and 4.00 GiB is "
-		 "reserved "
-		 "by PyTorch but unallocated.\n",
-		 "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
-		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
-		/* Options that the version does not know would end the run at its start. */
-		{"torch 2.1.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
-		{"torch 2.0.1\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=expandable_segments"},
-		{"torch==1.13.1\n", "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold", "=expandable_segments"},
-		{"torch==1.11.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=garbage_collection"},
-		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB already "
-		 "allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
-		 "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF=exp"},
-	};
-	char text[1024], oom[900];
-
-	(void)state;
-	message(oom, sizeof(oom), 50, 1000, 10, 990, 100);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
-		struct triage *triage;
-
-		snprintf(text, sizeof(text), "%s%s", rows[i].version, oom);
-		triage = decide("rank3.log", INPUT_LOG, text);
-		assert_int_equal(triage->verdict.rank, 3);
-		assert_int_equal(triage_text(triage, &buf), 0);
-		if (!strstr(strbuf_text(&buf), rows[i].want) || strstr(strbuf_text(&buf), rows[i].want_not))
-			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
-		end(triage);
-	}
-}
-
 /* Of many lines about steps only the last are read: each rank's step, and whether a run went on, stay right. */
 static void long_runs(void **state)
 {
@@ -430,7 +385,6 @@ int main(void)
 		cmocka_unit_test(logs),
 		cmocka_unit_test(long_runs),
 		cmocka_unit_test(sentences_name_what_is_known),
-		cmocka_unit_test(settings_follow_the_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
