@@ -107,7 +107,8 @@ const struct lever levers[] = {
 	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
 	 "{conf}=garbage_collection_threshold:0.8,max_split_size_mb:128",
-	 "blocks that were not used for long are freed before the GPU is full"},
+	 "blocks that were not used for long are freed before the GPU is full; it works only where the process also "
+	 "limits itself with torch.cuda.set_per_process_memory_fraction(0.95)"},
 	/* GPU: co-tenant */
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the GPU, or wait for it",
 	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
@@ -146,6 +147,8 @@ const struct lever levers[] = {
 	LEVERS_OF_HOST_CAUSES(KIND_CONTAINER_LIMIT),
 	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Raise the limit once, to at most twice the old one",
 	 "resources: limits: memory: {double}", "a kill proves only that more than the limit was needed"},
+	{KIND_CONTAINER_LIMIT, "child-killed", FRAMEWORK_NONE, "Use fewer DataLoader workers, if the child was one",
+	 "num_workers=W/2 prefetch_factor=2", "each worker copies the pages of Python objects that it touches"},
 	{KIND_CONTAINER_LIMIT, LEVER_NO_CAUSE, FRAMEWORK_NONE, "Stream the data instead of loading it all",
 	 "streaming=True, or memory-mapped files",
 	 "a job that reads its whole data set needs more memory with each new data set"},
