@@ -18,10 +18,11 @@ struct number_row {
 	enum number_kind kind; /* numbers of one kind are names of the same thing */
 	const char *lever;     /* in the setting of the lever that a smaller number is; NULL: of none */
 	int64_t least;	       /* it cannot be smaller; NUMBER_NONE: not known */
+	const char *words;     /* what the trainer of Hugging Face prints for it, in lower case; NULL: nothing */
 };
 extern const struct number_row number_rows[NUMBER_COUNT];
 
 void numbers_init(int64_t values[NUMBER_COUNT]);
-/** Reads what a line in lower case shows: "--batch-size 32", "batch_size=32", "'batch_size': 32". Of each row the first
- * one counts. @return whether there is any. */
+/** Reads what a line in lower case shows: "--batch-size 32", "batch_size=32", "'batch_size': 32", "batch_size .....
+ * 32". Of each row the first one counts. @return whether there is any. */
 bool numbers_read(const char *lower, int64_t values[NUMBER_COUNT]);

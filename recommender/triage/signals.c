@@ -217,7 +217,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_NUMBER] =
 		{"number",
 		 "batch_size|batch-size|seq_length|seq-length|max_seq_len|max-seq-len|num_workers|num-workers|"
-		 "prefetch_factor|prefetch-factor|accumulation_steps|accumulation-steps",
+		 "prefetch_factor|prefetch-factor|accumulation_steps|accumulation-steps|accumulation steps|"
+		 "batch size per device",
 		 read_number, "a number that a lever would change"},
 };
 

@@ -157,6 +157,8 @@ static void settings_are_exact(void **state)
 		{FULL, "per_device_train_batch_size=B/2 gradient_accumulation_steps=2*A ("},
 		{"per_device_train_batch_size=8 gradient_accumulation_steps=4\n" FULL,
 		 "per_device_train_batch_size=4 gradient_accumulation_steps=8   # before: 8 and 4 ("},
+		{"  Instantaneous batch size per device = 8\n  Gradient Accumulation steps = 2\n" FULL,
+		 "per_device_train_batch_size=4 gradient_accumulation_steps=4   # before: 8 and 2 ("},
 		/* The name is that of the log. */
 		{"--micro-batch-size 8\n" FULL, ": micro_batch_size=4 gradient_accumulation_steps=2*A   # before: 8 ("},
 		{"batch_size=9\n" FULL, ": batch_size=3 gradient_accumulation_steps=3*A   # before: 9 ("},
