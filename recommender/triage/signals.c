@@ -212,7 +212,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "alloc_conf|expandable_segments|max_split_size_mb|garbage_collection_threshold|"
 			    "cuda_malloc_async|xla_python_client_allocator|gradient_checkpointing|"
 			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
-			    "full_shard|mounted at /dev/shm",
+			    "full_shard|zero_optimization_stage|zero stage|zero3|mounted at /dev/shm",
 			    read_setting, "a setting of the tables of levers is in force"},
 	[SIGNAL_NUMBER] =
 		{"number",

@@ -137,7 +137,9 @@ const struct setting_row settings[SETTING_COUNT_] = {
 				   "activation_checkpointing: true|activation checkpointing: true|"
 				   "activation checkpointing enabled|use_reentrant=false|\"use_reentrant\": false",
 				   "use_reentrant=false"},
-	[SETTING_FULL_SHARD] = {"full-shard", "full_shard", "full_shard"},
+	[SETTING_FULL_SHARD] = {"full-shard",
+				"full_shard|zero_optimization_stage ...... 3|zero stage 3|zero stage: 3|zero3",
+				"full_shard"},
 	[SETTING_SHM] = {"shm-volume", "mounted at /dev/shm", "mounted at /dev/shm"},
 	[SETTING_ALLOCATOR] = {"allocator-variable", "_alloc_conf=|_alloc_conf:|_alloc_conf\": |_alloc_conf': ", NULL},
 };
