@@ -67,8 +67,8 @@ static bool read_value(const char *at, int64_t *ret)
 
 static bool find_value(const char *lower, const char *key, int64_t *ret)
 {
-	for (const char *at = lower; *at; at++) {
-		size_t n = *at == key[0] ? match(at, key) : 0;
+	for (const char *at = strchr(lower, key[0]); at; at = strchr(at + 1, key[0])) {
+		size_t n = match(at, key);
 
 		if (n && is_begin(lower, at) && read_value(at + n, ret))
 			return true;
