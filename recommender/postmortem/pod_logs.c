@@ -232,6 +232,7 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bo
 	int r = 0;
 
 	facts->origin = postmortem_origin(pod);
+	pod_facts_of_life(facts, pod);
 	if (has_logs)
 		r = read_logs(self, pod);
 	if (!r && has_logs)

@@ -27,6 +27,7 @@ void facts_release(struct facts *self)
 	vec_release(&self->sources);
 	vec_release(&self->items);
 	vec_release(&self->positions);
+	vec_release(&self->lives);
 	vec_release(&self->kernel.tasks);
 	progress_release(&self->progress);
 	free(self->buffer);
@@ -93,7 +94,7 @@ static size_t find_fact(const struct facts *self, const struct fact *fact, bool 
 		const struct fact *other = &self->items.items[i];
 
 		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
-		    other->reading.scope != fact->reading.scope ||
+		    other->reading.scope != fact->reading.scope || !streq(other->reading.uid, fact->reading.uid) ||
 		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact) ||
 		    (is_apart(fact->signal) && other->reading.value != fact->reading.value))
 			continue;
@@ -117,16 +118,38 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .n_lines = 1};
 }
 
-/* Keeps the first and the last fact of a signal, rank, source and scope, and of some signals of each value. @return its
- * index; SIZE_MAX: no room. */
+/* The oldest kill of a source that has kills of many pods; SIZE_MAX: it has not. */
+static size_t find_oldest_kill(const struct facts *self, const struct fact *fact)
+{
+	size_t oldest = SIZE_MAX, n = 0;
+
+	for (size_t i = 0; i < self->items.n && fact->reading.uid[0]; i++) {
+		const struct fact *other = &self->items.items[i];
+
+		if (other->signal != fact->signal || other->source != fact->source || !other->reading.uid[0])
+			continue;
+		n++;
+		if (oldest == SIZE_MAX || other->order < self->items.items[oldest].order)
+			oldest = i;
+	}
+	return n >= LIMIT_TRIAGE_KILLS ? oldest : SIZE_MAX;
+}
+
+/* Keeps the first and the last fact of a signal, rank, source, scope and killed pod, and of some signals of each value.
+ * @return its index; SIZE_MAX: no room. */
 static size_t keep_fact(struct facts *self, struct fact *fact)
 {
-	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true);
+	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true), oldest;
 
 	if (first != last) {
 		fact->n_lines += self->items.items[last].n_lines;
 		self->items.items[last] = *fact;
 		return last;
+	}
+	oldest = find_oldest_kill(self, fact);
+	if (oldest != SIZE_MAX) {
+		self->items.items[oldest] = *fact;
+		return oldest;
 	}
 	if (self->items.n >= LIMIT_TRIAGE_FACTS)
 		return SIZE_MAX;
@@ -140,11 +163,15 @@ static size_t keep_fact(struct facts *self, struct fact *fact)
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal, const struct reading *reading)
 {
 	struct fact fact = make_fact(self, signal, reading, line->number, line->rank);
+	struct clock clock;
 
 	fact.position = facts_find_position(self, fact.source, fact.rank);
 	if (self->status)
 		return SIZE_MAX;
 	set_position(self, &fact);
+	clock = clock_read(line->text);
+	if (clock.kind == CLOCK_LOCAL || clock.kind == CLOCK_ZONED)
+		self->sources.items[fact.source].clock = clock;
 	if (signals[signal].words)
 		line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
 	return keep_fact(self, &fact);
@@ -161,6 +188,7 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
 	self->progress.n = 0;
+	self->head[0] = '\0';
 	self->open_oom = SIZE_MAX;
 	return vec_push(&self->sources, source);
 }
@@ -177,6 +205,14 @@ void facts_see_numbers(struct facts *self, const char *lower, uint64_t number)
 	for (size_t i = 0; i < NUMBER_COUNT; i++)
 		if (values[i] != NUMBER_NONE && self->numbers[i].value == NUMBER_NONE)
 			self->numbers[i] = (struct seen_number){values[i], self->sources.n - 1, number};
+}
+
+int64_t facts_number(const struct facts *self, const char *key)
+{
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		if (streq(number_rows[i].key, key))
+			return self->numbers[i].value;
+	return NUMBER_NONE;
 }
 
 void facts_add_numbers(struct facts *self, const char *text)
@@ -244,6 +280,30 @@ bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 	if (!self->status)
 		add_statement(self, &line, signal, &reading);
 	return true;
+}
+
+void facts_add_life(struct facts *self, const char *uid, int64_t start_ms, int64_t end_ms)
+{
+	struct pod_life life = {.start_ms = start_ms, .end_ms = end_ms, .group = self->origin.group};
+
+	reading_copy(life.uid, sizeof(life.uid), uid, "");
+	if (vec_push(&self->lives, life))
+		self->status = -ENOMEM;
+}
+
+const struct pod_life *facts_find_life(const struct facts *self, const char *uid)
+{
+	for (size_t i = 0; *uid && i < self->lives.n; i++)
+		if (strcasecmp(self->lives.items[i].uid, uid) == 0)
+			return &self->lives.items[i];
+	return NULL;
+}
+
+size_t facts_group_of(const struct facts *self, const struct fact *fact)
+{
+	const struct pod_life *life = facts_find_life(self, fact->reading.uid);
+
+	return life ? life->group : self->sources.items[fact->source].origin.group;
 }
 
 const struct fact *facts_first(const struct facts *self, enum signal_id signal)

@@ -5,6 +5,7 @@
  * number of facts. */
 #include "base/err.h"
 #include "base/vec.h"
+#include "triage/clock.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -43,6 +44,7 @@ struct source {
 	struct origin origin; /* with its rank */
 	uint64_t n_lines, n_bytes;
 	bool is_damaged;
+	struct clock clock; /* of the last line with a signal that has a date; CLOCK_NONE */
 };
 
 /* What nvidia-smi shows of the card with the most memory in use, and of processes. */
@@ -60,6 +62,13 @@ struct seen_number {
 	uint64_t number;
 };
 
+/* A pod that was read: what the log of its node says of other pods and other times is not about it (outside.h). */
+struct pod_life {
+	char uid[READING_UID_BYTES];
+	int64_t start_ms, end_ms; /* INT64_MAX: it may still run */
+	size_t group;
+};
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
@@ -67,8 +76,10 @@ struct facts {
 	VEC(struct source) sources;
 	VEC(struct fact) items;
 	VEC(struct position) positions;
-	size_t position;	  /* the last one used */
-	struct progress progress; /* of the source that is being read */
+	VEC(struct pod_life) lives; /* none: no pod was read */
+	size_t position;	    /* the last one used */
+	struct progress progress;   /* of the source that is being read */
+	char head[64];		    /* of the last line with a signal: what stands before its message */
 	struct kernel_state kernel;
 	struct smi_state smi;
 	struct card card;			  /* of all sources */
@@ -100,6 +111,14 @@ bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 /** Takes the numbers that a statement shows. */
 void facts_add_numbers(struct facts *self, const char *text);
 
+/** Adds a pod that was read. @param uid  cut where it is longer than any. */
+void facts_add_life(struct facts *self, const char *uid, int64_t start_ms, int64_t end_ms);
+/** The pod with this uid; NULL: none. */
+const struct pod_life *facts_find_life(const struct facts *self, const char *uid);
+/** The group that a fact is of: that of its source, or of the pod whose task the kernel killed; 0: of all. */
+size_t facts_group_of(const struct facts *self, const struct fact *fact);
+/** The number of a row of numbers.h that was seen; NUMBER_NONE. */
+int64_t facts_number(const struct facts *self, const char *key);
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);
 /** The last one. */

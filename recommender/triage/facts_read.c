@@ -14,6 +14,8 @@
 #define DETAIL_LINES	  12
 #define DETAIL_LINES_DUMP 20000
 
+#define HEAD_BYTES_MIN 19 /* of a date with a time */
+
 /* ---- the kernel's report of a kill, over many lines ---- */
 
 /* The line that names a kill: it gets what the kernel has said before. */
@@ -29,6 +31,8 @@ static void add_kill(struct facts *self, const struct line *line, enum signal_id
 		reading->scope = kernel->scope;
 		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
 	}
+	if (signal == SIGNAL_KERNEL_KILL && !reading->uid[0])
+		reading_copy(reading->uid, sizeof(reading->uid), kernel->uid, "");
 	if (reading->scope == SCOPE_NONE)
 		return;
 	figures_fill(&reading->figures, &kernel->figures);
@@ -54,7 +58,11 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
 		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		reading_copy(kernel->uid, sizeof(kernel->uid), reading->uid, "");
 		kernel->limited = facts_add_line(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_STATS:
+		kernel_open_stats(kernel, line->lower);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -64,6 +72,8 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		add_kill(self, line, signal, reading);
 		break;
 	default:
+		if (signal == SIGNAL_KERNEL_USAGE)
+			kernel_close_stats(kernel);
 		figures_fill(&kernel->figures, &reading->figures);
 		if (kernel->limited != SIZE_MAX)
 			figures_fill(&self->items.items[kernel->limited].reading.figures, &reading->figures);
@@ -213,15 +223,25 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 }
 
 /* Signals that only say how far the run came. */
-static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64 |
-				  (uint64_t)1 << SIGNAL_RATE % 64,
-};
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64 && SIGNAL_STEP / 64 == SIGNAL_RATE / 64,
-	      "one word of the set holds all");
+#define IN_WORD(signal, word) ((signal) / 64 == (word) ? (uint64_t)1 << (signal) % 64 : 0)
+#define PROGRESS_OF(word)     (IN_WORD(SIGNAL_STEP, word) | IN_WORD(SIGNAL_EPOCH, word) | IN_WORD(SIGNAL_RATE, word))
+static const struct scan_set progress_signals = {.bits = {PROGRESS_OF(0), PROGRESS_OF(1)}};
+static_assert(SIGNAL_COUNT_ <= 128, "two words of the set hold all");
+
+/* What stands before the message may be its time: it is read when the source ends. */
+static void see_head(struct facts *self, const struct line *line)
+{
+	size_t n = MIN(sizeof(self->head) - 1, line->body);
+
+	if (line->body < HEAD_BYTES_MIN)
+		return;
+	memcpy(self->head, line->text, n);
+	self->head[n] = '\0';
+}
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
+	see_head(self, line);
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
 	see_signals(self, line, found);
@@ -245,12 +265,14 @@ static void take_log(struct facts *self, const struct raw_line *raw)
 	struct line line;
 
 	/* Colours may stand within words. */
-	if (line_has_colour(text) || self->kernel.is_table) {
+	if (line_has_colour(text) || self->kernel.is_table || self->kernel.is_stats) {
 		line_make(text, raw->number, self->buffer, &line);
 		text = (struct str){line.text, line.n};
 	}
 	if (self->kernel.is_table)
 		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
+	if (self->kernel.is_stats)
+		self->kernel.is_stats = kernel_read_stat(&self->kernel, line.lower);
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
 	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
@@ -277,7 +299,10 @@ static void take_line(void *context, const struct raw_line *raw)
 static void close_source(struct facts *self, const struct lines_result *result)
 {
 	struct source *source = &self->sources.items[self->sources.n - 1];
+	struct clock clock = clock_read(self->head);
 
+	if (clock.kind == CLOCK_LOCAL || clock.kind == CLOCK_ZONED)
+		source->clock = clock;
 	source->n_lines = result->n_lines;
 	source->n_bytes = result->n_bytes;
 	source->is_damaged = result->is_damaged;

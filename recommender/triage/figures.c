@@ -27,6 +27,12 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_NODE_RAM] = "node_memory_bytes",
 	[FIGURE_SAME_RSS] = "same_name_rss_bytes",
 	[FIGURE_LARGEST_RSS] = "largest_rss_bytes",
+	[FIGURE_TASKS_RSS] = "tasks_rss_bytes",
+	[FIGURE_GROUP_RSS] = "group_rss_bytes",
+	[FIGURE_WORKER_RSS] = "worker_rss_bytes",
+	[FIGURE_CGROUP_ANON] = "cgroup_anon_bytes",
+	[FIGURE_CGROUP_CACHE] = "cgroup_cache_bytes",
+	[FIGURE_CGROUP_SHMEM] = "cgroup_shmem_bytes",
 };
 
 enum place {

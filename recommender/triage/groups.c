@@ -33,7 +33,7 @@ static int standing(const struct verdict *verdict)
 
 static bool is_of(const struct facts *facts, const struct fact *fact, size_t group)
 {
-	size_t own = facts->sources.items[fact->source].origin.group;
+	size_t own = facts_group_of(facts, fact);
 
 	return own == group || own == 0;
 }

@@ -73,10 +73,14 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end);
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 /** Whether the program went on after a failed allocation on a GPU. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
+/** Appends what the workers of the data loader need to `why`, where their number is known. */
+void rules_say_loader(const struct facts *facts, struct verdict *ret);
+/** The deadly allocation on a GPU that a log reports, where `fact` is of the log of a node; NULL: none. */
+const struct fact *rules_gpu_end_beside(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
 
-/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_host.c and rules_pod.c. They set `fact` and
+/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_kernel.c, rules_host.c and rules_pod.c. They set `fact` and
  * may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);

@@ -23,6 +23,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
 				    read_kernel_limit_of, "which cgroup was at its limit"},
 	[SIGNAL_KERNEL_USAGE] = {"kernel-usage", "memory: usage ", read_kernel_usage, "use and limit of the cgroup"},
+	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", NULL,
+				 "what the memory of the cgroup was used for"},
 	[SIGNAL_KERNEL_TABLE] = {"kernel-table", "oom_score_adj name", NULL, "the tasks that the kernel chose from"},
 	[SIGNAL_KERNEL_HUGEPAGES] = {"kernel-hugepages", "hugepages_total=", read_kernel_hugepages,
 				     "memory that only huge pages may use"},

@@ -19,6 +19,7 @@ enum signal_id {
 	SIGNAL_KERNEL_INVOKED,
 	SIGNAL_KERNEL_LIMIT_OF,
 	SIGNAL_KERNEL_USAGE,
+	SIGNAL_KERNEL_STATS,
 	SIGNAL_KERNEL_TABLE,
 	SIGNAL_KERNEL_HUGEPAGES,
 	SIGNAL_KERNEL_RAM,
@@ -149,6 +150,7 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 
 #define READING_NAME_BYTES  64
 #define READING_WORDS_BYTES 256
+#define READING_UID_BYTES   40
 
 /** What one line says. */
 struct reading {
@@ -164,8 +166,12 @@ struct reading {
 			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
+	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
+	bool is_group_even; /* these had nearly the same size */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
 	char largest[24];		 /* of the task that held the most when the kernel killed another one */
+	char uid[READING_UID_BYTES];	 /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
+	char group[24];			 /* name of these tasks */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
 };
 
@@ -192,6 +198,8 @@ bool is_mention(const struct line *line, const char *at);
 /** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
  * code (137)", "exitcode: -9". */
 bool is_exit_code(const char *lower, int64_t code);
+/** The uid of the pod in the path of a cgroup, with dashes. @return what comes behind it in the path; NULL: none. */
+const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 

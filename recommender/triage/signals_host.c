@@ -158,6 +158,9 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
+	/* "Tasks in PATH are going to be killed due to memory.oom.group set" */
+	if (strstr(line->lower, "memory.oom.group set") == at)
+		cgroup_pod_uid(line->text, ret->uid);
 	if (strstr(line->lower, "oomkilled") != at)
 		return !is_mention(line, at) &&
 		       (!strstr(line->lower, " container oom ") || is_docker_event(line->lower));

@@ -4,6 +4,7 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 #include "triage/groups.h"
+#include "triage/outside.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -81,6 +82,7 @@ const struct position *triage_progress(const struct triage *self)
 
 void triage_decide(struct triage *self)
 {
+	outside_leave_out(&self->facts, &self->unseen);
 	groups_decide(&self->facts, &self->verdict);
 	note_missing(self);
 	choose_evidence(self);
@@ -141,26 +143,10 @@ bool triage_is_next(const struct triage *self, const struct advice *row)
 	return row->kind == self->verdict.kind && !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
 }
 
-/* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */
-static const char *find_uid(const char *path, char *uid, size_t size)
-{
-	for (const char *at = strstr(path, "pod"); at; at = strstr(at + 1, "pod")) {
-		size_t n = strspn(at + 3, "0123456789abcdefABCDEF-_");
-
-		if (n < 32 || n >= size)
-			continue;
-		for (size_t i = 0; i < n; i++)
-			uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
-		uid[n] = '\0';
-		return at + 3 + n;
-	}
-	return NULL;
-}
-
 bool triage_render_cgroup(const char *path, char *buf, size_t size)
 {
-	char uid[64], id[80];
-	const char *rest = find_uid(path, uid, sizeof(uid)), *start;
+	char uid[READING_UID_BYTES], id[80];
+	const char *rest = cgroup_pod_uid(path, uid), *start;
 
 	if (!rest)
 		return false;
