@@ -114,6 +114,8 @@ static void take_life(struct facts *facts, const struct ended_pod *pod, const st
 		figures_set(&reading.figures, FIGURE_LIMIT, limit_bytes);
 	if (life->peak_bytes) {
 		figures_set(&reading.figures, FIGURE_USAGE, life->peak_bytes);
+		if (life->peak_rss_bytes)
+			figures_set(&reading.figures, FIGURE_CGROUP_ANON, life->peak_rss_bytes);
 		reading.is_exact = life->counted_ms && !life->kills;
 		render_peak(item, life, limit_bytes, text);
 		facts_add(facts, SIGNAL_PEAK, &reading, text);

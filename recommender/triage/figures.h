@@ -38,7 +38,7 @@ enum figure {
 	FIGURE_TASKS_RSS,    /* resident memory of all tasks that the kernel chose from */
 	FIGURE_GROUP_RSS,    /* of the largest group of tasks of one name: data loader workers, forked copies */
 	FIGURE_WORKER_RSS,   /* of the largest task of that group */
-	FIGURE_CGROUP_ANON,  /* memory of processes in the cgroup that was at its limit */
+	FIGURE_CGROUP_ANON,  /* memory of processes in the cgroup that was at its limit; rss of cAdvisor */
 	FIGURE_CGROUP_CACHE, /* page cache of files on disks in that cgroup */
 	FIGURE_CGROUP_SHMEM, /* files in memory (tmpfs) and shared memory in that cgroup */
 	FIGURE_COUNT_

@@ -6,6 +6,9 @@ static int standing(const struct verdict *verdict)
 {
 	enum signal_id signal = verdict->rule->signal;
 
+	/* What was measured, and nobody said. */
+	if (signal == SIGNAL_PEAK)
+		return 2;
 	if (verdict->kind != KIND_NOT_OOM && verdict->kind != KIND_UNKNOWN)
 		return 0;
 	/* Controllers delete the pods that are left of a run that has failed. */

@@ -196,6 +196,12 @@ const struct rule triage_rules[] = {
 	 "the kernel log has another XID, and nothing above holds", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
+	{"peak-at-limit", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_PEAK, rule_peak_at_limit,
+	 "a container failed, nothing above says why, and Prometheus saw it use at least 95 % of its memory limit; low "
+	 "confidence unless it ended with 137",
+	 NULL},
+	{"peak-at-pod-limit", KIND_POD_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_PEAK, rule_peak_at_pod_limit,
+	 "the same of the pod's limit (spec.resources), without a limit of the container", NULL},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,
 	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
 	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "

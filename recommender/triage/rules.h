@@ -80,8 +80,8 @@ const struct fact *rules_gpu_end_beside(const struct facts *facts, const struct 
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
 
-/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_kernel.c, rules_host.c and rules_pod.c. They set `fact` and
- * may set cause, confidence, figures and why.
+/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_kernel.c, rules_host.c and rules_pod.c. They
+ * set `fact` and may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
@@ -111,6 +111,8 @@ bool rule_not_started(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted_pod(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted_node(const struct facts *facts, struct verdict *ret);
+bool rule_peak_at_limit(const struct facts *facts, struct verdict *ret);
+bool rule_peak_at_pod_limit(const struct facts *facts, struct verdict *ret);
 bool rule_hidden_kill(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_container(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_pod(const struct facts *facts, struct verdict *ret);

@@ -32,8 +32,25 @@ static const struct row {
 	 ""},
 	{"ten minutes before the end", "1Gi", NULL, "Error", 1, "", 10, LIMIT_BYTES, "oom-counted", "child-killed",
 	 "medium", ""},
-	{"long before the end", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES, "exit-code", "", "low",
+	{"long before the end", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES / 2, "exit-code", "", "low",
 	 "container_oom_events_total is 1"},
+	{"only a peak at the limit, and 137", "1Gi", NULL, "Error", 137, "step 1", 12, LIMIT_BYTES, "peak-at-limit",
+	 "null", "medium", "Container c ended with 137, nothing says why, and it had used 1.00 GiB"},
+	{"95 % of the limit", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES * 95 / 100 + 1, "peak-at-limit", "",
+	 "medium", ""},
+	{"below 95 % of the limit", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES * 95 / 100 - 1, "exit-137", "",
+	 "low", ""},
+	{"a peak at the limit, and no kill was counted", "1Gi", NULL, "Error", 137, "", -1, LIMIT_BYTES,
+	 "peak-at-limit", "", "low", "container_oom_events_total stayed 0"},
+	{"a peak at the limit of page cache", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES, "peak-at-limit", "",
+	 "low", "it may have been page cache"},
+	{"a peak at the limit, and 1", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES, "peak-at-limit", "child-killed",
+	 "low", "killed a child of it"},
+	{"a peak at the limit, and an error", "1Gi", NULL, "Error", 1, "ValueError: no such column", 12, LIMIT_BYTES,
+	 "exception", "error", "medium", ""},
+	{"a peak at the limit, and 0", "1Gi", NULL, "Completed", 0, "", 12, LIMIT_BYTES, "done", "", "", ""},
+	{"a peak at the limit of the pod", NULL, "1Gi", "Error", 137, "", 12, LIMIT_BYTES, "peak-at-pod-limit", "",
+	 "medium", "the pod's memory limit of 1.00 GiB"},
 	{"half of the limit", "1Gi", NULL, "Error", 1, "", 0, LIMIT_BYTES / 2, "oom-counted", "child-killed", "medium",
 	 ""},
 	{"below half of the limit", "1Gi", NULL, "Error", 1, "", 0, LIMIT_BYTES / 2 - 1, "oom-counted-node",
@@ -100,6 +117,7 @@ static char *answer(void *context, const char *request, struct fake_step *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf series = STRBUF_INIT(64 * KIB), buf = series;
 	const struct row *row = context;
+	bool is_cache = strstr(row->name, "page cache") != NULL;
 
 	(void)ret;
 	if (strstr(request, "GET /api/v1/labels?"))
@@ -110,7 +128,9 @@ static char *answer(void *context, const char *request, struct fake_step *ret)
 			    END_S - MAX(row->kill_minute, 0) * 60, row->kill_minute >= 0);
 	else
 		strbuf_addf(&series, "\"value\":[1,\"%lld\"]}",
-			    strstr(request, "count_") ? 120LL : (long long)row->peak_bytes);
+			    strstr(request, "count_")			? 120LL
+			    : is_cache && strstr(request, "memory_rss") ? (long long)row->peak_bytes / 4
+									: (long long)row->peak_bytes);
 	strbuf_addf(&buf, ANSWER, strbuf_text(&series));
 	return strbuf_detach(&buf);
 }

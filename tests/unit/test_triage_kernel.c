@@ -247,6 +247,29 @@ static void kills_belong_to_their_pod(void **state)
 	end(triage);
 }
 
+/* A pod whose use was at its limit says less than the error of another one that ended first. */
+static void a_peak_is_no_report_of_a_kill(void **state)
+{
+	struct triage *triage = begin();
+	struct reading reading;
+
+	(void)state;
+	for (size_t group = 1; group <= 2; group++) {
+		triage->facts.origin.group = group;
+		read_text(triage, "a.log", INPUT_LOG, group == 1 ? "ValueError: x\n" : "step 1\n");
+	}
+	reading_init(&reading);
+	reading.value = 137;
+	reading.scope = SCOPE_CONTAINER;
+	figures_set(&reading.figures, FIGURE_LIMIT, 100);
+	figures_set(&reading.figures, FIGURE_USAGE, 99);
+	assert_int_equal(facts_open(&triage->facts, "series"), 0);
+	facts_add(&triage->facts, SIGNAL_PEAK, &reading, "used at most 99 bytes");
+	triage_decide(triage);
+	assert_string_equal(triage->verdict.rule->name, "exception");
+	end(triage);
+}
+
 #define HEAD(stats)                                                                                                    \
 	"[100.0] python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=936\n"                  \
 	"[100.0] memory: usage 29360128kB, limit 29360128kB, failcnt 189\n"                                            \
@@ -354,8 +377,11 @@ static void who_held_the_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_counts),	       cmocka_unit_test(the_last_shortage_counts),
-		cmocka_unit_test(kills_of_many_pods),  cmocka_unit_test(kills_belong_to_their_pod),
+		cmocka_unit_test(what_counts),
+		cmocka_unit_test(the_last_shortage_counts),
+		cmocka_unit_test(kills_of_many_pods),
+		cmocka_unit_test(kills_belong_to_their_pod),
+		cmocka_unit_test(a_peak_is_no_report_of_a_kill),
 		cmocka_unit_test(who_held_the_memory),
 	};
 
