@@ -131,10 +131,13 @@ bool kernel_read_stat(struct kernel_state *self, const char *lower)
 		add_stat(&self->file, bytes);
 	else if (strstarts(name, "shmem "))
 		add_stat(&self->shmem, bytes);
-	else if (self->file == FIGURE_NONE && strstarts(name, "cache "))
-		add_stat(&self->file, bytes);
-	else if (self->anon == FIGURE_NONE && strstarts(name, "rss "))
-		add_stat(&self->anon, bytes);
+	/* cgroup v1 from 5.0 on: those of the cgroup itself, then with all below it. */
+	else if (strstarts(name, "cache ") || strstarts(name, "total_cache "))
+		self->file = MIN(bytes, FIGURE_ABSURD);
+	else if (strstarts(name, "rss ") || strstarts(name, "total_rss "))
+		self->anon = MIN(bytes, FIGURE_ABSURD);
+	else if (strstarts(name, "total_shmem "))
+		self->shmem = MIN(bytes, FIGURE_ABSURD);
 	return true;
 }
 

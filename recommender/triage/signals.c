@@ -102,7 +102,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
+		 ": memory exhausted|virtual memory exhausted",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",

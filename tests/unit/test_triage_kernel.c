@@ -334,6 +334,11 @@ static void who_held_the_memory(void **state)
 		 HEAD(" cache:8KB rss:4KB shmem:8KB\n[100.0] Memory cgroup stats for /kubepods/pod" OURS "/c2: "
 		      "cache:25165816KB rss:1048576KB shmem:25165816KB\n") ROW(GIB_PAGES, "python") AT_LIMIT,
 		 "shm", "24.00 GiB of it"},
+		{"cgroups below, v1 from 5.0 on", NULL,
+		 HEAD("\n[100.0] cache 0\n[100.0] rss 0\n[100.0] shmem 0\n[100.0] hierarchical_memory_limit 9\n[100.0] "
+		      "total_cache 25769803776\n[100.0] total_rss 4096\n[100.0] total_shmem 25769803776\n")
+			 ROW(GIB_PAGES, "python") AT_LIMIT,
+		 "shm", "24.00 GiB of it"},
 		{"page cache, v2", NULL,
 		 HEAD("\n[100.0] anon 4294967296\n[100.0] file 25769803776\n[100.0] shmem 0\n") ROW(GIB_PAGES, "python")
 			 AT_LIMIT,
