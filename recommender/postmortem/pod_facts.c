@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "k8s/accelerator.h"
+#include "k8s/keys.h"
 #include "k8s/pod.h"
 #include "k8s/quantity.h"
 #include "postmortem/object.h"
@@ -288,8 +289,7 @@ static int64_t find_last_end_ms(const struct ended_pod *pod)
 /* Pods of files of the kubelet have another uid in their cgroups than in the API. */
 void pod_facts_of_life(struct facts *facts, const struct ended_pod *pod)
 {
-	const char *mirror =
-		object_label(object_at(pod->json, "metadata.annotations"), "kubernetes.io/config.mirror");
+	const char *mirror = object_label(object_at(pod->json, "metadata.annotations"), KEY_MIRROR);
 
 	if (*pod->uid)
 		facts_add_life(facts, *mirror ? mirror : pod->uid, pod->created_ms, find_last_end_ms(pod));

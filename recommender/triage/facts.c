@@ -83,7 +83,8 @@ static void set_position(struct facts *self, struct fact *fact)
 /* Signals whose values do not stand for each other: each value has a first and a last fact. */
 static bool is_apart(enum signal_id signal)
 {
-	return signal == SIGNAL_SETTING || signal == SIGNAL_XID;
+	return signal == SIGNAL_SETTING || signal == SIGNAL_XID || signal == SIGNAL_MEMORY_VOLUME ||
+	       signal == SIGNAL_DATASET;
 }
 
 static size_t find_fact(const struct facts *self, const struct fact *fact, bool is_last)

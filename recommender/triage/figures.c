@@ -33,6 +33,8 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_CGROUP_ANON] = "cgroup_anon_bytes",
 	[FIGURE_CGROUP_CACHE] = "cgroup_cache_bytes",
 	[FIGURE_CGROUP_SHMEM] = "cgroup_shmem_bytes",
+	[FIGURE_VOLUME] = "memory_volume_bytes",
+	[FIGURE_DATASET] = "dataset_bytes",
 };
 
 enum place {

@@ -41,6 +41,8 @@ enum figure {
 	FIGURE_CGROUP_ANON,  /* memory of processes in the cgroup that was at its limit; rss of cAdvisor */
 	FIGURE_CGROUP_CACHE, /* page cache of files on disks in that cgroup */
 	FIGURE_CGROUP_SHMEM, /* files in memory (tmpfs) and shared memory in that cgroup */
+	FIGURE_VOLUME,	     /* sizeLimit of a volume in memory that is not below the memory limit */
+	FIGURE_DATASET,	     /* of the data set, as an annotation says */
 	FIGURE_COUNT_
 };
 

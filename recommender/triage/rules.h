@@ -37,7 +37,7 @@ struct verdict {
 	enum confidence confidence;
 	const struct fact *fact; /* that decides; NULL: none */
 	struct figures figures;	 /* completed and computed from those of `fact` */
-	char why[512];		 /* one or two sentences */
+	char why[KIB];		 /* a few sentences */
 	/* Context, whatever the kind. */
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
@@ -75,6 +75,13 @@ bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** Appends what the workers of the data loader need to `why`, where their number is known. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret);
+/** Appends what data set, workers and volumes in memory need beside the limit of a container (NULL: of any), and sets
+ * the cause where it has none and they explain the end. */
+void rules_say_data(const struct facts *facts, struct verdict *ret, const char *container);
+/** Whether a log shows a step of training. */
+bool rules_has_steps(const struct facts *facts);
+/** Whether the use rose to the limit, and the log shows that no step came before. */
+bool rules_is_climb_before_steps(const struct facts *facts);
 /** The deadly allocation on a GPU that a log reports, where `fact` is of the log of a node; NULL: none. */
 const struct fact *rules_gpu_end_beside(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */

@@ -20,18 +20,15 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 /* What the program was doing, by its own log. */
 const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 {
-	bool has_steps = false, is_growing = false;
+	bool has_steps = rules_has_steps(facts), is_growing = false;
 
-	for (size_t i = 0; i < facts->positions.n; i++) {
-		has_steps = has_steps || facts->positions.items[i].step != STEP_NONE ||
-			    facts->positions.items[i].n_progress;
+	for (size_t i = 0; i < facts->positions.n; i++)
 		is_growing = is_growing || position_is_rss_growing(&facts->positions.items[i]);
-	}
 	if (is_saving(facts, end))
 		return "checkpoint";
 	if (!has_steps && facts_first(facts, SIGNAL_OFFLOAD))
 		return "offload";
-	if (!has_steps && facts_first(facts, SIGNAL_LOADING))
+	if ((!has_steps && facts_first(facts, SIGNAL_LOADING)) || rules_is_climb_before_steps(facts))
 		return "load-everything";
 	return has_steps && is_growing ? "leak" : NULL;
 }

@@ -192,7 +192,7 @@ ATTR_PRINTF(2, 3) static void say(struct verdict *ret, const char *fmt, ...)
 	va_end(args);
 }
 
-static void say_group(const struct facts *facts, struct verdict *ret)
+static void say_group(struct verdict *ret)
 {
 	const struct reading *reading = &ret->fact->reading;
 	const int64_t *bytes = ret->figures.bytes;
@@ -204,12 +204,9 @@ static void say_group(const struct facts *facts, struct verdict *ret)
 	say(ret, " %d tasks named %s%s held %s, at most %s each.", reading->n_group, reading->group,
 	    kernel_is_loader(reading->group) ? "" : " beside the largest one", FIGURE_TEXT(bytes[FIGURE_GROUP_RSS]),
 	    FIGURE_TEXT(bytes[FIGURE_WORKER_RSS]));
-	if (!streq(ret->cause, "loader-workers"))
-		return;
-	if (reading->is_group_even)
+	if (streq(ret->cause, "loader-workers") && reading->is_group_even)
 		say(ret, " They have nearly the same size, as each copies the objects of the main process that it "
 			 "touches (copy-on-write).");
-	rules_say_loader(facts, ret);
 }
 
 static void say_files(struct verdict *ret)
@@ -224,7 +221,7 @@ static void say_files(struct verdict *ret)
 		    FIGURE_TEXT(bytes[FIGURE_CGROUP_CACHE]), FIGURE_TEXT(bytes[FIGURE_CGROUP_ANON]));
 }
 
-static void say_kill(const struct facts *facts, struct verdict *ret, const char *what)
+static void say_kill(struct verdict *ret, const char *what)
 {
 	const struct reading *reading = &ret->fact->reading;
 	const int64_t *bytes = ret->figures.bytes;
@@ -238,7 +235,7 @@ static void say_kill(const struct facts *facts, struct verdict *ret, const char 
 	if (figures_has(&ret->figures, FIGURE_LIMIT))
 		say(ret, " The limit was %s.", FIGURE_TEXT(bytes[FIGURE_LIMIT]));
 	say_files(ret);
-	say_group(facts, ret);
+	say_group(ret);
 	if (bytes[FIGURE_LARGEST_RSS] > MAX(bytes[FIGURE_SAME_RSS], bytes[FIGURE_GROUP_RSS]))
 		say(ret, " The largest task, %s, held %s.", reading->largest, FIGURE_TEXT(bytes[FIGURE_LARGEST_RSS]));
 }
@@ -261,7 +258,8 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 		ret->cause = kill_cause(facts, &ret->fact->reading);
 	if (!ret->cause)
 		ret->cause = rules_run_cause(facts, ret->fact);
-	say_kill(facts, ret, what);
+	say_kill(ret, what);
+	rules_say_data(facts, ret, NULL);
 	if (is_sure || !find_other_end(facts))
 		return true;
 	ret->confidence = MIN(ret->confidence, CONFIDENCE_MEDIUM);

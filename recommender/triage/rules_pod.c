@@ -52,6 +52,7 @@ bool rule_oomkilled_pod(const struct facts *facts, struct verdict *ret)
 	snprintf(ret->why, sizeof(ret->why),
 		 "Container %s has no limit of its own and was OOM-killed at the pod's memory limit of %s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -90,6 +91,7 @@ static bool is_oomkilled_with_limit(const struct facts *facts, struct verdict *r
 		ret->confidence = CONFIDENCE_MEDIUM;
 	snprintf(ret->why, sizeof(ret->why), "Container %s was OOM-killed at its memory limit of %s%s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]), node);
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -166,6 +168,7 @@ bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
 		 is_zero ? "In Prometheus container_oom_events_total stayed 0: either it was not the OOM killer, or "
 			   "the container ended before the next scrape. The kernel log of the node can tell which."
 			 : "container_oom_events_total or the kernel log of the node can prove it.");
+	rules_say_data(facts, ret, NULL);
 	return true;
 }
 
@@ -203,6 +206,7 @@ bool rule_oom_counted(const struct facts *facts, struct verdict *ret)
 		 "The kernel killed a task of container %s, most likely at its memory limit of %s, and Kubernetes does "
 		 "not say OOMKilled.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -214,6 +218,7 @@ bool rule_oom_counted_pod(const struct facts *facts, struct verdict *ret)
 		 "The kernel killed a task of container %s, which has no limit of its own, most likely at the pod's "
 		 "memory limit of %s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -279,6 +284,7 @@ static bool take_peak(const struct facts *facts, struct verdict *ret, enum scope
 						      "back before a kill."
 						    : "",
 		 reading->is_exact ? " In Prometheus container_oom_events_total stayed 0." : "");
+	rules_say_data(facts, ret, reading->name);
 	return true;
 }
 

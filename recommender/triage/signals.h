@@ -74,6 +74,9 @@ enum signal_id {
 	SIGNAL_SERVING,
 	/* around the end */
 	SIGNAL_PEAK,
+	SIGNAL_CLIMB,
+	SIGNAL_MEMORY_VOLUME,
+	SIGNAL_DATASET,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
@@ -155,8 +158,8 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
-			* a throughput in thousandths */
+	int64_t value; /* number of an XID, process, container, exit code, step or version (2009 for 2.9); an enum stop
+			* or setting; a throughput in thousandths */
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
 	enum framework framework;
 	enum scope scope;
@@ -167,12 +170,13 @@ struct reading {
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
-	bool is_group_even; /* these had nearly the same size */
-	char name[READING_NAME_BYTES];	 /* of a process or container */
-	char largest[24];		 /* of the task that held the most when the kernel killed another one */
-	char uid[READING_UID_BYTES];	 /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
-	char group[24];			 /* name of these tasks */
-	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
+	bool is_group_even;	       /* these had nearly the same size */
+	char name[READING_NAME_BYTES]; /* of a process or container */
+	char largest[24];	       /* of the task that held the most when the kernel killed another one */
+	char uid[READING_UID_BYTES]; /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
+	char group[24];		     /* name of these tasks */
+	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint, a snapshot or a mount; name of an exception
+					  */
 };
 
 struct signal {

@@ -73,6 +73,19 @@ static const struct row {
 	{"the log names the child, and no kill was counted", "1Gi", NULL, "Error", 1,
 	 "RuntimeError: DataLoader worker (pid 31) is killed by signal: Killed.", -1, LIMIT_BYTES, "hidden-kill",
 	 "child-killed", "low", "container_oom_events_total stayed 0"},
+	{"the use climbs before the first step", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "oomkilled", "load-everything", "high",
+	 "The container's use rose until its end, and its log shows no training step: it was still reading its data."},
+	{"its quarters are evidence: it climbs", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "", "", "", "from its start to its end: 17.07 MiB, "},
+	{"the use climbs in training", "1Gi", NULL, "OOMKilled", 137, "step 7 loss 1", -1, LIMIT_BYTES, "oomkilled",
+	 "null", "high", "its use rose from its start"},
+	{"the use climbs, and there is no log", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES, "oomkilled", "null",
+	 "high", ""},
+	{"the use climbs to half of the limit", "2Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "oomkilled", "null", "high", ""},
+	{"the use has a plateau", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES, "oomkilled",
+	 "null", "high", ""},
 	{"the kubelet says it", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES, "oomkilled", "", "high", ""},
 	{"the kubelet says it, far below the limit", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES / 4,
 	 "oomkilled", "", "medium", "25 %"},
@@ -113,6 +126,20 @@ static struct json_object *make_case(const struct row *row, int n_pods)
 	return json;
 }
 
+/* A curve of 60 minutes: a straight line to the peak, or one that rises only at its beginning and end. */
+static void add_curve(struct strbuf *buf, const struct row *row)
+{
+	bool is_flat = strstr(row->name, "plateau") != NULL;
+
+	for (int i = 1; i <= 60; i++) {
+		int64_t share = is_flat && i < 60 ? MIN(i * 4, 40) : i;
+
+		strbuf_addf(buf, "%s[%d.999,\"%lld\"]", i > 1 ? "," : "", END_S - (60 - i) * 60,
+			    (long long)(row->peak_bytes * share / 60));
+	}
+	strbuf_adds(buf, "]}");
+}
+
 static char *answer(void *context, const char *request, struct fake_step *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf series = STRBUF_INIT(64 * KIB), buf = series;
@@ -123,7 +150,11 @@ static char *answer(void *context, const char *request, struct fake_step *ret)
 	if (strstr(request, "GET /api/v1/labels?"))
 		return strdup(LABELS);
 	strbuf_adds(&series, "{\"metric\":{\"id\":\"/kubepods/pod" UID "/a\"},");
-	if (strstr(request, "/query_range"))
+	if (strstr(request, "/query_range") && strstr(request, "working_set") &&
+	    text_has(row->name, "climbs|plateau")) {
+		strbuf_adds(&series, "\"values\":[");
+		add_curve(&series, row);
+	} else if (strstr(request, "/query_range"))
 		strbuf_addf(&series, "\"values\":[[%d.999,\"0\"],[%d.999,\"%d\"]]}", END_S - 3000,
 			    END_S - MAX(row->kill_minute, 0) * 60, row->kill_minute >= 0);
 	else
@@ -201,7 +232,7 @@ static void rules(void **state)
 		assert_int_equal(triage_markdown(asked.triage, &text), 0);
 		if (!strstr(strbuf_text(&text), rows[i].evidence))
 			fail_msg("%s: no \"%s\" in: %s", rows[i].name, rows[i].evidence, strbuf_text(&text));
-		assert_int_equal(fake_api_count(api, "/api/v1/"), 5);
+		assert_int_equal(fake_api_count(api, "/api/v1/"), 6);
 		asked_release(&asked);
 		fake_api_free(api);
 	}
@@ -220,7 +251,7 @@ static void a_job_is_asked_within_bounds(void **state)
 		size_t least, most; /* requests */
 		const char *words;
 	} cases[] = {
-		{"it answers", NULL, 600000, 1 + 4 * LIMIT_TRIAGE_LOGS_PODS, 1 + 4 * LIMIT_TRIAGE_LOGS_PODS, ""},
+		{"it answers", NULL, 600000, 1 + 5 * LIMIT_TRIAGE_LOGS_PODS, 1 + 5 * LIMIT_TRIAGE_LOGS_PODS, ""},
 		{"it refuses", refuses, 600000, 1, 1, "Prometheus was not read: "},
 		{"it is silent", is_silent, 100, 1, 2, "Prometheus was not read: it took too long."},
 	};

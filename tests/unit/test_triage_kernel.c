@@ -270,6 +270,60 @@ static void a_peak_is_no_report_of_a_kill(void **state)
 	end(triage);
 }
 
+/* What the pod's object says of data explains a kill at its limit, where nothing explains it better. */
+static void data_explains_a_kill(void **state)
+{
+	static const struct {
+		const char *name, *log;
+		enum signal_id signal;
+		const char *container;
+		int64_t rss;		 /* of 100 that were used at most */
+		const char *cause, *why; /* NULL: none */
+	} rows[] = {
+		{"files", NULL, SIGNAL_MEMORY_VOLUME, "c", 49, "shm",
+		 "Less than half of what it used was memory of processes."},
+		{"processes", NULL, SIGNAL_MEMORY_VOLUME, "c", 50, NULL, "the sizeLimit of 1.00 GiB is not below it"},
+		{"of another container", NULL, SIGNAL_MEMORY_VOLUME, "d", 49, NULL, NULL},
+		{"a checkpoint that was being written", "step 1\nSaving checkpoint to /a/b\n", SIGNAL_MEMORY_VOLUME,
+		 "c", 49, "checkpoint", NULL},
+		{"a data set", NULL, SIGNAL_DATASET, "c", 100, "load-everything", "The data set of 1.00 GiB"},
+		{"a data set, in training", "step 1\nstep 2\n", SIGNAL_DATASET, "c", 100, NULL,
+		 "The data set of 1.00 GiB"},
+		{"a data set of another container", NULL, SIGNAL_DATASET, "d", 100, NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct triage *triage = begin();
+		struct reading reading;
+
+		test_row(rows[i].name);
+		read_text(triage, "a.log", INPUT_LOG, rows[i].log);
+		assert_int_equal(facts_open(&triage->facts, "status"), 0);
+		reading_init(&reading);
+		reading.value = 137;
+		reading.scope = SCOPE_CONTAINER;
+		reading_copy(reading.name, sizeof(reading.name), "c", "");
+		figures_set(&reading.figures, FIGURE_LIMIT, 1000);
+		facts_add(&triage->facts, SIGNAL_OOM_KILLED, &reading, "reason OOMKilled");
+		figures_set(&reading.figures, FIGURE_USAGE, 100);
+		figures_set(&reading.figures, FIGURE_CGROUP_ANON, rows[i].rss);
+		facts_add(&triage->facts, SIGNAL_PEAK, &reading, "peak");
+		reading_init(&reading);
+		reading_copy(reading.name, sizeof(reading.name), rows[i].container, "");
+		figures_set(&reading.figures, rows[i].signal == SIGNAL_DATASET ? FIGURE_DATASET : FIGURE_VOLUME,
+			    (int64_t)GIB);
+		facts_add(&triage->facts, rows[i].signal, &reading, "data");
+		triage_decide(triage);
+		assert_string_equal(triage->verdict.rule->name, "oomkilled");
+		if (!streq(triage->verdict.cause, rows[i].cause) ||
+		    !strstr(triage->verdict.why, rows[i].why ? rows[i].why : "") ||
+		    (!rows[i].why && strstr(triage->verdict.why, "1.00 GiB") && !rows[i].log))
+			fail_msg("%s: %s", rows[i].name, triage->verdict.why);
+		end(triage);
+	}
+}
+
 #define HEAD(stats)                                                                                                    \
 	"[100.0] python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=936\n"                  \
 	"[100.0] memory: usage 29360128kB, limit 29360128kB, failcnt 189\n"                                            \
@@ -387,6 +441,7 @@ int main(void)
 		cmocka_unit_test(kills_of_many_pods),
 		cmocka_unit_test(kills_belong_to_their_pod),
 		cmocka_unit_test(a_peak_is_no_report_of_a_kill),
+		cmocka_unit_test(data_explains_a_kill),
 		cmocka_unit_test(who_held_the_memory),
 	};
 
