@@ -65,16 +65,38 @@ static const struct fact *find_kill(const struct facts *facts)
 
 /* ---- whether it was this run's ---- */
 
-/* Whether a log or a status beside the kernel's log says that a process got SIGKILL. */
+/* Errors of a parent whose child is gone without a word. */
+static bool is_child_gone(const struct fact *fact)
+{
+	static const char *const words[] = {"exited unexpectedly",
+					    "BrokenProcessPool",
+					    "terminated abruptly",
+					    "TerminatedWorkerError",
+					    "ConnectionResetError",
+					    "BrokenPipeError",
+					    "EOFError"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words) && fact->signal == SIGNAL_EXCEPTION; i++)
+		if (strstr(fact->text, words[i]))
+			return true;
+	return false;
+}
+
+/* Whether a log or a status beside the kernel's log says that a process got SIGKILL, or lost one that did. */
 static bool is_kill_told(const struct facts *facts, const struct fact *kill)
 {
 	static const enum signal_id told[] = {SIGNAL_OOM_KILLED,    SIGNAL_OOM_COUNTED,	 SIGNAL_NODE_KILL,
 					      SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED, SIGNAL_EXIT_137};
 
-	for (size_t i = 0; i < facts->items.n; i++)
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->source == kill->source)
+			continue;
 		for (size_t k = 0; k < ARRAY_LEN(told); k++)
-			if (facts->items.items[i].signal == told[k] && facts->items.items[i].source != kill->source)
+			if (fact->signal == told[k] || is_child_gone(fact))
 				return true;
+	}
 	return false;
 }
 
