@@ -277,6 +277,8 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 
 	ret->rank = ret->fact ? ret->fact->rank : RANK_NONE;
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
+	if (ret->fact)
+		rules_add_pod(facts, ret);
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
 	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);

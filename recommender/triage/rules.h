@@ -82,6 +82,8 @@ void rules_say_data(const struct facts *facts, struct verdict *ret, const char *
 bool rules_has_steps(const struct facts *facts);
 /** Whether the use rose to the limit, and the log shows that no step came before. */
 bool rules_is_climb_before_steps(const struct facts *facts);
+/** Rank and step of a verdict by the pod whose task the kernel killed, where the log of the node does not say them. */
+void rules_add_pod(const struct facts *facts, struct verdict *ret);
 /** The deadly allocation on a GPU that a log reports, where `fact` is of the log of a node; NULL: none. */
 const struct fact *rules_gpu_end_beside(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */

@@ -4,14 +4,20 @@
 
 #include <stdio.h>
 
+/* Whether the end is reported by the log of a node: this may have been read before the log of the run. */
+static bool is_elsewhere(const struct facts *facts, const struct fact *end, const struct fact *fact)
+{
+	return fact->source != end->source && facts->sources.items[end->source].input == INPUT_DMESG;
+}
+
 /* The checkpoint that was being written when the end came: behind it the run shows no further step. */
 static bool is_saving(const struct facts *facts, const struct fact *end)
 {
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal == SIGNAL_CHECKPOINT && fact->order < end->order && strcasestr(fact->text, "saving") &&
-		    fact->n_progress == fact_position(facts, fact)->n_progress)
+		if (fact->signal == SIGNAL_CHECKPOINT && (fact->order < end->order || is_elsewhere(facts, end, fact)) &&
+		    strcasestr(fact->text, "saving") && fact->n_progress == fact_position(facts, fact)->n_progress)
 			return true;
 	}
 	return false;

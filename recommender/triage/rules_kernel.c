@@ -262,6 +262,23 @@ static void say_kill(struct verdict *ret, const char *what)
 		say(ret, " The largest task, %s, held %s.", reading->largest, FIGURE_TEXT(bytes[FIGURE_LARGEST_RSS]));
 }
 
+/* ---- the pod ---- */
+
+void rules_add_pod(const struct facts *facts, struct verdict *ret)
+{
+	const struct pod_life *life = facts_find_life(facts, ret->fact->reading.uid);
+
+	for (size_t i = 0; life && i < facts->sources.n; i++)
+		if (facts->sources.items[i].origin.group == life->group && ret->rank == RANK_NONE)
+			ret->rank = facts->sources.items[i].origin.rank;
+	for (size_t i = 0; life && i < facts->positions.n; i++) {
+		const struct position *position = &facts->positions.items[i];
+
+		if (facts->sources.items[position->source].origin.group == life->group)
+			ret->step = MAX(ret->step, position->step);
+	}
+}
+
 /* ---- the rules ---- */
 
 static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope scope, const char *what)

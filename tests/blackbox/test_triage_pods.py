@@ -173,7 +173,7 @@ class Pods(World):
             self.assertFalse(any(one["signal"].startswith(("kernel", "xid")) for one in answer["evidence"]), answer["evidence"])
         ours = self.write("dmesg.txt", kill % (other, other) + kill % (theirs, theirs))
         answer = json.loads(self.triage("pytorchjob/llama", "--dmesg", ours, "-o", "json").stdout)
-        self.assertEqual((answer["rule"], answer["confidence"]), ("kernel-container", "high"), answer)
+        self.assertEqual((answer["rule"], answer["confidence"], answer["rank"]), ("kernel-container", "high", 3), answer)
         self.assertIn(theirs, answer["evidence"][0]["text"])
 
     def test_long_log(self):

@@ -213,7 +213,7 @@ static void kills_of_many_pods(void **state)
 	end(triage);
 }
 
-/* A kill of one of several pods is that pod's. */
+/* A kill of one of several pods is that pod's, though the log of the node was read before the logs of the pods. */
 static void kills_belong_to_their_pod(void **state)
 {
 	struct triage *triage = begin();
@@ -222,13 +222,18 @@ static void kills_belong_to_their_pod(void **state)
 	read_text(triage, "dmesg.txt", INPUT_DMESG, "[1.0] " MEMCG(OURS, "python"));
 	for (size_t group = 1; group <= 2; group++) {
 		triage->facts.origin.group = group;
+		triage->facts.origin.rank = (int)group + 3;
 		add_pod(triage, group == 1 ? OTHERS : OURS);
 		read_text(triage, "a.log", INPUT_LOG,
-			  group == 1 ? "Watchdog caught collective operation timeout\n" : "step 1\n");
+			  group == 1 ? "step 9\nWatchdog caught collective operation timeout\n"
+				     : "step 7\nSaving checkpoint to /ck/step_7\n");
 	}
 	triage_decide(triage);
 	assert_int_equal(triage->verdict.kind, KIND_CONTAINER_LIMIT);
 	assert_int_equal(facts_group_of(&triage->facts, triage->verdict.fact), 2);
+	assert_int_equal(triage->verdict.rank, 5);
+	assert_int_equal(triage->verdict.step, 7);
+	assert_string_equal(triage->verdict.cause, "checkpoint");
 	end(triage);
 }
 
