@@ -170,11 +170,11 @@ struct reading {
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
-	bool is_group_even;	       /* these had nearly the same size */
-	char name[READING_NAME_BYTES]; /* of a process or container */
-	char largest[24];	       /* of the task that held the most when the kernel killed another one */
+	bool is_group_even;	     /* these had nearly the same size */
 	char uid[READING_UID_BYTES]; /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
 	char group[24];		     /* name of these tasks */
+	char name[READING_NAME_BYTES];	 /* of a process or container */
+	char largest[24];		 /* of the task that held the most when the kernel killed another one */
 	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint, a snapshot or a mount; name of an exception
 					  */
 };
