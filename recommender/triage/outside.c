@@ -3,7 +3,6 @@
 
 #include "base/timefmt.h"
 #include "triage/clock.h"
-#include "triage/triage.h"
 
 /* Clocks of machines differ a little, and an error is found a little after the end that it caused. */
 #define SLACK_MS (10 * TIME_MINUTE_MS)
@@ -97,31 +96,6 @@ static bool is_of_another_time(const struct facts *facts, const struct fact *fac
 
 /* ---- all of them ---- */
 
-struct left_out {
-	uint64_t n_foreign, n_old;
-	struct fact foreign, old; /* the last one of each */
-};
-
-static void note(const struct facts *facts, const struct left_out *left, struct strbuf *notes)
-{
-	const struct reading *reading = &left->foreign.reading;
-
-	if (left->n_foreign)
-		triage_note(
-			notes,
-			"%s also reports OOM kills of tasks that are not of %s; they were left out, the last one in "
-			"%s%s (%s).",
-			facts->sources.items[left->foreign.source].name,
-			facts->lives.n == 1 ? "this pod" : "these pods", reading->uid[0] ? "pod " : "cgroup ",
-			reading->uid[0] ? reading->uid : reading->words,
-			reading->name[0] ? reading->name : "task unknown");
-	if (left->n_old)
-		triage_note(notes,
-			    "%s also has lines about another time than that of the run; they were left out, the "
-			    "last one is: %.200s",
-			    facts->sources.items[left->old.source].name, left->old.text);
-}
-
 /* The kernel's line that it looks for a task, where no kill is left of its file. */
 static void drop_beginnings(struct facts *facts)
 {
@@ -140,27 +114,26 @@ static void drop_beginnings(struct facts *facts)
 	facts->items.n = n;
 }
 
-void outside_leave_out(struct facts *facts, struct strbuf *notes)
+void outside_leave_out(struct facts *facts, struct outside *ret)
 {
 	struct span span = span_of_run(facts);
-	struct left_out left = {.n_foreign = 0};
 	size_t n = 0;
 
+	*ret = (struct outside){.n_foreign = 0};
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
 		if (is_of_others(facts, fact)) {
-			left.n_foreign++;
-			left.foreign = *fact;
+			ret->n_foreign++;
+			ret->foreign = *fact;
 		} else if (is_of_another_time(facts, fact, &span)) {
-			left.n_old++;
-			left.old = *fact;
+			ret->n_old++;
+			ret->old = *fact;
 		} else {
 			facts->items.items[n++] = *fact;
 		}
 	}
 	facts->items.n = n;
-	if (left.n_foreign || left.n_old)
+	if (ret->n_foreign || ret->n_old)
 		drop_beginnings(facts);
-	note(facts, &left, notes);
 }

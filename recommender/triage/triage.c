@@ -80,9 +80,34 @@ const struct position *triage_progress(const struct triage *self)
 	return position && position->furthest.number ? position : facts_furthest(&self->facts);
 }
 
+/* What the log of a node says of other pods and other times. */
+static void note_outside(struct triage *self, const struct outside *outside)
+{
+	const struct reading *reading = &outside->foreign.reading;
+
+	if (outside->n_foreign)
+		triage_note(
+			&self->unseen,
+			"%s also reports OOM kills of tasks that are not of %s; they were left out, the last one in "
+			"%s%s (%s).",
+			self->facts.sources.items[outside->foreign.source].name,
+			self->facts.lives.n == 1 ? "this pod" : "these pods", reading->uid[0] ? "pod " : "cgroup ",
+			reading->uid[0] ? reading->uid : reading->words,
+			reading->name[0] ? reading->name : "task unknown");
+	if (outside->n_old)
+		triage_note(
+			&self->unseen,
+			"%s also has lines about another time than that of the run; they were left out, the last one "
+			"is: %.200s",
+			self->facts.sources.items[outside->old.source].name, outside->old.text);
+}
+
 void triage_decide(struct triage *self)
 {
-	outside_leave_out(&self->facts, &self->unseen);
+	struct outside outside;
+
+	outside_leave_out(&self->facts, &outside);
+	note_outside(self, &outside);
 	groups_decide(&self->facts, &self->verdict);
 	note_missing(self);
 	choose_evidence(self);
