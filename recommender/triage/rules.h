@@ -80,7 +80,7 @@ void rules_say_loader(const struct facts *facts, struct verdict *ret);
 void rules_say_data(const struct facts *facts, struct verdict *ret, const char *container);
 /** Whether a log shows a step of training. */
 bool rules_has_steps(const struct facts *facts);
-/** Whether the use rose to the limit, and the log shows that no step came before. */
+/** Whether the use rose to the limit, and the log shows that no step and no error came before. */
 bool rules_is_climb_before_steps(const struct facts *facts);
 /** Rank and step of a verdict by the pod whose task the kernel killed, where the log of the node does not say them. */
 void rules_add_pod(const struct facts *facts, struct verdict *ret);

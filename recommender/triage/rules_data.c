@@ -64,9 +64,18 @@ static bool has_log(const struct facts *facts)
 	return false;
 }
 
+/* Whether the program says itself why it ended. */
+static bool has_error(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_EXCEPTION && !facts->items.items[i].reading.is_exact)
+			return true;
+	return false;
+}
+
 bool rules_is_climb_before_steps(const struct facts *facts)
 {
-	return facts_first(facts, SIGNAL_CLIMB) && has_log(facts) && !rules_has_steps(facts);
+	return facts_first(facts, SIGNAL_CLIMB) && has_log(facts) && !rules_has_steps(facts) && !has_error(facts);
 }
 
 /* What was said of a container; NULL: of any. */
@@ -84,8 +93,8 @@ static void say_dataset(const struct facts *facts, struct verdict *ret, const ch
 	const struct fact *dataset = find_of(facts, SIGNAL_DATASET, container);
 
 	if (streq(ret->cause, "load-everything") && rules_is_climb_before_steps(facts))
-		say(ret,
-		    " The container's use rose until its end, and its log shows no training step: it was still reading its data.");
+		say(ret, " The container's use rose until its end, and its log shows no training step: it was still "
+			 "reading its data.");
 	if (!dataset)
 		return;
 	figures_fill(&ret->figures, &dataset->reading.figures);

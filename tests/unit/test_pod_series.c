@@ -80,6 +80,8 @@ static const struct row {
 	 "", "", "", "from its start to its end: 17.07 MiB, "},
 	{"the use climbs in training", "1Gi", NULL, "OOMKilled", 137, "step 7 loss 1", -1, LIMIT_BYTES, "oomkilled",
 	 "null", "high", "its use rose from its start"},
+	{"the use climbs, and the log has an error", "1Gi", NULL, "OOMKilled", 137, "ValueError: no such column", -1,
+	 LIMIT_BYTES, "oomkilled", "null", "high", ""},
 	{"the use climbs, and there is no log", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES, "oomkilled", "null",
 	 "high", ""},
 	{"the use climbs to half of the limit", "2Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
