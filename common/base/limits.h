@@ -109,7 +109,7 @@
 
 /* Logs that `triage` reads. */
 #define LIMIT_TRIAGE_LINE_BYTES	    (64 * KIB) /* a longer line is read in pieces */
-#define LIMIT_TRIAGE_FACTS	    1024       /* lines that are kept: the first and the last of a signal and a rank */
+#define LIMIT_TRIAGE_FACTS	    4096       /* lines that are kept: the first and the last of a signal and a rank */
 #define LIMIT_TRIAGE_RANKS	    1024       /* ranks with a position of their own; further ones share one */
 #define LIMIT_TRIAGE_SOURCES	    4096       /* files of one call */
 #define LIMIT_TRIAGE_EVIDENCE	    12	       /* lines that the answer quotes */
@@ -122,6 +122,8 @@
 /* Pods whose end `triage` reads in a cluster. */
 #define LIMIT_TRIAGE_PODS	  256	     /* pods of one owner that are listed */
 #define LIMIT_TRIAGE_LOGS_PODS	  16	     /* pods whose logs and events are read, those that ended first */
+#define LIMIT_TRIAGE_TAILS_PODS	  128	     /* further pods whose logs are read if these do not explain the end */
+#define LIMIT_TRIAGE_TAIL_LINES	  200	     /* of each log of those */
 #define LIMIT_TRIAGE_LOGS	  4	     /* logs of one pod */
 #define LIMIT_TRIAGE_EVENTS	  200	     /* events of one object */
 #define LIMIT_TRIAGE_LIST_BYTES	  (16 * MIB) /* one list of pods or events */

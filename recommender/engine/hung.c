@@ -16,7 +16,8 @@
 static const struct {
 	const char *key;
 	size_t offset, size;
-} texts[] = {TEXT("namespace", namespace_name), TEXT("owner", owner), TEXT("pod", pod), TEXT("command", command)};
+} texts[] = {TEXT("namespace", namespace_name), TEXT("owner", owner), TEXT("pod", pod), TEXT("command", command),
+	     TEXT("kind", kind)};
 
 #define NUMBER(key, member)                                                                                            \
 	{                                                                                                              \
@@ -35,12 +36,25 @@ const char *hung_count(int64_t accelerators_milli, char buf[HUNG_COUNT_BYTES])
 	return buf;
 }
 
+const char *hung_death(const struct hung_gang *gang, char buf[HUNG_DEATH_BYTES])
+{
+	if (!*gang->kind)
+		snprintf(buf, HUNG_DEATH_BYTES, "was OOM-killed");
+	else if (streq(gang->kind, HUNG_EVICTED_MEMORY))
+		snprintf(buf, HUNG_DEATH_BYTES, "was evicted for memory");
+	else if (streq(gang->kind, HUNG_EVICTED_STORAGE))
+		snprintf(buf, HUNG_DEATH_BYTES, "was evicted for its use of the disk");
+	else
+		snprintf(buf, HUNG_DEATH_BYTES, "ran out of memory (%s)", gang->kind);
+	return buf;
+}
+
 static void encode_gang(const struct hung_gang *self, struct strbuf *buf)
 {
 	json_write_open(buf, NULL, '{');
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		json_write_text(buf, texts[i].key, (const char *)self + texts[i].offset);
-	json_write_time(buf, "killed", self->killed_ms);
+	json_write_time(buf, "killed", self->died_ms);
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		json_write_int(buf, numbers[i].key,
 			       *(const int64_t *)(const void *)((const char *)self + numbers[i].offset));
@@ -63,7 +77,7 @@ static int decode_gang(struct json_object *item, struct hung_gang *ret, struct e
 	const char *text = "";
 	int r = json_get_string(item, "hungGangs", "killed", &text, err);
 
-	if (r >= 0 && (r || time_parse(text, strlen(text), &ret->killed_ms)))
+	if (r >= 0 && (r || time_parse(text, strlen(text), &ret->died_ms)))
 		r = err_set(err, -EINVAL, "hungGangs.killed: no time");
 	for (size_t i = 0; i < ARRAY_LEN(texts) && r >= 0; i++) {
 		text = "";

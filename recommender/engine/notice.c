@@ -142,15 +142,15 @@ void notice_of_unraised_kill(const char *namespace_name, const char *owner, cons
 
 void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)
 {
-	char when[TIME_TEXT_BYTES], count[HUNG_COUNT_BYTES];
+	char when[TIME_TEXT_BYTES], count[HUNG_COUNT_BYTES], death[HUNG_DEATH_BYTES];
 	int n;
 
 	begin(ret, NOTICE_HUNG, gang->namespace_name, gang->owner, "GangHung");
 	str_copy(ret->pod, sizeof(ret->pod), gang->pod);
 	ret->is_warning = true;
 	n = snprintf(ret->text, sizeof(ret->text),
-		     "pod %.100s was OOM-killed at %s and does not come back; %lld pod%s still run%s and hold%s %s",
-		     gang->pod, time_render(gang->killed_ms - gang->killed_ms % TIME_SECOND_MS, when),
+		     "pod %.100s %s at %s and does not come back; %lld pod%s still run%s and hold%s %s", gang->pod,
+		     hung_death(gang, death), time_render(gang->died_ms - gang->died_ms % TIME_SECOND_MS, when),
 		     (long long)gang->n_pods, PLURAL(gang->n_pods), gang->n_pods == 1 ? "s" : "",
 		     gang->n_pods == 1 ? "s" : "", hung_count(gang->accelerators_milli, count));
 	/* A command that is cut would do something else. */

@@ -33,6 +33,7 @@ struct metric_sink {
 	struct usage *usage; /* see query_usage.h */
 	struct evidence_curve *curve;
 	struct evidence_life *life; /* see query_life.h */
+	struct evidence_xids *xids; /* see query_xids.h */
 	struct node_lines *node;    /* see query_node.h */
 	struct strmap *job_owners;  /* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;

@@ -34,7 +34,7 @@ static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_KSM] = "kube_pod_owner",
 	[FAMILY_CADVISOR] = CADVISOR_WORKING_SET,
 	[FAMILY_EPHEMERAL] = "ephemeral_storage_pod_usage",
-	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_GPU_UTIL|DCGM_FI_DEV_FB_USED\"}",
+	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_(GPU_UTIL|FB_USED|XID_ERRORS)\"}",
 };
 
 /* Labels that distinguish clusters: set as external labels, or by an agent for all clusters that it serves. */
@@ -146,17 +146,17 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 	return 0;
 }
 
-int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err)
+int query_find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
+			struct err *err)
 {
 	CLEANUP(json_putp) struct json_object *root = NULL;
 	struct json_object *names = NULL;
-	int r = query_names(self, "/api/v1/labels", family_metrics[FAMILY_CADVISOR], from_ms, to_ms, &root, &names,
-			    err);
+	int r = query_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 
 	if (r)
 		return r;
-	self->labels[FAMILY_CADVISOR] = usual_spelling;
-	choose_spelling(self, FAMILY_CADVISOR, names);
+	self->labels[family] = usual_spelling;
+	choose_spelling(self, family, names);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* query_internal: shared by query.c (the reader), query_ask.c (transfers), query_text.c (expressions), query_detect.c
- * (detect), query_curves.c (curves), query_life.c and query_node.c. */
+ * (detect), query_curves.c (curves), query_life.c, query_xids.c and query_node.c. */
 #include "evidence/metrics.h"
 #include "evidence/prom_stream.h"
 #include "evidence/query.h"
@@ -74,7 +74,8 @@ int query_names(struct query_reader *self, const char *path, const char *match, 
 		struct json_object **ret_root, struct json_object **ret_names, struct err *err) ATTR_NODISCARD;
 /** Forgets that length if it is a day old. */
 void query_forget_names(struct query_reader *self, int64_t now_ms);
-/** Finds only how the labels of cAdvisor's series are spelled, with one request. @return 0; EVIDENCE_UNREACHABLE;
+/** Finds only how the labels of a family's series are spelled, with one request. @return 0; EVIDENCE_UNREACHABLE;
  *  -ENOMEM. */
-int query_find_spelling(struct query_reader *self, int64_t from_ms, int64_t to_ms, struct err *err) ATTR_NODISCARD;
+int query_find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
+			struct err *err) ATTR_NODISCARD;
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

@@ -109,7 +109,7 @@ int query_lives(struct evidence_reader *reader, struct evidence_life *lives, siz
 	int r = places && queries ? 0 : err_set(err, -ENOMEM, "no memory left for %zu containers", n);
 
 	if (!r && n && !self->labels[FAMILY_CADVISOR].namespace_label)
-		r = query_find_spelling(self, lives[0].start_ms, lives[0].end_ms, err);
+		r = query_find_spelling(self, FAMILY_CADVISOR, lives[0].start_ms, lives[0].end_ms, err);
 	if (!r)
 		r = ask(reader, lives, n, places, queries, err);
 	free(queries);

@@ -13,6 +13,7 @@
  * other thread uses the table. All other functions may be called from any thread. */
 #include "base/limits.h"
 #include "kube/kube_client.h"
+#include "model/diagnosis.h"
 #include "pods/sighting.h"
 
 struct pods;
@@ -98,6 +99,18 @@ bool pods_next_waiting(struct pods *self, int64_t now_ms, int64_t after_ms, stru
 /** Records that, since `since_ms`, Events of the pod say that new nodes would lack these resources too.
  * @param lacks bits of END_UNSCHEDULABLE. The client's thread. */
 void pods_note_lack(struct pods *self, const struct pods_waiting *pod, unsigned int lacks, int64_t since_ms);
+
+/** What was found about the end of a pod from its log and Events. */
+struct pods_found_end {
+	char uid[64];			 /* of the pod */
+	char kind[DIAGNOSIS_WORD_BYTES]; /* of an end for memory, in the words of triage; "": another end */
+	int64_t end_ms;
+};
+/** Keeps what was found, also while no pods are watched, in place of what was found about the pod before. Of
+ * LIMIT_DIAGNOSE_RUNS pods; then the oldest are forgotten. */
+void pods_note_end(struct pods *self, const struct pods_found_end *end);
+/** Copies what was found about ends for memory. @return how many there are. */
+size_t pods_found_ends(struct pods *self, struct pods_found_end ret[LIMIT_DIAGNOSE_RUNS]);
 
 struct pods_figures {
 	size_t watched, gone; /* sightings of pods that exist; of pods that are gone */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* pods_internal: the table that pods.c and pods_ignored.c fill and pods_batch.c reads. */
+/* pods_internal: the table that pods.c, pods_ends.c and pods_ignored.c fill and pods_batch.c reads. */
 #include "kube/reflector.h"
 #include "pods/pod_list.h"
 #include "pods/pod_owners.h"
@@ -26,6 +26,8 @@ struct pods {
 	_Atomic int64_t seq;	     /* read by other threads without the mutex, like is_synced */
 	atomic_bool is_synced;
 	struct pods_figures figures;
+	struct pods_found_end ends[LIMIT_DIAGNOSE_RUNS];
+	size_t n_ends; /* all that were added */
 };
 
 /** Puts a sighting into `apart`. With the mutex. @return 0; -ENOMEM (not taken). */

@@ -59,7 +59,8 @@ static int take_log(struct postmortem *self, const struct ended_pod *pod, const 
 	struct facts *facts = &self->triage->facts;
 	const char *name = postmortem_name(self, "log of pod/%s container %s", pod->name, item->name);
 
-	if (count_lines(log) >= (size_t)self->log_lines || log->len >= self->log_bytes)
+	/* Of further pods the ends are read on purpose, which is said once. */
+	if (!self->is_tail && (count_lines(log) >= (size_t)self->log_lines || log->len >= self->log_bytes))
 		triage_note(&self->triage->unseen, "Of the %s only the end was read (%zu lines).", name,
 			    count_lines(log));
 	facts->origin.limit_bytes = item->limit_bytes != FIGURE_NONE ? item->limit_bytes : pod->limit_bytes;
@@ -226,19 +227,19 @@ static int read_node(struct postmortem *self, const struct ended_pod *pod)
 
 /* ---- all of it ---- */
 
-int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bool has_logs)
+int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, enum postmortem_part part)
 {
 	struct facts *facts = &self->triage->facts;
 	int r = 0;
 
 	facts->origin = postmortem_origin(pod);
-	if (has_logs)
+	if (part >= POSTMORTEM_TAIL)
 		r = read_logs(self, pod);
-	if (!r && has_logs)
+	if (!r && part == POSTMORTEM_ALL)
 		r = MIN(postmortem_read_events(self, "Pod", pod->name, pod), 0);
-	if (!r && has_logs && pod->ended_ms != INT64_MAX)
+	if (!r && part == POSTMORTEM_ALL && pod->ended_ms != INT64_MAX)
 		r = read_node(self, pod);
-	if (!r && has_logs)
+	if (!r && part == POSTMORTEM_ALL)
 		r = postmortem_read_series(self, pod);
 	if (r)
 		return r;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Prometheus knows of the last hours of a pod's containers: how close they came to their limit, and whether the
- * kernel killed a task of them. */
+/* What Prometheus knows of the last hours of a pod's containers: how close they came to their limit, whether the
+ * kernel killed a task of them, and which errors their GPUs had. */
 #include "postmortem/postmortem_internal.h"
 
 #include "base/timefmt.h"
 #include "evidence/query.h"
 #include "evidence/query_life.h"
+#include "evidence/query_xids.h"
 #include "model/run.h"
 #include "postmortem/object.h"
 
@@ -126,19 +127,42 @@ static void take_life(struct facts *facts, const struct ended_pod *pod, const st
 	}
 }
 
+/* An error that a GPU had from the beginning may be older than the container, as the metric keeps the last one. */
+static void take_xid(struct triage *triage, const struct ended_pod *pod, const struct ended_container *item,
+		     const struct evidence_xid *xid)
+{
+	char from[TIME_TEXT_BYTES], to[TIME_TEXT_BYTES], text[TEXT_BYTES];
+	struct reading reading;
+
+	if (xid->is_before) {
+		triage_note(&triage->unseen,
+			    "GPU %s of pod/%s container %s had XID %lld in Prometheus from the beginning, so it may be "
+			    "older than the container: dmesg -T | grep -i xid on the node.",
+			    xid->gpu, pod->name, item->name, (long long)xid->number);
+		return;
+	}
+	reading_init(&reading);
+	reading.value = xid->number;
+	snprintf(text, sizeof(text), "container %.253s: DCGM_FI_DEV_XID_ERRORS of GPU %s became %lld between %s and %s",
+		 item->name, xid->gpu, (long long)xid->number,
+		 time_render(xid->from_ms / TIME_SECOND_MS * TIME_SECOND_MS, from),
+		 time_render(xid->to_ms / TIME_SECOND_MS * TIME_SECOND_MS, to));
+	facts_add(&triage->facts, SIGNAL_XID, &reading, text);
+}
+
 /* ---- reading ---- */
 
 /* A Prometheus that fails once is not asked again: somebody waits. */
 static void give_up(struct postmortem *self, const char *why)
 {
 	triage_note(&self->triage->unseen,
-		    "Prometheus was not read: %s. What containers used before their end, and kills of their children, "
-		    "are not known.",
+		    "Prometheus was not read: %s. What containers used before their end, kills of their children, and "
+		    "errors of their GPUs are not known.",
 		    why);
 	self->reader = NULL;
 }
 
-static int ask(struct postmortem *self, struct evidence_life *life, struct err *err)
+static int ask(struct postmortem *self, struct evidence_life *life, struct evidence_xids *xids, struct err *err)
 {
 	int64_t begun_ms = time_monotonic_ms();
 	int r;
@@ -147,37 +171,61 @@ static int ask(struct postmortem *self, struct evidence_life *life, struct err *
 		return err_set(err, EVIDENCE_STOPPED, "it took too long");
 	query_reader_deadline(self->reader, begun_ms + self->reader_left_ms);
 	r = query_lives(self->reader, life, 1, err);
+	if (!r && xids)
+		r = query_xids(self->reader, xids, err);
 	self->reader_left_ms -= time_monotonic_ms() - begun_ms;
 	return r == EVIDENCE_STOPPED ? err_set(err, r, "it took too long") : r;
 }
 
-static int read_container(struct postmortem *self, const struct ended_pod *pod, const struct ended_container *item)
+/* The exporter reports an error up to a minute late. */
+static struct evidence_xids xids_of(const struct evidence_life *life)
+{
+	return (struct evidence_xids){.namespace_name = life->namespace_name,
+				      .pod = life->pod,
+				      .container = life->container,
+				      .uid = life->uid,
+				      .start_ms = life->start_ms,
+				      .end_ms = MIN(life->end_ms + TIME_MINUTE_MS, MAX(life->end_ms, time_now_ms()))};
+}
+
+static int take_series(struct postmortem *self, const struct ended_pod *pod, const struct ended_container *item,
+		       const struct evidence_life *life, const struct evidence_xids *xids)
 {
 	struct facts *facts = &self->triage->facts;
-	struct evidence_life life;
-	struct err err = ERR_INIT;
-	int r;
 
-	if (!find_life(pod, item, &life))
-		return 0;
-	r = ask(self, &life, &err);
-	if (r) {
-		give_up(self, err.msg);
-		return r == -ENOMEM ? r : 0;
-	}
-	if (!life.peak_bytes && !life.kills) {
+	if (!life->peak_bytes && !life->kills)
 		triage_note(
 			&self->triage->unseen,
 			"Prometheus has no memory series of cAdvisor for pod/%s container %s; short runs end between "
 			"two scrapes.",
 			pod->name, item->name);
+	if (!life->peak_bytes && !life->kills && !xids->n)
 		return 0;
-	}
 	facts->origin = postmortem_origin(pod);
 	if (facts_open(facts, postmortem_name(self, "series of pod/%s container %s", pod->name, item->name)))
 		return -ENOMEM;
-	take_life(facts, pod, item, &life);
+	take_life(facts, pod, item, life);
+	for (size_t i = 0; i < xids->n; i++)
+		take_xid(self->triage, pod, item, &xids->items[i]);
 	return 0;
+}
+
+static int read_container(struct postmortem *self, const struct ended_pod *pod, const struct ended_container *item)
+{
+	struct evidence_life life;
+	struct evidence_xids xids;
+	struct err err = ERR_INIT;
+	int r;
+
+	if (!find_life(pod, item, &life))
+		return 0;
+	xids = xids_of(&life);
+	r = ask(self, &life, pod->n_accelerators ? &xids : NULL, &err);
+	if (r) {
+		give_up(self, err.msg);
+		return r == -ENOMEM ? r : 0;
+	}
+	return take_series(self, pod, item, &life, &xids);
 }
 
 int postmortem_read_series(struct postmortem *self, const struct ended_pod *pod)

@@ -6,6 +6,7 @@
 #include "kube/kube_client.h"
 #include "postmortem/object.h"
 #include "postmortem/pod_facts.h"
+#include "triage/groups.h"
 
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ void postmortem_release(struct postmortem *self)
 	for (size_t i = 0; i < self->pods.n; i++)
 		ended_pod_release(&self->pods.items[i]);
 	vec_release(&self->pods);
+	json_putp(&self->profiles);
 	arena_release(&self->arena);
 }
 
@@ -127,24 +129,101 @@ static void drop_attempts(struct postmortem *self, bool is_one_rank)
 
 /* ---- reading ---- */
 
+/* What the pods that were read so far explain. */
+struct explained {
+	enum standing best;
+	int64_t ended_ms; /* of the pod that explains the most */
+};
+
+static void weigh(struct postmortem *self, const struct ended_pod *pod, struct explained *explained)
+{
+	enum standing standing = groups_standing(&self->triage->facts, pod->group);
+
+	if (standing < explained->best)
+		*explained = (struct explained){standing, pod->ended_ms};
+}
+
+/* Whether the end of a further pod's log may say more: the others only lost their peers, or have an ordinary error and
+ * ended in the same second. */
+static bool is_worth_reading(const struct explained *explained, const struct ended_pod *pod)
+{
+	if (pod->ended_ms == INT64_MAX)
+		return false;
+	return explained->best > STANDING_ERROR ||
+	       (explained->best == STANDING_ERROR && pod->ended_ms <= explained->ended_ms);
+}
+
+static int read_tail(struct postmortem *self, const struct ended_pod *pod)
+{
+	int lines = self->log_lines, r;
+
+	self->log_lines = MIN(lines, LIMIT_TRIAGE_TAIL_LINES);
+	self->is_tail = true;
+	r = postmortem_read_pod(self, pod, POSTMORTEM_TAIL);
+	self->is_tail = false;
+	self->log_lines = lines;
+	return r;
+}
+
+/* Pods behind the first ones. `ret_n`: whose logs' ends were read. */
+static int read_further_pods(struct postmortem *self, struct explained *explained, size_t *ret_n)
+{
+	int r = 0;
+
+	*ret_n = 0;
+	for (size_t i = LIMIT_TRIAGE_LOGS_PODS; i < self->pods.n && !r; i++) {
+		const struct ended_pod *pod = &self->pods.items[i];
+
+		if (!is_worth_reading(explained, pod) || *ret_n >= LIMIT_TRIAGE_TAILS_PODS) {
+			r = postmortem_read_pod(self, pod, POSTMORTEM_STATUS);
+			continue;
+		}
+		++*ret_n;
+		r = read_tail(self, pod);
+		weigh(self, pod, explained);
+	}
+	return r;
+}
+
+static void note_unread(struct postmortem *self, size_t n_failed, size_t n_tails)
+{
+	size_t n = n_failed - LIMIT_TRIAGE_LOGS_PODS - n_tails;
+	char others[128] = "";
+
+	if (n)
+		snprintf(others, sizeof(others), " those of %zu other%s were not.", n, PLURAL(n));
+	if (n_tails)
+		triage_note(&self->triage->unseen,
+			    "Logs and events of the first %d pods that ended were read, and of %zu further "
+			    "one%s the last %d lines of their logs;%s",
+			    LIMIT_TRIAGE_LOGS_PODS, n_tails, PLURAL(n_tails), LIMIT_TRIAGE_TAIL_LINES,
+			    n ? others : " no events of these.");
+	else
+		triage_note(&self->triage->unseen, "Logs and events of the first %d pods that ended were read;%s",
+			    LIMIT_TRIAGE_LOGS_PODS, others);
+}
+
 static int read_pods(struct postmortem *self)
 {
-	size_t n_failed = 0;
+	struct explained explained = {.best = STANDING_NOTHING};
+	size_t n_failed = 0, n_tails = 0;
 	int r = 0;
 
 	if (self->pods.n > 1)
 		qsort(self->pods.items, self->pods.n, sizeof(self->pods.items[0]), compare_ends);
-	for (size_t i = 0; i < self->pods.n && !r; i++) {
+	for (size_t i = 0; i < self->pods.n; i++) {
 		self->pods.items[i].group = i + 1;
 		n_failed += self->pods.items[i].ended_ms != INT64_MAX;
-		r = postmortem_read_pod(self, &self->pods.items[i], i < LIMIT_TRIAGE_LOGS_PODS);
 	}
+	for (size_t i = 0; i < self->pods.n && i < LIMIT_TRIAGE_LOGS_PODS && !r; i++) {
+		r = postmortem_read_pod(self, &self->pods.items[i], POSTMORTEM_ALL);
+		if (self->pods.n > LIMIT_TRIAGE_LOGS_PODS)
+			weigh(self, &self->pods.items[i], &explained);
+	}
+	if (!r)
+		r = read_further_pods(self, &explained, &n_tails);
 	if (n_failed > LIMIT_TRIAGE_LOGS_PODS)
-		triage_note(&self->triage->unseen,
-			    "Logs and events of the first %d pods that ended were read; those of %zu "
-			    "other%s were not.",
-			    LIMIT_TRIAGE_LOGS_PODS, n_failed - LIMIT_TRIAGE_LOGS_PODS,
-			    PLURAL(n_failed - LIMIT_TRIAGE_LOGS_PODS));
+		note_unread(self, n_failed, n_tails);
 	return r;
 }
 
@@ -279,7 +358,7 @@ static int read_one(struct postmortem *self, const struct owner *owner, struct e
 	if (r || !self->pods.n)
 		return r;
 	self->pods.items[0].group = 1;
-	r = postmortem_read_pod(self, &self->pods.items[0], true);
+	r = postmortem_read_pod(self, &self->pods.items[0], POSTMORTEM_ALL);
 	return r ? r : add_siblings(self, err);
 }
 
@@ -306,7 +385,7 @@ int postmortem_read_single(struct postmortem *self, const char *pod, const char 
 		return r;
 	self->pods.items[0].group = 1;
 	self->is_node_unseen = true; /* not asked for */
-	return postmortem_read_pod(self, &self->pods.items[0], true);
+	return postmortem_read_pod(self, &self->pods.items[0], POSTMORTEM_ALL);
 }
 
 int postmortem_read(struct postmortem *self, const struct owner *owner, struct err *err)

@@ -24,13 +24,14 @@ struct postmortem {
 	struct triage *triage; /* borrowed */
 	const struct postmortem_source *source;
 	const char *namespace;
-	struct owner owner;	    /* as asked */
-	struct arena arena;	    /* names of sources */
-	VEC(struct ended_pod) pods; /* in the order of their ends */
-	struct owner siblings_of;   /* the owner that the pods belong to; the kind is NULL: none */
-	int n_slow;		    /* logs that could not be read because a kubelet did not answer */
-	int n_missed;		    /* logs and events that could not be read, and perhaps can be later */
-	bool is_node_unseen;	    /* nodes cannot be read: it was said once */
+	struct owner owner;	      /* as asked */
+	struct arena arena;	      /* names of sources */
+	VEC(struct ended_pod) pods;   /* in the order of their ends */
+	struct owner siblings_of;     /* the owner that the pods belong to; the kind is NULL: none */
+	int n_slow;		      /* logs that could not be read because a kubelet did not answer */
+	int n_missed;		      /* logs and events that could not be read, and perhaps can be later */
+	bool is_node_unseen;	      /* nodes cannot be read: it was said once */
+	struct json_object *profiles; /* MemoryProfiles of the namespace, see known_workload.h; NULL: not read */
 	/* Prometheus; the caller may set it. NULL: it is not asked, or did not answer. */
 	struct evidence_reader *reader;
 	int64_t reader_left_ms; /* it may take so long in all; postmortem_init sets PROMETHEUS_ALL_MS */
@@ -38,6 +39,7 @@ struct postmortem {
 	 * logs. */
 	size_t log_bytes;
 	int log_lines;
+	bool is_tail; /* only the ends of logs are wanted */
 };
 
 #define POSTMORTEM_NOT_FOUND 1

@@ -7,9 +7,14 @@
 int postmortem_get(struct postmortem *self, const char *path, struct json_object **ret, struct err *err) ATTR_NODISCARD;
 /** A name of a source that lives as long as `self`; "": out of memory. */
 const char *postmortem_name(struct postmortem *self, const char *fmt, ...) ATTR_PRINTF(2, 3);
-/** Reads the logs, events and node of a pod, then its status. `is_first`: among those whose logs are read.
- *  @return 0 or -ENOMEM. */
-int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, bool has_logs) ATTR_NODISCARD;
+enum postmortem_part {
+	POSTMORTEM_STATUS,
+	POSTMORTEM_TAIL, /* also its logs */
+	POSTMORTEM_ALL,	 /* also its events, node and series */
+};
+
+/** Reads so much of a pod, its status last. @return 0 or -ENOMEM. */
+int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, enum postmortem_part part) ATTR_NODISCARD;
 /** Opens the source "event" and adds the events of an object. `pod` NULL: of the owner or of a pod that is gone.
  *  @return their number; <0: -ENOMEM. */
 int postmortem_read_events(struct postmortem *self, const char *kind, const char *name, const struct ended_pod *pod);

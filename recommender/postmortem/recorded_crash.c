@@ -1,80 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "postmortem/recorded_crash.h"
 
-#include "k8s/keys.h"
 #include "kube/kube_client.h"
 #include "model/diagnosis.h"
-#include "model/identity.h"
+#include "postmortem/known_workload.h"
 #include "postmortem/object.h"
-#include "postmortem/postmortem_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define PROFILES_MOST 5000
-
-/* ---- whose profile it is ---- */
-
-/* A key of the workload, among all by which it was seen. */
-static bool has_key(struct json_object *profile, const char *key)
-{
-	struct json_object *aliases = object_at(profile, "status.aliases");
-
-	if (streq(object_text(profile, "status.workload"), key))
-		return true;
-	for (size_t i = 0; i < object_count(aliases); i++) {
-		struct json_object *alias = json_object_array_get_idx(aliases, i);
-
-		if (json_object_is_type(alias, json_type_string) && streq(json_object_get_string(alias), key))
-			return true;
-	}
-	return false;
-}
-
-static bool has_object(struct json_object *profile, const char *kind, const char *name)
-{
-	char key[IDENTITY_KEY_BYTES];
-
-	identity_key_of_object(kind, name, key);
-	return has_key(profile, key);
-}
-
-/* By the label that the webhook sets, or by the one that people set. */
-static bool has_pod(struct json_object *profile, const struct ended_pod *pod)
-{
-	struct json_object *labels = object_at(pod->json, "metadata.labels");
-	const char *id = object_label(labels, KEY_WORKLOAD_ID), *workload = object_label(labels, KEY_WORKLOAD);
-	char key[IDENTITY_KEY_BYTES];
-
-	if (*id && streq(id, object_text(profile, "metadata.name")))
-		return true;
-	snprintf(key, sizeof(key), IDENTITY_KIND_OF_LABEL ":%.100s", workload);
-	return *workload && has_key(profile, key);
-}
-
-static bool is_of_run(const struct postmortem *self, struct json_object *profile)
-{
-	if (has_object(profile, self->owner.kind, self->owner.name) ||
-	    (self->siblings_of.kind && has_object(profile, self->siblings_of.kind, self->siblings_of.name)))
-		return true;
-	for (size_t i = 0; i < self->pods.n; i++)
-		if (has_pod(profile, &self->pods.items[i]))
-			return true;
-	return false;
-}
-
 /* ---- the diagnosis ---- */
 
-static struct json_object *find_latest(const struct postmortem *self, struct json_object *items)
+static struct json_object *find_latest(const struct postmortem *self)
 {
+	struct json_object *items = object_at(self->profiles, "items");
 	struct json_object *found = NULL;
 	int64_t found_ms = -1;
 
-	for (size_t i = 0; i < object_count(items) && i < PROFILES_MOST; i++) {
+	for (size_t i = 0; i < object_count(items); i++) {
 		struct json_object *profile = json_object_array_get_idx(items, i);
 		int64_t ms = object_time_ms(profile, "status.diagnosis.time");
 
-		if (!*object_text(profile, "status.diagnosis.kind") || ms <= found_ms || !is_of_run(self, profile))
+		if (!*object_text(profile, "status.diagnosis.kind") || ms <= found_ms ||
+		    !known_workload_is_of_run(self, profile))
 			continue;
 		found = profile;
 		found_ms = ms;
@@ -143,17 +91,14 @@ static int take(struct json_object *profile, struct crash *ret, struct err *err)
 
 int recorded_crash_read(struct postmortem *self, struct crash *ret, struct err *err)
 {
-	CLEANUP(json_putp) struct json_object *list = NULL;
-	const char *path = postmortem_name(self, "/apis/memtamer.io/v1alpha1/namespaces/%s/memoryprofiles?limit=%d",
-					   self->namespace, PROFILES_MOST);
 	struct json_object *profile;
-	int r = postmortem_get(self, path, &list, err);
+	int r = known_workload_fetch(self, err);
 
 	if (r && r != KUBE_NOT_FOUND) {
 		err_wrap(err, "memoryprofiles of namespace %s; give the crash with --against FILE", self->namespace);
 		return r;
 	}
-	profile = r ? NULL : find_latest(self, object_at(list, "items"));
+	profile = r ? NULL : find_latest(self);
 	if (profile)
 		return take(profile, ret, err);
 	return err_set(err, POSTMORTEM_NOT_FOUND,

@@ -3,7 +3,9 @@
 
 #include "base/io.h"
 #include "base/limits.h"
+#include "model/identity.h"
 #include "postmortem/cluster.h"
+#include "postmortem/known_workload.h"
 #include "postmortem/prometheus.h"
 #include "postmortem/recorded_crash.h"
 #include "triage/verify.h"
@@ -123,6 +125,22 @@ static int find_crash(const struct cli_args *args, struct postmortem *postmortem
 
 /* ---- the answer ---- */
 
+/* A signal or a code does not say who has ended the container; a counter of the kernel's kills may. */
+static void say_prometheus(const struct cli_args *args, struct triage *triage)
+{
+	static const enum signal_id open_ends[] = {SIGNAL_EXIT_137, SIGNAL_EXIT_CODE, SIGNAL_STATUS_UNKNOWN,
+						   SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED};
+	const struct triage_subject *subject = &triage->subject;
+
+	for (size_t i = 0; i < ARRAY_LEN(open_ends) && triage->verdict.kind == KIND_UNKNOWN; i++)
+		if (triage->verdict.rule->signal == open_ends[i] && !cli_get(args, "config"))
+			triage_note(&triage->next,
+				    "kubectl memtamer triage --config FILE -n %s %s   # FILE names a Prometheus: by "
+				    "container_oom_events_total, whether the kernel killed a task of the container",
+				    *subject->pod ? subject->namespace : "NAMESPACE",
+				    *subject->pod ? subject->pod : "POD");
+}
+
 static int render_verification(const struct triage *triage, const char *format, struct strbuf *buf)
 {
 	struct verification verification;
@@ -172,16 +190,25 @@ static bool is_namespace(const char *text)
 	return n && !text[n] && n <= LIMIT_NAMESPACE_BYTES;
 }
 
-static int decide_with_pods(struct triage *triage, struct postmortem *postmortem, const struct owner *owner,
-			    struct err *err)
+/* `owner` NULL: the files are all there is, beside what is recorded of the workload. */
+static int decide_with_cluster(const struct cli_args *args, struct postmortem *postmortem, const struct owner *owner,
+			       struct err *err)
 {
-	int r = postmortem_read(postmortem, owner, err);
+	struct triage *triage = postmortem->triage;
+	struct known_workload known;
+	int r = owner ? postmortem_read(postmortem, owner, err) : 0;
 
+	if (!r && known_workload_read(postmortem, cli_get(args, "workload"), &known))
+		r = err_set(err, -ENOMEM, "no memory left");
 	if (r)
 		return r;
-	triage->facts.node.is_kubernetes = true; /* what --node says is of a node with pods */
+	/* What --node says is of a node with pods. */
+	triage->facts.node.is_kubernetes = triage->facts.node.is_kubernetes || owner;
 	triage_decide(triage);
-	postmortem_conclude(postmortem);
+	known_workload_apply(postmortem, &known);
+	if (owner)
+		postmortem_conclude(postmortem);
+	say_prometheus(args, triage);
 	return 0;
 }
 
@@ -211,7 +238,7 @@ static int read_cluster(const struct cli_args *args, struct triage *triage, cons
 	}
 	postmortem_init(&postmortem, triage, &cluster.requests.source, find_namespace(args, &cluster));
 	postmortem.reader = prometheus->reader;
-	r = decide_with_pods(triage, &postmortem, owner, &err);
+	r = decide_with_cluster(args, &postmortem, owner, &err);
 	if (!r)
 		r = find_crash(args, &postmortem, &crash, &err);
 	if (r)
@@ -223,14 +250,19 @@ static int read_cluster(const struct cli_args *args, struct triage *triage, cons
 	return code;
 }
 
-static int read_operand(const struct cli_args *args, struct triage *triage, const struct prometheus *prometheus)
+/* The operand, or only a workload beside files. */
+static int read_objects(const struct cli_args *args, struct triage *triage, const struct prometheus *prometheus)
 {
-	const char *namespace = cli_get(args, "namespace");
+	const char *namespace = cli_get(args, "namespace"), *workload = cli_get(args, "workload");
 	struct err err = ERR_INIT;
 	struct owner owner;
 
 	if (namespace && !is_namespace(namespace))
 		return cli_usage_error(args->command, "%.100s: not the name of a namespace", namespace);
+	if (workload && (!*workload || strlen(workload) > IDENTITY_KEY_BYTES))
+		return cli_usage_error(args->command, "%.100s: not a workload; give KIND/NAME", workload);
+	if (!args->n_operands)
+		return read_cluster(args, triage, prometheus, NULL);
 	if (owner_parse(args->operands[0], &owner, &err))
 		return cli_fail(args, &err, EXIT_USAGE);
 	return read_cluster(args, triage, prometheus, &owner);
@@ -244,8 +276,9 @@ static int decide_files(const struct cli_args *args, struct triage *triage)
 	if (!triage->facts.sources.n)
 		return cli_usage_error(args->command,
 				       "nothing to read; give a pod, KIND/NAME, --log FILE, --dmesg FILE, "
-				       "--nvidia-smi FILE or --node FILE (-: standard input)");
+				       "--nvidia-smi FILE or --node FILE (-: standard input), or --workload KIND/NAME");
 	triage_decide(triage);
+	say_prometheus(args, triage);
 	return print(args, triage);
 }
 
@@ -259,7 +292,8 @@ static int read_all(const struct cli_args *args, struct triage *triage)
 		return cli_fail(args, &err, EXIT_USAGE);
 	code = read_inputs(args, triage, &prometheus);
 	if (!code)
-		code = args->n_operands ? read_operand(args, triage, &prometheus) : decide_files(args, triage);
+		code = args->n_operands || cli_get(args, "workload") ? read_objects(args, triage, &prometheus)
+								     : decide_files(args, triage);
 	return code;
 }
 
@@ -283,11 +317,17 @@ static const struct cli_option triage_options[] = {
 	{"log", 0, CLI_LIST, "FILE", "Log of the run, or of one rank or pod of it (-: standard input)", NULL},
 	{"dmesg", 0, CLI_LIST, "FILE", "Kernel log of the node, as dmesg or journalctl -k print it", NULL},
 	{"nvidia-smi", 0, CLI_LIST, "FILE",
-	 "What nvidia-smi prints on the node: its table, -q, -q -x, or --query-gpu and --query-compute-apps as CSV",
+	 "What nvidia-smi prints on the node: its table, -q, -q -x, or --query-gpu and --query-compute-apps as CSV; or "
+	 "the text of dcgm-exporter, dcgmi health or dcgmi diag",
 	 NULL},
 	{"node", 0, CLI_STRING, "FILE|FOLDER|node/NAME",
 	 "Settings of the node, by the command in docs/TRIAGE.md, or / on the node itself (reads /proc and /sys); with "
 	 "--config, node/NAME reads the series of node_exporter",
+	 NULL},
+	{"workload", 0, CLI_STRING, "KIND/NAME",
+	 "Read what the recommender has recorded of this workload's runs in the namespace (its MemoryProfile); for a "
+	 "pod "
+	 "or object that is named, it is read without this option",
 	 NULL},
 	{"config", 0, CLI_STRING, "FILE",
 	 "Configuration file; its Prometheus is asked for the last hours of the containers", NULL},

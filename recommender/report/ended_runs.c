@@ -4,8 +4,10 @@
 
 #include "base/json_write.h"
 #include "base/timefmt.h"
+#include "k8s/quantity.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int64_t end_of(const struct run *run)
@@ -117,6 +119,47 @@ int ended_runs_print(const struct ended_runs *self, const struct knowledge *know
 	return table_print(&table, out, 0);
 }
 
+static void write_check(struct strbuf *buf, const char *name, const char *answer, const char *figure)
+{
+	json_write_open(buf, NULL, '{');
+	json_write_text(buf, "name", name);
+	json_write_text(buf, "answer", answer);
+	json_write_text(buf, "figure", figure);
+	strbuf_addc(buf, '}');
+}
+
+/* The checks of `triage --verify` that runs in a history can answer, about the run that says what `since` says. */
+static void write_checks(const struct ended_run *one, const struct run *later, struct strbuf *buf)
+{
+	int64_t limit = later->limit_bytes, need = later->peak_bytes ? run_need_bytes(later) : 0;
+	char text[160];
+
+	json_write_open(buf, "checks", '[');
+	if (limit && one->run->limit_bytes) {
+		snprintf(text, sizeof(text), "the memory limit is %s, before %s", HUMAN(limit),
+			 HUMAN(one->run->limit_bytes));
+		write_check(buf, "lever-present", limit > one->run->limit_bytes ? "yes" : "unknown", text);
+	}
+	snprintf(text, sizeof(text), "run %.100s completed", later->name);
+	write_check(buf, "passed-step", "yes", text);
+	if (limit && need) {
+		snprintf(text, sizeof(text), "used at most %s of %s", HUMAN(need), HUMAN(limit));
+		write_check(buf, "peak-below", need <= limit - limit / 10 ? "yes" : "no", text);
+	}
+	strbuf_addc(buf, ']');
+}
+
+static void write_since(const struct ended_run *one, struct strbuf *buf)
+{
+	const struct run *later = NULL;
+	enum diagnosis_since since = kind_of(one) ? known_since(one->known, &later) : SINCE_NOTHING;
+
+	json_write_text(buf, "since", since ? diagnosis_since_names[since] : NULL);
+	json_write_text(buf, "sinceRun", since ? later->name : NULL);
+	if (since)
+		write_checks(one, later, buf);
+}
+
 int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 {
 	json_write_open(buf, "runs", '[');
@@ -138,7 +181,7 @@ int ended_runs_write_json(const struct ended_runs *self, struct strbuf *buf)
 		json_write_int_or_null(buf, "gpuCapacity", run->gpu.capacity_bytes);
 		json_write_text(buf, "outcome", outcome_names[run->outcome]);
 		json_write_text(buf, "diagnosis", kind_of(one));
-		json_write_text(buf, "since", since_of(one) ? diagnosis_since_names[since_of(one)] : NULL);
+		write_since(one, buf);
 		json_write_int_or_null(buf, "next", one->next_bytes);
 		strbuf_addc(buf, '}');
 	}

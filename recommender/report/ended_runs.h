@@ -6,8 +6,10 @@
  * JSON, a member of the document of changes.h: "runs": [{"ended", "namespace", "workload", "role", "container", "run",
  * "durationSeconds", "ranks", "asked", "used" (bytes; null: no limit, not measured), "unusedGibHours", "gpuPeak",
  * "gpuCapacity" (bytes of the fullest card; null: not measured), "outcome", "diagnosis" and "since" (the kind of its
- * end, and what later runs say of it; null: not known), "next" (the limit of a new pod in bytes; only in the last run
- * of a workload, else null)}], in the order of their ends. */
+ * end, and what later runs say of it; null: not known), "sinceRun" (the run that says it) and, if there is one,
+ * "checks"
+ * ([{"name", "answer", "figure"}]: those of `triage --verify` that runs can answer), "next" (the limit of a new pod in
+ * bytes; only in the last run of a workload, else null)}], in the order of their ends. */
 #include "report/knowledge.h"
 #include "report/table.h"
 

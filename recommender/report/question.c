@@ -1,95 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/question.h"
 
-#include "k8s/kinds.h"
-#include "model/identity.h"
+#include "model/identity_meant.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 
-struct question {
-	const char *operand;
-	char stem[2 * IDENTITY_KEY_BYTES];
-};
-
-/* Writes the operand as model/identity.h writes keys, with the stem of the name: "Job/resnet-train-20261101" ->
- * "Job/resnet-train". */
-static void stem_operand(const char *operand, char *ret, size_t size)
+static enum identity_match match_of(const struct identity_meant *self, const char *workload, const char *const *aliases,
+				    size_t n_aliases)
 {
-	const char *slash = strchr(operand, '/');
-	char stem[IDENTITY_KEY_BYTES];
-
-	identity_stem(slash ? slash + 1 : operand, stem, sizeof(stem));
-	if (slash)
-		snprintf(ret, size, "%.*s/%s", (int)(slash - operand), operand, stem);
-	else
-		snprintf(ret, size, "%s", stem);
-}
-
-/* Whether the name in this key is a stem. As in model/identity.c. */
-static bool is_stemmed(const char *key)
-{
-	char kind_name[IDENTITY_KEY_BYTES];
-	const struct kind *kind;
-
-	if (strchr(key, ':'))
-		return false;
-	snprintf(kind_name, sizeof(kind_name), "%.*s", (int)strcspn(key, "/"), key);
-	kind = kind_find(NULL, kind_name);
-	return !kind || !kind->is_recurring;
-}
-
-/* Whether `n` bytes mean this kind as kubectl understands them: "Job", "job", "jobs", "jobs.batch". All kinds of
- * kinds.h form the plural with an "s". */
-static bool kind_matches(const char *kind, size_t n_kind, const char *wanted, size_t n)
-{
-	n = MIN(n, strcspn(wanted, "."));
-	if (n == n_kind + 1 && tolower((unsigned char)wanted[n_kind]) == 's')
-		n = n_kind;
-	return n == n_kind && strncasecmp(kind, wanted, n) == 0;
-}
-
-/* "Job/resnet-train" matches itself, "resnet-train" any kind. */
-static bool key_matches(const char *key, const char *wanted)
-{
-	const char *slash = strchr(key, '/'), *wanted_slash = strchr(wanted, '/');
-
-	if (!slash || !wanted_slash)
-		return streq(slash ? slash + 1 : key, wanted);
-	return kind_matches(key, (size_t)(slash - key), wanted, (size_t)(wanted_slash - wanted)) &&
-	       streq(slash, wanted_slash);
-}
-
-enum match { MATCH_NONE, MATCH_STEM, MATCH_EXACT };
-
-static enum match key_match(const struct question *self, const char *key)
-{
-	if (key_matches(key, self->operand))
-		return MATCH_EXACT;
-	return key_matches(key, self->stem) && is_stemmed(key) ? MATCH_STEM : MATCH_NONE;
-}
-
-static enum match match_of(const struct question *self, const char *workload, const char *const *aliases,
-			   size_t n_aliases)
-{
-	enum match best = key_match(self, workload);
+	enum identity_match best = identity_meant_match(self, workload);
 
 	for (size_t i = 0; i < n_aliases; i++)
-		best = MAX(best, key_match(self, aliases[i]));
+		best = MAX(best, identity_meant_match(self, aliases[i]));
 	return best;
 }
 
-static enum match match_profile(const struct question *self, const struct profile *profile)
+static enum identity_match match_profile(const struct identity_meant *self, const struct profile *profile)
 {
 	const char *named = profile->spec->ref.key;
-	enum match by_name = named ? match_of(self, named, NULL, 0) : MATCH_NONE;
-	enum match learned = match_of(self, profile->workload, profile->aliases, profile->n_aliases);
+	enum identity_match by_name = named ? match_of(self, named, NULL, 0) : IDENTITY_MATCH_NONE;
+	enum identity_match learned = match_of(self, profile->workload, profile->aliases, profile->n_aliases);
 
 	return MAX(by_name, learned);
 }
 
-static enum match match_known(const struct question *self, const struct known *known)
+static enum identity_match match_known(const struct identity_meant *self, const struct known *known)
 {
 	const struct history *history = known->history;
 
@@ -101,13 +36,13 @@ static enum match match_known(const struct question *self, const struct known *k
 /* Selects all candidates, until it is known which workload is meant. */
 static bool may_be_meant(const void *context, const struct profile *profile)
 {
-	return match_profile(context, profile) != MATCH_NONE;
+	return match_profile(context, profile) != IDENTITY_MATCH_NONE;
 }
 
 /* Removes all entries but those that match best. @return whether there are any. */
-static bool keep_meant(const struct question *self, struct knowledge *knowledge)
+static bool keep_meant(const struct identity_meant *self, struct knowledge *knowledge)
 {
-	enum match best = MATCH_STEM;
+	enum identity_match best = IDENTITY_MATCH_STEM;
 	size_t n = 0;
 
 	for (size_t i = 0; i < knowledge->items.n; i++)
@@ -126,14 +61,14 @@ static bool keep_meant(const struct question *self, struct knowledge *knowledge)
 
 int question_load(const struct cli_args *args, struct knowledge *ret)
 {
-	struct question question = {.operand = args->n_operands ? args->operands[0] : NULL};
+	struct identity_meant question;
 	const struct knowledge_filter filter = {may_be_meant, &question};
 	struct err err;
 	int code;
 
-	if (!question.operand)
+	if (!args->n_operands)
 		return knowledge_load(args, NULL, ret);
-	stem_operand(question.operand, question.stem, sizeof(question.stem));
+	identity_meant_init(&question, args->operands[0]);
 	code = knowledge_load(args, &filter, ret);
 	if (code || keep_meant(&question, ret))
 		return code;

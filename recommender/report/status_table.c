@@ -99,7 +99,7 @@ static void print_webhook(const struct status *self, FILE *out)
 static void print_hung(const struct status *self, FILE *out)
 {
 	const struct hung_list *hung = self->has_cycle ? self->cycle.hung : NULL;
-	char count[HUNG_COUNT_BYTES], when[TIME_TEXT_BYTES];
+	char count[HUNG_COUNT_BYTES], when[TIME_TEXT_BYTES], death[HUNG_DEATH_BYTES];
 
 	if (!hung || !hung->n)
 		return;
@@ -110,8 +110,8 @@ static void print_hung(const struct status *self, FILE *out)
 		const struct hung_gang *gang = &hung->items[i];
 
 		fprintf(out, "  %s %s: ", PLAIN(gang->namespace_name), PLAIN(gang->owner));
-		fprintf(out, "pod %s was OOM-killed at %s; running pods: %lld, with %s\n", PLAIN(gang->pod),
-			time_text(gang->killed_ms, when), (long long)gang->n_pods,
+		fprintf(out, "pod %s %s at %s; running pods: %lld, with %s\n", PLAIN(gang->pod),
+			PLAIN(hung_death(gang, death)), time_text(gang->died_ms, when), (long long)gang->n_pods,
 			hung_count(gang->accelerators_milli, count));
 		fputs("    if they do not go on without it: ", out);
 		plain_print(gang->command, out);

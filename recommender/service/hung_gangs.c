@@ -14,7 +14,8 @@
  * slot. */
 struct dead_rank {
 	uint64_t gang, slot;
-	int64_t killed_ms;
+	int64_t died_ms;
+	const char *kind; /* of its end, as in struct hung_gang; borrowed from the search */
 	int64_t since_ms; /* a pod of this slot that was created at this time or later does its work */
 	bool is_back;
 	/* Of the siblings; only in the first entry of each gang. started_ms: when the last of them began to run. */
@@ -23,6 +24,8 @@ struct dead_rank {
 
 struct search {
 	int64_t now_ms;
+	const struct pods_found_end *ends; /* from logs and Events */
+	size_t n_ends;
 	VEC(struct dead_rank) dead;
 	bool has_failed; /* no memory */
 };
@@ -85,30 +88,76 @@ static const struct sighting_container *find_working(const struct sighting *pod,
 	return NULL;
 }
 
-/* When an OOM kill ended the work of the pod; 0: it has not. */
-static int64_t killed_at(const struct sighting *pod)
+static const char *kind_of_eviction(const struct sighting *pod)
 {
-	int64_t killed_ms = 0;
+	return pod->ends & END_EVICTED_MEMORY	   ? HUNG_EVICTED_MEMORY
+	       : pod->ends & END_EVICTED_EPHEMERAL ? HUNG_EVICTED_STORAGE
+						   : NULL;
+}
 
-	if (pod->ends & (END_SUCCEEDED | END_EVICTED | END_PREEMPTED) || find_working(pod, accelerators_of(pod)))
-		return 0;
+/* Whether an OOM kill ended the work of the pod; of several containers the last kill counts. */
+static bool find_kill(const struct sighting *pod, struct dead_rank *ret)
+{
+	ret->died_ms = 0;
+	ret->kind = "";
 	for (size_t i = 0; i < pod->containers.n; i++)
 		if (pod->containers.items[i].ends & END_OOM_KILLED)
-			killed_ms = MAX(killed_ms, pod->containers.items[i].last_oom_ms);
-	return killed_ms;
+			ret->died_ms = MAX(ret->died_ms, pod->containers.items[i].last_oom_ms);
+	return ret->died_ms != 0;
+}
+
+/* When a container of the accelerators, in a pod without any one of all, ended with an error until then. 0: none has.
+ */
+static int64_t failed_until(const struct sighting *pod, int64_t end_ms)
+{
+	bool has_accelerators = accelerators_of(pod) > 0;
+
+	for (size_t i = 0; i < pod->containers.n; i++) {
+		const struct sighting_container *container = &pod->containers.items[i];
+
+		if (container->ends & END_ERROR && container->failed_ms <= end_ms &&
+		    (container->accelerators_milli || !has_accelerators))
+			return container->failed_ms;
+	}
+	return 0;
+}
+
+/* Whether an error ended it that was found to be for memory. A later error, after a restart, is another one. */
+static bool find_error(const struct search *self, const struct sighting *pod, struct dead_rank *ret)
+{
+	for (size_t i = 0; i < self->n_ends; i++)
+		if (streq(self->ends[i].uid, pod->uid)) {
+			ret->died_ms = failed_until(pod, self->ends[i].end_ms);
+			ret->kind = self->ends[i].kind;
+			return ret->died_ms != 0;
+		}
+	return false;
+}
+
+/* Sets died_ms and kind if the pod has died for memory and no container does its work. */
+static bool find_death(const struct search *self, const struct sighting *pod, struct dead_rank *ret)
+{
+	if (pod->ends & (END_SUCCEEDED | END_PREEMPTED) || find_working(pod, accelerators_of(pod)))
+		return false;
+	if (pod->ends & END_EVICTED) {
+		ret->died_ms = pod->end_ms;
+		ret->kind = kind_of_eviction(pod);
+		return ret->kind && ret->died_ms;
+	}
+	return find_kill(pod, ret) || find_error(self, pod, ret);
 }
 
 /* @return false: the pod is no dead rank. */
-static bool read_dead(const struct sighting *pod, int64_t now_ms, struct dead_rank *ret)
+static bool read_dead(const struct search *self, const struct sighting *pod, struct dead_rank *ret)
 {
 	const struct sighting_owner *owner;
-	int64_t killed_ms = killed_at(pod);
 
-	if (!killed_ms || killed_ms > now_ms - HUNG_AFTER_MS || !(owner = gang_owner(pod)))
+	*ret = (struct dead_rank){.kind = ""};
+	if (!find_death(self, pod, ret) || ret->died_ms > self->now_ms - HUNG_AFTER_MS || !(owner = gang_owner(pod)))
 		return false;
-	*ret = (struct dead_rank){.gang = hash_gang(owner), .killed_ms = killed_ms};
-	/* The rank of a retry is often not known: then whatever was created after the kill counts as one. */
-	ret->since_ms = find_slot(pod, &ret->slot) ? pod->created_ms + 1 : killed_ms;
+	ret->gang = hash_gang(owner);
+	/* The rank of a retry is often not known: then whatever was created after the death counts as one. */
+	ret->since_ms = find_slot(pod, &ret->slot) ? pod->created_ms + 1 : ret->died_ms;
 	return true;
 }
 
@@ -119,7 +168,7 @@ static bool collect_dead(void *context, const struct sighting *pod)
 	struct search *self = context;
 	struct dead_rank dead;
 
-	if (read_dead(pod, self->now_ms, &dead))
+	if (read_dead(self, pod, &dead))
 		self->has_failed |= vec_push(&self->dead, dead) != 0;
 	return !self->has_failed;
 }
@@ -200,10 +249,10 @@ static struct found judge_gang(const struct dead_rank *first, const struct dead_
 	struct found found = {.first = first};
 
 	for (const struct dead_rank *dead = first; dead < end && dead->gang == first->gang; dead++) {
-		if (dead->is_back || first->started_ms > dead->killed_ms)
+		if (dead->is_back || first->started_ms > dead->died_ms)
 			continue;
 		found.n_dead++;
-		if (!found.named || dead->killed_ms < found.named->killed_ms)
+		if (!found.named || dead->died_ms < found.named->died_ms)
 			found.named = dead;
 	}
 	return found;
@@ -211,8 +260,8 @@ static struct found judge_gang(const struct dead_rank *first, const struct dead_
 
 static bool hangs_longer(const struct found *a, const struct found *b)
 {
-	return a->named->killed_ms < b->named->killed_ms ||
-	       (a->named->killed_ms == b->named->killed_ms && a->named->gang < b->named->gang);
+	return a->named->died_ms < b->named->died_ms ||
+	       (a->named->died_ms == b->named->died_ms && a->named->gang < b->named->gang);
 }
 
 /* Those that hang for longest, in this order. */
@@ -251,7 +300,7 @@ static size_t find_hung(const struct search *self, struct found items[HUNG_LISTE
 /* ---- names ---- */
 
 struct naming {
-	int64_t now_ms;
+	const struct search *search;
 	const struct found *items;
 	struct hung_list *ret;
 };
@@ -277,7 +326,7 @@ static bool name_gang(void *context, const struct sighting *pod)
 	struct naming *self = context;
 	struct dead_rank dead;
 
-	if (!read_dead(pod, self->now_ms, &dead))
+	if (!read_dead(self->search, pod, &dead))
 		return true;
 	for (size_t i = 0; i < self->ret->n_items; i++) {
 		const struct found *found = &self->items[i];
@@ -286,13 +335,14 @@ static bool name_gang(void *context, const struct sighting *pod)
 
 		if (compare_slots(found->named, &dead) || found->named->since_ms != dead.since_ms)
 			continue;
-		*gang = (struct hung_gang){.killed_ms = dead.killed_ms,
+		*gang = (struct hung_gang){.died_ms = dead.died_ms,
 					   .n_dead = found->n_dead,
 					   .n_pods = found->first->n_pods,
 					   .accelerators_milli = found->first->accelerators_milli};
 		snprintf(gang->namespace_name, sizeof(gang->namespace_name), "%s", pod->namespace_name);
 		snprintf(gang->owner, sizeof(gang->owner), "%.60s/%s", owner->kind, owner->name);
 		snprintf(gang->pod, sizeof(gang->pod), "%s", pod->name);
+		snprintf(gang->kind, sizeof(gang->kind), "%s", dead.kind);
 		render_command(owner, pod->namespace_name, gang->command, sizeof(gang->command));
 	}
 	return true;
@@ -300,13 +350,14 @@ static bool name_gang(void *context, const struct sighting *pod)
 
 bool hung_gangs_turn(struct hung_gangs *self, struct pods *pods, int64_t monotonic_ms, int64_t now_ms)
 {
-	struct search search = {.now_ms = now_ms, .dead = VEC_INIT};
+	struct search search = {.now_ms = now_ms, .ends = self->ends, .dead = VEC_INIT};
 	struct found items[HUNG_LISTED];
-	struct naming naming = {.now_ms = now_ms, .items = items, .ret = &self->list};
+	struct naming naming = {.search = &search, .items = items, .ret = &self->list};
 
 	if ((self->searched_ms && monotonic_ms < self->searched_ms + HUNG_TURN_MS) || !pods_is_synced(pods))
 		return false;
 	self->searched_ms = monotonic_ms;
+	search.n_ends = pods_found_ends(pods, self->ends);
 	pods_visit(pods, collect_dead, &search);
 	keep_last(&search);
 	if (search.dead.n)
@@ -326,7 +377,7 @@ bool hung_gangs_next(struct hung_gangs *self, struct notice *ret)
 		uint64_t hash = hash_stable_text(HASH_STABLE_INIT, gang->namespace_name);
 
 		hash = hash_stable_text(hash_stable_text(hash, gang->owner), gang->pod);
-		if (!reported_add(&self->reported, hash_stable(hash, &gang->killed_ms, sizeof(gang->killed_ms))))
+		if (!reported_add(&self->reported, hash_stable(hash, &gang->died_ms, sizeof(gang->died_ms))))
 			continue;
 		notice_of_hung_gang(gang, ret);
 		return true;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* hung_gangs: finds gangs that hang (engine/hung.h) among the watched pods. A rank is dead if a container of it was
- * OOM-killed at least HUNG_AFTER_MS ago and has not run since, and no pod was created that does its work. Its siblings
+/* hung_gangs: finds gangs that hang (engine/hung.h) among the watched pods. A rank is dead if at least HUNG_AFTER_MS
+ * ago a container of it was OOM-killed, it was evicted for memory or disk, or it ended with an error that was found to
+ * be for memory (pods_found_ends), and if it has not run since and no pod was created that does its work. A rank that
+ * ended with another error is not dead in this sense: its gang may go on without it. Its siblings
  * are the pods of the same training object or Job that still run, are not being deleted, and hold accelerators. A gang
  * is no longer found when these end, when the rank comes back, or when one of them is started anew: then the gang goes
  * on without the rank, as elastic training does.
@@ -26,6 +28,7 @@
 
 struct hung_gangs {
 	int64_t searched_ms; /* monotonic; 0: never */
+	struct pods_found_end ends[LIMIT_DIAGNOSE_RUNS];
 	struct hung_list list;
 	struct reported reported;
 };

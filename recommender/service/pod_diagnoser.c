@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/kube_client.h"
-#include "pods/pods.h"
 #include "postmortem/diagnose_pod.h"
+#include "triage/rules.h"
 
 #include <errno.h>
 
@@ -161,6 +161,27 @@ static int next_run(void *context, int64_t now_ms, struct evidence_batch *batch)
 
 /* ---- reading ---- */
 
+/* Evictions are in the status of a pod, which its watch shows. */
+static bool is_for_memory(const char *kind)
+{
+	static const enum kind kinds[] = {KIND_TRUE_OOM,	   KIND_FRAGMENTATION, KIND_CO_TENANT,
+					  KIND_CONTAINER_LIMIT,	   KIND_POD_LIMIT,     KIND_NODE_OOM,
+					  KIND_ALLOCATION_REFUSED, KIND_SHM_TOO_SMALL};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (streq(kind, triage_kinds[kinds[i]].name))
+			return true;
+	return false;
+}
+
+static void tell_pods(struct pod_diagnoser *self, struct dead_run *run, const char *kind)
+{
+	run->found = (struct pods_found_end){.end_ms = self->dead.end_ms};
+	str_copy(run->found.uid, sizeof(run->found.uid), self->dead.uid);
+	str_copy(run->found.kind, sizeof(run->found.kind), is_for_memory(kind) ? kind : "");
+	pods_note_end(self->pods, &run->found);
+}
+
 static int read_pod(void *context, struct diagnosed *ret)
 {
 	struct pod_diagnoser *self = context;
@@ -183,6 +204,7 @@ static int read_pod(void *context, struct diagnosed *ret)
 	if (r || (result.is_partial && run->has_part))
 		return 1;
 	self->is_partial = result.is_partial;
+	tell_pods(self, run, result.diagnosis.kind);
 	*ret = (struct diagnosed){
 		.diagnosis = result.diagnosis, .has_setting = result.has_setting, .is_again = run->has_part};
 	ret->diagnosis.time_ms = self->dead.end_ms;
@@ -205,6 +227,9 @@ void pod_diagnoser_connect(struct pod_diagnoser *self, struct pods *pods, struct
 	self->pods = pods;
 	self->client = client;
 	self->reads_logs = reads_logs;
+	for (size_t i = 0; i < self->n_runs && i < LIMIT_DIAGNOSE_RUNS; i++)
+		if (*self->runs[i].found.uid)
+			pods_note_end(pods, &self->runs[i].found);
 }
 
 struct diagnoser pod_diagnoser_interface(struct pod_diagnoser *self)

@@ -10,11 +10,13 @@
  * not be read or stored is tried again, LIMIT_DIAGNOSE_TRIES times in all, after DIAGNOSE_REST_MS and then after twice
  * as long each time; a pod that is gone or may not be read is not.
  *
+ * What was found is told to the table of pods (pods_note_end), for gangs that hang (hung_gangs.h).
+ *
  * Cost of a turn: two passes over the watched pods, and if there is a pod to read, at most DIAGNOSE_MS. */
 #include "engine/diagnose.h"
+#include "pods/pods.h"
 
 struct kube_client;
-struct pods;
 
 /** How long one pod is read, and how long its run rests then; the rest doubles with each further try. */
 #define DIAGNOSE_MS	 ((int64_t)5 * 1000)
@@ -33,8 +35,9 @@ struct dead_run {
 	int64_t read_ms; /* what started until then is not read any more; 0: nothing was read */
 	int64_t end_ms;	 /* the death that was tried last; the fields below are about it */
 	int n_tries;
-	bool has_part;	 /* a result is in the store, of which a part could not be read */
-	int64_t next_ms; /* the run is not tried before; wall clock */
+	bool has_part;		     /* a result is in the store, of which a part could not be read */
+	int64_t next_ms;	     /* the run is not tried before; wall clock */
+	struct pods_found_end found; /* uid "": nothing was found */
 };
 
 struct pod_diagnoser {

@@ -7,6 +7,8 @@
 int facts_init(struct facts *self)
 {
 	*self = (struct facts){.open_oom = SIZE_MAX,
+			       .open_checkpoint = SIZE_MAX,
+			       .stepped = SIZE_MAX,
 			       .kernel = {.open = SIZE_MAX, .limited = SIZE_MAX, .pid = -1},
 			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
 			       .origin = {.rank = RANK_NONE, .limit_bytes = FIGURE_NONE}};
@@ -18,6 +20,7 @@ int facts_init(struct facts *self)
 	for (unsigned int i = 0; i < SIGNAL_COUNT_; i++)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
+	scanner_set_guard(&self->scanner, EXIT_CODE_WORDS, is_exit_code_next);
 	self->buffer = malloc(sizeof(*self->buffer));
 	return progress_init(&self->progress) || !self->buffer ? -ENOMEM : 0;
 }
@@ -35,74 +38,96 @@ void facts_release(struct facts *self)
 
 /* ---- positions of ranks ---- */
 
-static bool is_position(const struct facts *self, size_t i, size_t source, int rank)
+/* The place of a rank in the table of the source's positions; SIZE_MAX: the table has none. */
+static size_t place_of(int rank)
 {
-	return i < self->positions.n && self->positions.items[i].source == source &&
-	       self->positions.items[i].rank == rank;
+	if (rank == RANK_NONE)
+		return 0;
+	return rank >= 0 && rank < LIMIT_TRIAGE_RANKS ? (size_t)rank + 1 : SIZE_MAX;
 }
 
-size_t facts_find_position(struct facts *self, size_t source, int rank)
+static size_t search_position(const struct facts *self, int rank)
 {
+	size_t place = place_of(rank);
+
+	if (place != SIZE_MAX)
+		return self->ranks[place] ? (size_t)self->ranks[place] - 1 : SIZE_MAX;
+	for (size_t i = self->first_position; i < self->positions.n; i++)
+		if (self->positions.items[i].rank == rank)
+			return i;
+	return SIZE_MAX;
+}
+
+size_t facts_find_position(struct facts *self, int rank)
+{
+	size_t found = search_position(self, rank), place = place_of(rank);
 	struct position position;
 
-	if (is_position(self, self->position, source, rank))
-		return self->position;
-	for (size_t i = 0; i < self->positions.n; i++)
-		if (is_position(self, i, source, rank))
-			return self->position = i;
+	if (found != SIZE_MAX)
+		return found;
 	if (self->positions.n >= LIMIT_TRIAGE_RANKS)
 		return self->positions.n - 1;
-	position_init(&position, source, rank);
+	position_init(&position, self->sources.n - 1, rank);
 	if (vec_push(&self->positions, position)) {
 		self->status = -ENOMEM;
 		return 0;
 	}
-	return self->position = self->positions.n - 1;
+	found = self->positions.n - 1;
+	if (place != SIZE_MAX)
+		self->ranks[place] = (uint16_t)(found + 1);
+	return found;
+}
+
+void facts_see_progress(struct facts *self, const struct line *line, enum signal_id signal,
+			const struct reading *reading)
+{
+	size_t i = facts_find_position(self, line->rank);
+	struct position *position = &self->positions.items[i];
+
+	if (self->status)
+		return;
+	position_see(position, signal, reading, line->number);
+	self->most_progress = MAX(self->most_progress, position->n_progress);
+	if (position->step != STEP_NONE)
+		self->stepped = MIN(self->stepped, i);
+}
+
+/* Where the step of a rank is not known, the file's other lines say how far the run came. */
+static void set_position(const struct facts *self, struct fact *fact)
+{
+	const struct position *items = self->positions.items;
+	size_t whole = search_position(self, RANK_NONE);
+
+	fact->step = items[fact->position].step;
+	if (fact->step == STEP_NONE && self->stepped != SIZE_MAX)
+		fact->step = items[self->stepped].step;
+	fact->n_progress = self->most_progress;
+	if (fact->rank == RANK_NONE)
+		return;
+	fact->n_progress = items[fact->position].n_progress;
+	if (whole != SIZE_MAX && whole != fact->position)
+		fact->n_progress += items[whole].n_progress;
+}
+
+uint64_t facts_progress_since(const struct facts *self, const struct fact *fact)
+{
+	uint64_t now = 0, most = 0;
+
+	for (size_t i = 0; i < self->positions.n; i++) {
+		const struct position *position = &self->positions.items[i];
+
+		if (position->source != fact->source)
+			continue;
+		most = MAX(most, position->n_progress);
+		if (position->rank == fact->rank || position->rank == RANK_NONE)
+			now += position->n_progress;
+	}
+	if (fact->rank == RANK_NONE)
+		now = most;
+	return now - MIN(now, fact->n_progress);
 }
 
 /* ---- the list ---- */
-
-/* Where the step of a rank is not known, the file's other lines say how far the run came. */
-static void set_position(struct facts *self, struct fact *fact)
-{
-	const struct position *items = self->positions.items;
-
-	fact->step = items[fact->position].step;
-	fact->n_progress = items[fact->position].n_progress;
-	for (size_t i = 0; i < self->positions.n; i++) {
-		if (items[i].source != fact->source || i == fact->position)
-			continue;
-		if (items[i].rank == RANK_NONE)
-			fact->n_progress += items[i].n_progress;
-		if (fact->step == STEP_NONE)
-			fact->step = items[i].step;
-	}
-}
-
-/* Signals whose values do not stand for each other: each value has a first and a last fact. */
-static bool is_apart(enum signal_id signal)
-{
-	return signal == SIGNAL_SETTING || signal == SIGNAL_XID;
-}
-
-static size_t find_fact(const struct facts *self, const struct fact *fact, bool is_last)
-{
-	size_t found = SIZE_MAX;
-
-	for (size_t i = 0; i < self->items.n; i++) {
-		const struct fact *other = &self->items.items[i];
-
-		if (other->signal != fact->signal || other->rank != fact->rank || other->source != fact->source ||
-		    other->reading.scope != fact->reading.scope ||
-		    (fact->signal == SIGNAL_EXCEPTION && other->reading.is_exact != fact->reading.is_exact) ||
-		    (is_apart(fact->signal) && other->reading.value != fact->reading.value))
-			continue;
-		if (!is_last)
-			return i;
-		found = i;
-	}
-	return found;
-}
 
 /* A fact of the current source, without its text. */
 static struct fact make_fact(struct facts *self, enum signal_id signal, const struct reading *reading, uint64_t number,
@@ -117,37 +142,18 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .n_lines = 1};
 }
 
-/* Keeps the first and the last fact of a signal, rank, source and scope, and of some signals of each value. @return its
- * index; SIZE_MAX: no room. */
-static size_t keep_fact(struct facts *self, struct fact *fact)
-{
-	size_t first = find_fact(self, fact, false), last = find_fact(self, fact, true);
-
-	if (first != last) {
-		fact->n_lines += self->items.items[last].n_lines;
-		self->items.items[last] = *fact;
-		return last;
-	}
-	if (self->items.n >= LIMIT_TRIAGE_FACTS)
-		return SIZE_MAX;
-	if (vec_push(&self->items, *fact)) {
-		self->status = -ENOMEM;
-		return SIZE_MAX;
-	}
-	return self->items.n - 1;
-}
-
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal, const struct reading *reading)
 {
 	struct fact fact = make_fact(self, signal, reading, line->number, line->rank);
 
-	fact.position = facts_find_position(self, fact.source, fact.rank);
+	fact.position = facts_find_position(self, fact.rank);
 	if (self->status)
 		return SIZE_MAX;
 	set_position(self, &fact);
+	fact.stamp = stamp_read(line->text, line->body, &fact.time_ms);
 	if (signals[signal].words)
 		line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
-	return keep_fact(self, &fact);
+	return facts_keep(self, &fact);
 }
 
 int facts_open_source(struct facts *self, const char *name, enum input input)
@@ -161,7 +167,11 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
 	self->progress.n = 0;
-	self->open_oom = SIZE_MAX;
+	self->open_oom = self->open_checkpoint = SIZE_MAX;
+	memset(self->ranks, 0, sizeof(self->ranks));
+	self->first_position = self->positions.n;
+	self->stepped = SIZE_MAX;
+	self->most_progress = 0;
 	return vec_push(&self->sources, source);
 }
 
@@ -216,12 +226,12 @@ static void add_statement(struct facts *self, const struct line *line, enum sign
 	struct source *source = &self->sources.items[self->sources.n - 1];
 	struct fact fact = make_fact(self, signal, reading, ++source->n_lines, source->origin.rank);
 
-	fact.position = facts_find_position(self, fact.source, fact.rank);
+	fact.position = facts_find_position(self, fact.rank);
 	if (self->status)
 		return;
 	set_position_of_group(self, &fact);
 	line_excerpt(line, NULL, fact.text, sizeof(fact.text));
-	keep_fact(self, &fact);
+	facts_keep(self, &fact);
 }
 
 void facts_add(struct facts *self, enum signal_id signal, const struct reading *reading, const char *text)

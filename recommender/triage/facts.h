@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* facts: what the logs of one call say, in bounded memory: of each signal and rank the first line and the last, how far
- * each rank came, and what the kernel said before a kill. One thread. Cost of a line: linear in the line plus the
- * number of facts. */
+ * each rank came, and what the kernel said before a kill. Where there are too many, fewer are kept of lines that only
+ * describe the run, then of errors that follow a rank's end, so that a line that decides always has room. One thread.
+ * Cost of a line: linear in the line, whatever is kept; each of the FACTS_CROWD_MAX times that room is made costs
+ * linear in the number of facts. */
 #include "base/err.h"
 #include "base/vec.h"
+#include "base/limits.h"
+#include "triage/stamp.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -28,12 +32,15 @@ struct fact {
 	struct reading reading;
 	size_t source;	 /* of facts.sources */
 	uint64_t number; /* of the line, 1-based */
-	uint64_t order;	 /* in the order of reading, over all sources */
+	uint64_t order;	 /* over all sources: of reading, or of time after facts_order_by_time */
 	int rank;
 	int64_t step;	     /* of its rank when it was read; STEP_NONE: no step so far */
-	uint64_t n_progress; /* of its rank when it was read */
+	uint64_t n_progress; /* of its rank when it was read; of a line without a rank that of the furthest one */
 	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
+	enum stamp stamp;    /* of the line itself */
+	int64_t time_ms;     /* by that clock */
+	size_t last;	     /* of the first fact of its key, see facts_keep.c: the index of the last one */
 	char text[LIMIT_TRIAGE_EVIDENCE_BYTES];
 };
 
@@ -42,7 +49,8 @@ struct source {
 	enum input input;
 	struct origin origin; /* with its rank */
 	uint64_t n_lines, n_bytes;
-	bool is_damaged;
+	bool is_damaged, is_binary; /* as in struct lines_result */
+	const char *packer;
 };
 
 /* What nvidia-smi shows of the card with the most memory in use, and of processes. */
@@ -60,14 +68,23 @@ struct seen_number {
 	uint64_t number;
 };
 
+#define FACTS_CROWD_MAX 5 /* how often room can be made */
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
 	size_t n_groups;
 	VEC(struct source) sources;
 	VEC(struct fact) items;
+	uint16_t slots[2 * LIMIT_TRIAGE_FACTS]; /* a hash table of the first facts of all keys: index + 1; 0: free */
+	int crowd;				/* how often room was made */
+	uint64_t n_left_out;			/* facts for which there was no room */
 	VEC(struct position) positions;
-	size_t position;	  /* the last one used */
+	/* Of the source that is being read: */
+	uint16_t ranks[LIMIT_TRIAGE_RANKS + 1]; /* the position of rank - 1, and of no rank at 0: index + 1; 0: none */
+	size_t first_position;
+	size_t stepped;		  /* the first of its positions with a step; SIZE_MAX: none */
+	uint64_t most_progress;	  /* the most n_progress of its positions */
 	struct progress progress; /* of the source that is being read */
 	struct kernel_state kernel;
 	struct smi_state smi;
@@ -76,6 +93,7 @@ struct facts {
 	struct node node;			  /* settings of the node; of all sources */
 	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
+	size_t open_checkpoint; /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
 	struct line_buffer *buffer;
@@ -100,12 +118,20 @@ bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 /** Takes the numbers that a statement shows. */
 void facts_add_numbers(struct facts *self, const char *text);
 
+/** After all was read: brings the facts of logs of the command line (group 0) into the order of time, as far as the
+ *  lines that tell of ends have it; facts of other files keep their places. Cost: n log n in the facts. Without memory
+ *  the order of reading stays. */
+void facts_order_by_time(struct facts *self);
+
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);
 /** The last one. */
 const struct fact *facts_last(const struct facts *self, enum signal_id signal);
 /** The first fact with a setting; NULL: none. */
 const struct fact *facts_setting(const struct facts *self, enum setting setting);
+/** Lines that show a further step of the fact's rank since it was read; of a fact without a rank those of the rank with
+ * the most. */
+uint64_t facts_progress_since(const struct facts *facts, const struct fact *fact);
 /** The position that came furthest; NULL: no step or epoch was seen. */
 const struct position *facts_furthest(const struct facts *self);
 static inline const struct position *fact_position(const struct facts *self, const struct fact *fact)

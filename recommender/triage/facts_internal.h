@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* facts_internal: what the files of facts share: facts.c keeps them, facts_read.c reads lines. */
+/* facts_internal: what the files of facts share: facts.c has positions and sources, facts_keep.c the list of facts,
+ * facts_read.c reads lines. */
 #include "triage/facts.h"
 
 /** Begins a source. @return 0 or -ENOMEM. */
 int facts_open_source(struct facts *self, const char *name, enum input input) ATTR_NODISCARD;
 /** Takes the numbers that a line of the current source shows. */
 void facts_see_numbers(struct facts *self, const char *lower, uint64_t number);
-/** The index of a rank's position, which is made where it is new. Ranks beyond the limit share the last one. */
-size_t facts_find_position(struct facts *self, size_t source, int rank);
+/** The index of a rank's position in the current source, which is made where it is new. Ranks beyond the limit share
+ *  the last one. */
+size_t facts_find_position(struct facts *self, int rank);
+/** Takes a line of the current source about progress or memory, see position_see. */
+void facts_see_progress(struct facts *self, const struct line *line, enum signal_id signal,
+			const struct reading *reading);
 /** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal,
 		      const struct reading *reading);
+/** Takes a line about a checkpoint. */
+void facts_add_checkpoint(struct facts *self, const struct line *line, const struct reading *reading);
+/** Keeps a fact, or adds it to one like it. Indices of facts that `self` has are kept right. @return its index;
+ *  SIZE_MAX: no room. */
+size_t facts_keep(struct facts *self, struct fact *fact);
+/** Puts all facts anew, after their order or self->crowd has changed. */
+void facts_keep_again(struct facts *self);
+/** Whether a signal says how a rank ended, other than for the end of another one. */
+bool facts_is_end(enum signal_id signal);

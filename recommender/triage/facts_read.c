@@ -2,6 +2,7 @@
 /* Lines become facts. */
 #include "triage/facts_internal.h"
 
+#include "triage/dcgm.h"
 #include "triage/lines.h"
 #include "triage/node_folder.h"
 
@@ -16,15 +17,58 @@
 
 /* ---- the kernel's report of a kill, over many lines ---- */
 
+/* Up to 4.x the kernel first names a task ("Kill process 4142 (python3) score 68 or sacrifice child"), and then the
+ * one that it killed: it may be a child of the first. */
+static bool is_announcement(const struct fact *fact)
+{
+	return strstr(fact->text, "sacrifice child") && !figures_has(&fact->reading.figures, FIGURE_ANON_RSS);
+}
+
+/* The process that was killed takes the place of the one that was announced; its line stays as evidence. */
+static void replace_victim(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct reading *kill = &self->items.items[self->kernel.open].reading;
+
+	kill->value = reading->value;
+	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
+	reading_copy(kill->largest, sizeof(kill->largest), "", "");
+	kill->n_tasks = 0;
+	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
+	figures_fill(&kill->figures, &reading->figures);
+	kernel_add_tasks(&self->kernel, kill);
+	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
+}
+
+/* Whether the line completes the kill that is open. */
+static bool complete_kill(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	struct kernel_state *kernel = &self->kernel;
+	struct fact *fact;
+
+	if (kernel->open == SIZE_MAX)
+		return false;
+	fact = &self->items.items[kernel->open];
+	if (kernel->pid == reading->value) {
+		figures_fill(&fact->reading.figures, &reading->figures);
+		/* The line of the kill knows better than a constraint. */
+		if (fact->reading.scope == SCOPE_NODE && reading->scope == SCOPE_CGROUP)
+			fact->reading.scope = SCOPE_CGROUP;
+		return true;
+	}
+	if (reading->scope != SCOPE_NONE || !is_announcement(fact))
+		return false;
+	replace_victim(self, line, reading);
+	kernel->pid = reading->value;
+	return true;
+}
+
 /* The line that names a kill: it gets what the kernel has said before. */
 static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
 {
 	struct kernel_state *kernel = &self->kernel;
 
-	if (signal == SIGNAL_KERNEL_KILL && kernel->open != SIZE_MAX && kernel->pid == reading->value) {
-		figures_fill(&self->items.items[kernel->open].reading.figures, &reading->figures);
+	if (signal == SIGNAL_KERNEL_KILL && complete_kill(self, line, reading))
 		return;
-	}
 	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
 		reading->scope = kernel->scope;
 		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
@@ -97,68 +141,6 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
 }
 
-static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	size_t position;
-
-	if (is_kernel_signal(signal)) {
-		see_kernel(self, line, signal, reading);
-		return;
-	}
-	switch (signal) {
-	case SIGNAL_GPU_OOM:
-		see_oom(self, line, reading);
-		break;
-	case SIGNAL_GPU_DETAIL:
-		see_detail(self, line, reading);
-		break;
-	case SIGNAL_STEP:
-	case SIGNAL_EPOCH:
-	case SIGNAL_RATE:
-	case SIGNAL_RSS:
-	case SIGNAL_CGROUP_PEAK:
-	case SIGNAL_GPU_SAMPLE:
-	case SIGNAL_GPU_DEVICE:
-		position = facts_find_position(self, self->sources.n - 1, line->rank);
-		if (self->status)
-			return;
-		position_see(&self->positions.items[position], signal, reading, line->number);
-		break;
-	case SIGNAL_NUMBER:
-		facts_see_numbers(self, line->lower, line->number);
-		break;
-	default:
-		facts_add_line(self, line, signal, reading);
-	}
-}
-
-/* Words that the search found and that another signal of the same line has explained. An exception that
- * reports a signal or a time-out of other ranks is no ordinary error. */
-static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
-{
-	if (has_reason && signal == SIGNAL_EXCEPTION)
-		return true;
-	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
-			   signal == SIGNAL_GPU_SAMPLE);
-}
-
-static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
-{
-	bool has_oom = false, has_reason = false;
-
-	for (unsigned int i = 0; i < SIGNAL_COUNT_ && !self->status; i++) {
-		struct reading reading;
-
-		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (!scan_set_has(found, i) || is_explained((enum signal_id)i, has_oom, has_reason) ||
-		    !signal_read((enum signal_id)i, line, &reading))
-			continue;
-		has_oom = has_oom || i == SIGNAL_GPU_OOM;
-		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
-		see(self, line, (enum signal_id)i, &reading);
-	}
-}
-
 static void see_card(struct facts *self, uint64_t number)
 {
 	const struct smi_state *smi = &self->smi;
@@ -177,6 +159,89 @@ static void see_card(struct facts *self, uint64_t number)
 	card->number = number;
 }
 
+static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
+{
+	if (is_kernel_signal(signal)) {
+		see_kernel(self, line, signal, reading);
+		return;
+	}
+	switch (signal) {
+	case SIGNAL_GPU_OOM:
+		see_oom(self, line, reading);
+		break;
+	case SIGNAL_GPU_DETAIL:
+		see_detail(self, line, reading);
+		break;
+	case SIGNAL_STEP:
+	case SIGNAL_EPOCH:
+	case SIGNAL_RATE:
+	case SIGNAL_RSS:
+	case SIGNAL_CGROUP_PEAK:
+	case SIGNAL_GPU_SAMPLE:
+	case SIGNAL_GPU_DEVICE:
+		facts_see_progress(self, line, signal, reading);
+		break;
+	case SIGNAL_CHECKPOINT:
+		facts_add_checkpoint(self, line, reading);
+		break;
+	case SIGNAL_DCGM_MEMORY:
+		smi_see_dcgm(&self->smi, line->lower, reading);
+		see_card(self, line->number);
+		break;
+	case SIGNAL_NUMBER:
+		facts_see_numbers(self, line->lower, line->number);
+		break;
+	default:
+		facts_add_line(self, line, signal, reading);
+	}
+}
+
+/* Words that the search found and that another signal of the same line has explained. An exception that
+ * reports a signal or a time-out of other ranks is no ordinary error. */
+static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
+{
+	if (has_reason && signal == SIGNAL_EXCEPTION)
+		return true;
+	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
+			   signal == SIGNAL_MEMORY_ERROR || signal == SIGNAL_GPU_SAMPLE);
+}
+
+static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
+{
+	bool has_oom = false, has_reason = false;
+
+	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_ && !self->status;
+	     i = scan_set_next(found, i + 1)) {
+		struct reading reading;
+
+		/* Binary noise may have words that cleaning has changed: the clean line is read. */
+		if (is_explained((enum signal_id)i, has_oom, has_reason) ||
+		    !signal_read((enum signal_id)i, line, &reading))
+			continue;
+		has_oom = has_oom || i == SIGNAL_GPU_OOM;
+		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
+		see(self, line, (enum signal_id)i, &reading);
+	}
+}
+
+/* @return whether the line is one of DCGM. */
+static bool take_dcgm(struct facts *self, struct line *line)
+{
+	static const enum signal_id of_dcgm[] = {SIGNAL_XID,	      SIGNAL_GPU_ECC,
+						 SIGNAL_ROW_REMAP,    SIGNAL_DEVICE_UNHEALTHY,
+						 SIGNAL_GPU_ECC_PAST, SIGNAL_DCGM_MEMORY};
+	struct reading reading;
+
+	if (!dcgm_is_line(line))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(of_dcgm) && !self->status; i++)
+		if (signal_read(of_dcgm[i], line, &reading)) {
+			see(self, line, of_dcgm[i], &reading);
+			return true;
+		}
+	return false;
+}
+
 /* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
 static void take_smi(struct facts *self, const struct raw_line *raw)
 {
@@ -185,10 +250,12 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 	struct line line;
 
 	line_make(raw->text, raw->number, self->buffer, &line);
+	line.rank = RANK_NONE;
+	if (take_dcgm(self, &line))
+		return;
 	reading_init(&reading);
 	signal = smi_read(&self->smi, line.lower, &reading);
 	see_card(self, raw->number);
-	line.rank = RANK_NONE;
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
 }
@@ -213,18 +280,18 @@ static void take_node(struct facts *self, const struct raw_line *raw)
 }
 
 /* Signals that only say how far the run came. */
-static const struct scan_set progress_signals = {
-	.bits[SIGNAL_STEP / 64] = (uint64_t)1 << SIGNAL_STEP % 64 | (uint64_t)1 << SIGNAL_EPOCH % 64 |
-				  (uint64_t)1 << SIGNAL_RATE % 64,
-};
-static_assert(SIGNAL_STEP / 64 == SIGNAL_EPOCH / 64 && SIGNAL_STEP / 64 == SIGNAL_RATE / 64,
-	      "one word of the set holds all");
+#define BIT_IN(word, signal) ((signal) / 64 == (word) ? (uint64_t)1 << (signal) % 64 : 0)
+#define PROGRESS_IN(word)    (BIT_IN(word, SIGNAL_STEP) | BIT_IN(word, SIGNAL_EPOCH) | BIT_IN(word, SIGNAL_RATE))
+static const struct scan_set progress_signals = {.bits = {PROGRESS_IN(0), PROGRESS_IN(1)}};
+static_assert(SCAN_VALUES_MAX == 2 * 64, "the set has two words");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
+	line_focus(line);
 	see_signals(self, line, found);
+	line_focus(NULL);
 }
 
 static void read_progress(struct facts *self)
@@ -281,6 +348,8 @@ static void close_source(struct facts *self, const struct lines_result *result)
 	source->n_lines = result->n_lines;
 	source->n_bytes = result->n_bytes;
 	source->is_damaged = result->is_damaged;
+	source->is_binary = result->is_binary;
+	source->packer = result->packer;
 }
 
 static bool is_folder(const char *name)

@@ -27,6 +27,7 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_NODE_RAM] = "node_memory_bytes",
 	[FIGURE_SAME_RSS] = "same_name_rss_bytes",
 	[FIGURE_LARGEST_RSS] = "largest_rss_bytes",
+	[FIGURE_RECOMMENDED] = "recommended_bytes",
 };
 
 enum place {

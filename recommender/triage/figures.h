@@ -35,6 +35,7 @@ enum figure {
 	FIGURE_NODE_RAM,    /* memory of the node */
 	FIGURE_SAME_RSS,    /* resident memory of all tasks with the name of the one that was killed */
 	FIGURE_LARGEST_RSS, /* resident memory of the largest task, where another one was killed */
+	FIGURE_RECOMMENDED, /* limit that the recommender advises for the container */
 	FIGURE_COUNT_
 };
 

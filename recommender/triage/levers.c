@@ -71,6 +71,9 @@ const struct lever levers[] = {
 	 "the need is above the limit that was reached; at most double it at a time"},
 	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
 	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
+	{KIND_CONTAINER_LIMIT, "dask", FRAMEWORK_NONE, "Give each worker of Dask more memory",
+	 "dask worker --nworkers N/2 --memory-limit {double}",
+	 "the budget is each worker's share of the memory: with half the workers it is twice as large"},
 	{KIND_CONTAINER_LIMIT, "shm", FRAMEWORK_NONE, "Count shared memory in the limit, or use less of it",
 	 "emptyDir: {medium: Memory, sizeLimit: S} with S inside the memory limit",
 	 "files in /dev/shm count against the limit"},
@@ -241,8 +244,11 @@ const char *lever_variable(const struct verdict *verdict)
 static void add_double(const struct verdict *verdict, struct strbuf *buf)
 {
 	int64_t limit = verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
+	int64_t recommended = verdict->figures.bytes[FIGURE_RECOMMENDED];
 
-	if (limit <= 0 || limit > FIGURE_MAX / 2)
+	if (recommended > limit && recommended <= FIGURE_MAX)
+		strbuf_addf(buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
+	else if (limit <= 0 || limit > FIGURE_MAX / 2)
 		strbuf_adds(buf, verdict->cause && streq(verdict->cause, "slurm") ? "<twice the old one>"
 										  : "<at most twice the old limit>");
 	else if (verdict->cause && streq(verdict->cause, "slurm"))

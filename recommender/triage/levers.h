@@ -10,7 +10,8 @@ struct lever {
 	const char *cause;	  /* for this cause only; NULL: for all */
 	enum framework framework; /* for this framework only; FRAMEWORK_NONE: for all */
 	const char *action;
-	const char *setting; /* {conf}: the allocator's variable; {double}: twice the limit */
+	const char *setting; /* {conf}: the allocator's variable; {double}: twice the limit,
+			      * or the recommended one if it is greater than the limit */
 	const char *why;
 };
 

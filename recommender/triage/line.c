@@ -5,30 +5,7 @@
 
 #include <ctype.h>
 
-/* ---- words and numbers ---- */
-
-const char *text_find(const char *lower, const char *words)
-{
-	char word[96];
-
-	while (*words) {
-		size_t n = strcspn(words, "|");
-		const char *at;
-
-		memcpy(word, words, MIN(n, sizeof(word) - 1));
-		word[MIN(n, sizeof(word) - 1)] = '\0';
-		at = strstr(lower, word);
-		if (at)
-			return at;
-		words += n + (words[n] == '|');
-	}
-	return NULL;
-}
-
-bool text_has(const char *lower, const char *words)
-{
-	return text_find(lower, words) != NULL;
-}
+/* ---- numbers ---- */
 
 size_t text_number(const char *at, int64_t *ret)
 {
@@ -322,6 +299,21 @@ static size_t read_prefix(const char *at, int *rank)
 	return n;
 }
 
+/* A line of a JSON logger: {"time": "...", "rank": 2, "message": "..."}; in the log file of a container runtime its
+ * quotes have backslashes. Quotes of keys within a text have one backslash more. */
+static void read_json_rank(struct line *line)
+{
+	static const char *const keys[][2] = {{"\"rank\"", "\\\"rank\\\""}, {"\"global_rank\"", "\\\"global_rank\\\""}};
+	const char *start = line->lower + line->body;
+
+	for (size_t i = 0; *start == '{' && i < ARRAY_LEN(keys) && line->rank == RANK_NONE; i++) {
+		const char *key = keys[i][start[1] == '\\'], *at = strstr(start, key);
+
+		if (at && read_rank(at + strlen(key) + strspn(at + strlen(key), " :\\\""), &line->rank))
+			return;
+	}
+}
+
 static void find_body(struct line *line)
 {
 	/* Each turn moves on; prefixes longer than this are part of the message. */
@@ -331,6 +323,7 @@ static void find_body(struct line *line)
 		n = read_prefix(line->text + line->body, &line->rank);
 	if (line->body > line->n)
 		line->body = line->n;
+	read_json_rank(line);
 }
 
 /* The bytes of an escape sequence of a terminal at `p`. */
@@ -444,8 +437,8 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
 {
-	const char *at = words ? text_find(line->lower, words) : NULL;
 	size_t from = 0, n = line->n, room = size - 1;
+	const char *at = words && n > room ? text_find(line->lower, words) : NULL;
 
 	if (n > room && at && (size_t)(at - line->lower) > room / 2)
 		from = (size_t)(at - line->lower) - room / 3;

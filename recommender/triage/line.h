@@ -39,8 +39,15 @@ void line_excerpt(const struct line *line, const char *words, char *buf, size_t 
 /** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
 int rank_of_name(const char *name);
 
+/** Until the next call texts within `line`, which must not change, are searched faster; what is found is the same.
+ * NULL: no line. For each thread. Cost: linear. */
+void line_focus(const struct line *line);
 /** Whether `lower` contains one of the words, which are separated by '|'. */
 bool text_has(const char *lower, const char *words);
+/** Whether one of the words stands in the `n` bytes before `at`. */
+bool text_has_before(const char *lower, const char *at, size_t n, const char *words);
+/** False: the word is not in `lower`, as is known without a search. */
+bool text_may_have(const char *lower, const char *word);
 /** The first of the words in `lower`; NULL: none. */
 const char *text_find(const char *lower, const char *words);
 /** Copies what stands before `at` in `lower`, at most the last `size` - 1 bytes. @return how many. */

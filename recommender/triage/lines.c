@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum encoding { ENCODING_UNKNOWN, ENCODING_BYTES, ENCODING_UTF16LE, ENCODING_UTF16BE };
+enum encoding { ENCODING_UNKNOWN, ENCODING_BYTES, ENCODING_UTF16LE, ENCODING_UTF16BE, ENCODING_PACKED };
 
 struct reader {
 	raw_line_fn fn;
@@ -137,17 +137,69 @@ static void take_utf16(struct reader *self, const unsigned char *p, size_t n)
 	take_bytes(self, out, n_out);
 }
 
-/* The encoding, by the byte order mark of the first block. @return the bytes of the mark. */
-static size_t see_mark(struct reader *self, const unsigned char *p, size_t n)
+/* ---- the form, by the first block ---- */
+
+/* Compressed files that are not unpacked, by bytes near their beginning. */
+static const struct {
+	const char *name;
+	size_t at, n;
+	char magic[8];
+} packers[] = {
+	{"xz", 1, 5, "7zXZ"},	 {"bzip2", 4, 6, "1AY&SY"}, /* behind "BZh9" */
+	{"zip", 0, 4, "PK\3\4"}, {"lz4", 0, 4, "\x04\x22\x4d\x18"}, {"7z", 0, 6, "7z\xbc\xaf\x27\x1c"},
+};
+
+static const char *find_packer(const unsigned char *p, size_t n)
 {
-	self->encoding = ENCODING_BYTES;
+	for (size_t i = 0; i < ARRAY_LEN(packers); i++)
+		if (n >= packers[i].at + packers[i].n && memcmp(p + packers[i].at, packers[i].magic, packers[i].n) == 0)
+			return packers[i].name;
+	return NULL;
+}
+
+#define LOOKED_AT_BYTES 512
+
+/* UTF-16 without a mark: every other byte of Latin text is 0. */
+static enum encoding find_utf16(const unsigned char *p, size_t n)
+{
+	size_t zeros[2] = {0, 0}, pairs = MIN(n, (size_t)LOOKED_AT_BYTES) / 2;
+
+	for (size_t i = 0; i < 2 * pairs; i++)
+		zeros[i % 2] += p[i] == 0;
+	if (pairs < 4)
+		return ENCODING_BYTES;
+	if (!zeros[0] && zeros[1] >= pairs - pairs / 8)
+		return ENCODING_UTF16LE;
+	return !zeros[1] && zeros[0] >= pairs - pairs / 8 ? ENCODING_UTF16BE : ENCODING_BYTES;
+}
+
+/* Control characters other than blanks, line ends, backspaces and colours. */
+static bool is_binary(const unsigned char *p, size_t n)
+{
+	size_t n_control = 0;
+
+	n = MIN(n, (size_t)LOOKED_AT_BYTES);
+	for (size_t i = 0; i < n; i++)
+		n_control += (p[i] < ' ' && !(p[i] && strchr("\t\n\r\b\f\x1b", p[i]))) || p[i] == 0x7f;
+	return n >= 32 && n_control > n / 20;
+}
+
+/* Chooses the encoding. @return the bytes of a byte order mark. */
+static size_t see_form(struct reader *self, const unsigned char *p, size_t n)
+{
+	self->result.packer = find_packer(p, n);
+	self->encoding = self->result.packer ? ENCODING_PACKED : ENCODING_BYTES;
+	if (self->result.packer)
+		return 0;
 	if (n >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf)
 		return 3;
-	if (n >= 2 && p[0] == 0xff && p[1] == 0xfe)
-		self->encoding = ENCODING_UTF16LE;
-	else if (n >= 2 && p[0] == 0xfe && p[1] == 0xff)
-		self->encoding = ENCODING_UTF16BE;
-	return self->encoding == ENCODING_BYTES ? 0 : 2;
+	if (n >= 2 && ((p[0] == 0xff && p[1] == 0xfe) || (p[0] == 0xfe && p[1] == 0xff))) {
+		self->encoding = p[0] == 0xff ? ENCODING_UTF16LE : ENCODING_UTF16BE;
+		return 2;
+	}
+	self->encoding = find_utf16(p, n);
+	self->result.is_binary = self->encoding == ENCODING_BYTES && is_binary(p, n);
+	return 0;
 }
 
 static void take_block(struct reader *self, const char *block, size_t n)
@@ -156,7 +208,9 @@ static void take_block(struct reader *self, const char *block, size_t n)
 
 	self->result.n_bytes += n;
 	if (self->encoding == ENCODING_UNKNOWN)
-		mark = see_mark(self, (const unsigned char *)block, n);
+		mark = see_form(self, (const unsigned char *)block, n);
+	if (self->encoding == ENCODING_PACKED)
+		return;
 	if (self->encoding == ENCODING_BYTES)
 		take_bytes(self, block + mark, n - mark);
 	else

@@ -34,14 +34,23 @@ static void see_furthest_step(struct position *self, const struct reading *readi
 	furthest->number = number;
 }
 
+/* A line counts once, whatever it shows. */
+static void see_progress(struct position *self, bool is_further, uint64_t number)
+{
+	if (!is_further || self->progress_number == number)
+		return;
+	self->n_progress++;
+	self->progress_number = number;
+}
+
 static void see_step(struct position *self, const struct reading *reading, uint64_t number)
 {
 	if (reading->value < 0) {
-		self->n_progress++;
+		see_progress(self, true, number);
 		return;
 	}
 	see_furthest_step(self, reading, number);
-	self->n_progress += reading->value > self->step;
+	see_progress(self, reading->value > self->step, number);
 	self->step = reading->value;
 	self->n_steps = reading->total;
 	self->step_number = number;
@@ -55,8 +64,11 @@ static void see_epoch(struct position *self, const struct reading *reading, uint
 	bool is_first = furthest->epoch == EPOCH_NONE;
 
 	self->epoch = reading->value;
+	self->n_progress += reading->total > self->epoch_milli;
+	self->epoch_milli = MAX(self->epoch_milli, reading->total);
 	if (reading->value <= furthest->epoch)
 		return;
+	see_progress(self, !is_first, number);
 	furthest->epoch = reading->value;
 	furthest->number = number;
 	if (self->step_number == number) {

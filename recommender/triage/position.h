@@ -27,10 +27,12 @@ struct sighted {
 struct position {
 	size_t source;
 	int rank;
-	int64_t step, n_steps; /* the last one, and of how many (STEP_NONE) */
-	uint64_t step_number;  /* its line */
-	int64_t epoch;	       /* the last one; 0: none */
-	uint64_t n_progress;   /* lines that show a further step */
+	int64_t step, n_steps;	  /* the last one, and of how many (STEP_NONE) */
+	uint64_t step_number;	  /* its line */
+	int64_t epoch;		  /* the last one; 0: none */
+	int64_t epoch_milli;	  /* how much of the epochs was done, at most; 0: not said, or nothing */
+	uint64_t n_progress;	  /* lines that show a further step or epoch */
+	uint64_t progress_number; /* the last of them; 0: none */
 	/* GPU memory in tensors, as the program reports it: whether it only grows. */
 	uint64_t n_samples, n_rises;
 	int64_t first_bytes, last_bytes;

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define PROGRESS_MAX	    1024 /* lines; as many as there are ranks with a position of their own */
+#define PROGRESS_MAX	    4096 /* lines; the last steps of each rank with a position of its own */
 #define PROGRESS_LINE_BYTES 256
 
 struct progress_line {
@@ -21,7 +21,7 @@ struct progress {
 	size_t n, next;
 };
 
-/** @return 0 or -ENOMEM; either way the caller calls progress_release. Memory: 272 KiB. */
+/** @return 0 or -ENOMEM; either way the caller calls progress_release. Memory: 1.1 MiB. */
 int progress_init(struct progress *self) ATTR_NODISCARD;
 void progress_release(struct progress *self);
 /** Keeps a copy, in place of the oldest one where there is no room. @return false: the line is too long to be kept. */

@@ -4,9 +4,16 @@
 
 #include "base/utf8.h"
 
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+
+/* Many are made for each line, so that only the beginnings of the texts are set. */
 void reading_init(struct reading *self)
 {
-	*self = (struct reading){.value = -1, .total = -1};
+	memset(self, 0, offsetof(struct reading, name));
+	self->name[0] = self->largest[0] = self->words[0] = '\0';
+	self->value = self->total = -1;
 	figures_init(&self->figures);
 }
 
@@ -19,17 +26,63 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends)
 	utf8_clean(buf);
 }
 
+/* 0 and what a shell reports of a program that got a signal. */
+const int64_t exit_codes[EXIT_CODES] = {135, 137, 139, 143, 0};
+
+static bool is_listed(int64_t code)
+{
+	for (size_t i = 0; i < EXIT_CODES; i++)
+		if (exit_codes[i] == code)
+			return true;
+	return code < 0;
+}
+
+/* Bytes that may stand between the words and the code. */
+static bool is_between(char c)
+{
+	return strchr("\"'` :=([\t", c) && c;
+}
+
+bool is_exit_code_next(const char *behind, size_t n)
+{
+	int64_t code = 0;
+	size_t i = 0, digits = 0;
+
+	while (i < n && is_between(behind[i]))
+		i++;
+	/* Cleaning makes blanks of control characters. */
+	if (i < n && (behind[i] == '-' || behind[i] < ' ' || behind[i] > '~'))
+		return true;
+	for (; i < n && isdigit((unsigned char)behind[i]) && digits < 9; i++, digits++)
+		code = code * 10 + (behind[i] - '0');
+	return digits && is_listed(code);
+}
+
+/* Whether a line may have the last two characters of a code. */
+static bool may_have_code(const char *lower, int64_t code)
+{
+	static const char digits[] = "0123456789";
+	int64_t size = llabs(code);
+	char last[3] = {size >= 10 ? digits[size / 10 % 10] : '-', digits[size % 10], '\0'};
+
+	return (size < 10 && code >= 0) || text_may_have(lower, last);
+}
+
 bool is_exit_code(const char *lower, int64_t code)
 {
 	static const char *const names[] = {"exit code", "exitcode", "exit_code", "exit status"};
 
+	assert(is_listed(code));
+	if (!may_have_code(lower, code))
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		for (const char *at = strstr(lower, names[i]); at; at = strstr(at + 1, names[i])) {
+		for (const char *at = text_find(lower, names[i]); at; at = strstr(at + 1, names[i])) {
 			const char *value = at + strlen(names[i]);
 			bool is_negative;
 			int64_t found;
 
-			value += strspn(value, "\"'` :=([\t");
+			while (is_between(*value))
+				value++;
 			is_negative = *value == '-';
 			if (text_number(value + is_negative, &found) && (is_negative ? -found : found) == code)
 				return true;
@@ -40,23 +93,63 @@ bool is_exit_code(const char *lower, int64_t code)
 /* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
 static bool is_advice(const char *lower, const char *at)
 {
-	char before[97];
-
-	(void)text_before(lower, at, before, sizeof(before));
-	return text_has(
-		before,
+	return text_has_before(
+		lower, at, 96,
 		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
 		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
 		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
 		"see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
+/* R shows what a program prints as a comment: "#> ...", "# result.cc:28: ...". */
+static bool is_shown_output(const char *body)
+{
+	const char *colon = body + strcspn(body, " ");
+	int64_t number;
+
+	if (strncmp(body, "#> ", 3) == 0)
+		return true;
+	if (strncmp(body, "# ", 2) != 0)
+		return false;
+	for (const char *end = colon + 1 + strcspn(colon + 1, " "); (colon = strpbrk(colon + 1, ":")) && colon < end;) {
+		size_t n = text_number(colon + 1, &number);
+
+		if (n && colon[1 + n] == ':')
+			return true;
+	}
+	return false;
+}
+
+/* A summary of errors: "* 1 x RuntimeError: ...". */
+static bool is_counted_error(const char *body, const char *at)
+{
+	const char *x = body + 2 + strspn(body + 2, "0123456789"), *colon = strstr(body, "error: ");
+
+	return x > body + 2 && strncmp(x, " x ", 3) == 0 && colon && colon < at;
+}
+
+/* Comments, and bullets that look like a comment's lines. "##[error]" is a level of CI systems. */
+static bool is_comment(const char *body, const char *at)
+{
+	if (*body == '#')
+		return strncmp(body, "##[", 3) != 0 && !is_shown_output(body);
+	return strncmp(body, "//", 2) == 0 || (strncmp(body, "* ", 2) == 0 && !is_counted_error(body, at)) ||
+	       strncmp(body, ">>>", 3) == 0;
+}
+
+/* Commands of a shell and their help, and templates that are not filled in. */
+static bool is_script(const char *body)
+{
+	while (*body == '+')
+		body++;
+	body += strspn(body, " ");
+	return strncmp(body, "echo ", 5) == 0 || strncmp(body, "usage:", 6) == 0 || text_has(body, "{{ $|{{$|{{ .|{{.");
+}
+
 /* Lines of source code: in tracebacks, and where programs print their settings. */
 static bool is_code(const char *body, const char *lower, const char *at)
 {
-	/* "##[error]" is a level of CI systems. */
-	if ((*body == '#' && strncmp(body, "##[", 3) != 0) || strncmp(body, "//", 2) == 0 ||
-	    strncmp(body, "* ", 2) == 0 || strncmp(body, ">>>", 3) == 0)
+	if (is_comment(body, at) || is_script(body))
 		return true;
 	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
 	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||

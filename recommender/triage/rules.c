@@ -23,11 +23,13 @@ const struct kind_row triage_kinds[KIND_COUNT_] = {
 
 const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
-	 "the kernel log has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, 140 to "
+	 "the kernel log or DCGM has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, "
+	 "140 to "
 	 "150, 171, 172)",
 	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
-	 "the log has an uncorrectable ECC or NVLink error", "Memory or a link of the GPU is damaged."},
+	 "the log, nvidia-smi or DCGM has an uncorrectable ECC or NVLink error",
+	 "Memory or a link of the GPU is damaged."},
 	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
 	 "the driver says that the GPU is lost or has fallen off the bus", "The GPU does not answer any more."},
 	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
@@ -35,8 +37,8 @@ const struct rule triage_rules[] = {
 	{"device-unhealthy", KIND_GPU_FAULT, "unhealthy", CONFIDENCE_HIGH, SIGNAL_DEVICE_UNHEALTHY, NULL,
 	 "the status of the pod calls its device unhealthy (allocatedResourcesStatus), or a condition of the node "
 	 "calls "
-	 "a GPU faulty",
-	 "Kubernetes calls a device that the pod used unhealthy."},
+	 "a GPU faulty, or dcgmi health calls a part of one failed",
+	 "Kubernetes or DCGM calls a device that the pod used unhealthy."},
 	{"kernel-container", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_KERNEL_CONSTRAINT,
 	 rule_kernel_container, "the kernel killed a task at the limit of a container's cgroup",
 	 "The container reached its memory limit, and the kernel killed a task of it."},
@@ -67,6 +69,9 @@ const struct rule triage_rules[] = {
 	{"yarn", KIND_CONTAINER_LIMIT, "yarn", CONFIDENCE_HIGH, SIGNAL_YARN, NULL,
 	 "YARN says that it killed a container for its use of memory",
 	 "The container reached the memory that it had asked YARN for, and YARN killed it."},
+	{"dask", KIND_CONTAINER_LIMIT, "dask", CONFIDENCE_MEDIUM, SIGNAL_DASK, rule_dask,
+	 "Dask's nanny says that a worker exceeded its memory budget, and the run did not end well",
+	 "Dask killed a worker at its share of the memory (memory_limit of the worker), before the kernel would have."},
 	{"ray", KIND_NODE_OOM, "ray-memory-monitor", CONFIDENCE_HIGH, SIGNAL_RAY, NULL,
 	 "Ray says that it killed a worker for memory pressure",
 	 "Ray's memory monitor killed a worker before the kernel would have."},
@@ -130,6 +135,10 @@ const struct rule triage_rules[] = {
 	 "an event says that the kubelet killed the container for a failed liveness or startup probe",
 	 "The kubelet killed the container because its probe failed; a program that is short of memory may answer too "
 	 "late, too."},
+	{"time-limit", KIND_NOT_OOM, "time-limit", CONFIDENCE_HIGH, SIGNAL_TIME_LIMIT, rule_time_limit,
+	 "Slurm says DUE TO TIME LIMIT, and no error, killed child or time-out comes before it",
+	 "The job reached its time limit, and Slurm ended it: ask for more time (`--time`), or resume from a "
+	 "checkpoint."},
 	{"oom-counted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_COUNTED, rule_oom_counted,
 	 "container_oom_events_total of a container with a memory limit rose in the ten minutes before its end, or it "
 	 "still runs",
@@ -142,6 +151,22 @@ const struct rule triage_rules[] = {
 	 "an event of the node says that the kernel killed a task in a cgroup within a minute of the container's end",
 	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "
 	 "say of which pod."},
+	{"oom-noted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_NOTED, NULL,
+	 "containerd, CRI-O's monitor or systemd reports an OOM kill in the cgroup of a container, without the lines "
+	 "of "
+	 "the kernel",
+	 "The runtime saw the kernel kill a task of the container, most likely at its memory limit; only the kernel's "
+	 "own lines tell that from a node without memory."},
+	{"oom-reaped", KIND_NODE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_OOM_REAPED, NULL,
+	 "the kernel's oom_reaper names a process, or systemd a service with a killed process, and the line of the "
+	 "kill "
+	 "is missing",
+	 "The kernel killed a process for want of memory; the lines that say whether the node or a limit was full are "
+	 "missing."},
+	{"killed-at-end", KIND_NOT_OOM, "after-the-end", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_killed_at_end,
+	 "a child got SIGKILL after the last step or behind the line that says that the run is done, and the run ended "
+	 "well",
+	 "The run had come to its end before a child got SIGKILL, and it ended well."},
 	{"hidden-kill", KIND_CONTAINER_LIMIT, "child-killed", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_hidden_kill,
 	 "the log of a container with a memory limit reports a child that got SIGKILL which it did not send, and no "
 	 "other "
@@ -154,9 +179,17 @@ const struct rule triage_rules[] = {
 	{"child-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_CHILD_KILLED, rule_child_killed,
 	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
 	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},
+	{"worker-lost", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_WORKER_LOST, rule_worker_lost,
+	 "Dask, joblib or Python's process pool says that a worker died, and no other error comes before it",
+	 "A worker died without saying why: most often it was killed for memory; its own log, or the kernel's, can "
+	 "prove "
+	 "it."},
 	{"gpu-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_recovered,
 	 "each failed allocation was caught, and the run went on for further steps",
 	 "The program caught the failed allocation and went on training, so it is not what ended the run."},
+	{"refused-recovered", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_REFUSED, rule_refused_recovered,
+	 "the host refused an allocation, and the run went on and ended well",
+	 "The program went on after the refusal and ended well, so it is not what ended the run."},
 	{"kernel-scratch", KIND_NOT_OOM, "kernel-scratch", CONFIDENCE_HIGH, SIGNAL_KERNEL_SCRATCH, NULL,
 	 "a kernel needs more vmem (TPU) or shared memory (GPU) than the chip has",
 	 "One kernel needs more on-chip memory than the chip has: its tiles must be smaller; the GPU's memory is not "
@@ -166,13 +199,22 @@ const struct rule triage_rules[] = {
 	{"illegal-access", KIND_NOT_OOM, "illegal-access", CONFIDENCE_HIGH, SIGNAL_ILLEGAL_ACCESS, NULL,
 	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
-	 "the kernel log has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
+	 "the kernel log or DCGM has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
 	 "The driver stopped the program for its own error; the GPU is not at fault."},
 	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
 	 "a launcher reports that a child got SIGBUS, and nothing else says why",
 	 "SIGBUS of a training process is most often a full /dev/shm."},
 	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, NULL,
 	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
+	{"disk-quota", KIND_NOT_OOM, "disk-quota", CONFIDENCE_HIGH, SIGNAL_DISK_QUOTA, NULL,
+	 "a write was refused with `Disk quota exceeded`",
+	 "The quota of the user or project on the file system is used up (`quota -s`, `lfs quota`); the disk itself "
+	 "may "
+	 "have room."},
+	{"files-limit", KIND_NOT_OOM, "files-limit", CONFIDENCE_MEDIUM, SIGNAL_FILES_LIMIT, rule_files_limit,
+	 "the log has `Too many open files` or `received 0 items of ancdata`, and no other error before it",
+	 "The process has as many files open as it may: raise `ulimit -n`, or share tensors with "
+	 "torch.multiprocessing.set_sharing_strategy('file_system')."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
 	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
@@ -180,6 +222,13 @@ const struct rule triage_rules[] = {
 	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
 	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
 	 NULL},
+	{"memory-error", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_MEMORY_ERROR, rule_memory_error,
+	 "the class or the text of an exception is about memory, in words that no row above has",
+	 "An exception is about memory, in words that are not known here: they do not say which memory, and whether it "
+	 "was used up."},
+	{"nan-loss", KIND_NOT_OOM, "nan-loss", CONFIDENCE_HIGH, SIGNAL_NAN_LOSS, rule_nan_loss,
+	 "the program stopped because its loss is NaN or infinite, or its loss scale cannot fall further",
+	 "The loss is no number any more, and the program stopped itself."},
 	{"collective-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_collective_timeout,
 	 "a collective timed out or lost its peer, no error comes before it, and nothing says that a rank ran out of "
@@ -189,23 +238,30 @@ const struct rule triage_rules[] = {
 	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
 	 "A library of the GPU failed: a full GPU, a driver of another version or a dead context give the same "
 	 "message."},
+	{"shm-error", KIND_NOT_OOM, "shm-error", CONFIDENCE_MEDIUM, SIGNAL_SHM_ERROR, rule_shm_error,
+	 "a file of shared memory does not exist or may not be used, and no other error comes before it",
+	 "A segment of shared memory could not be used for another reason than its size."},
 	{"exception", KIND_NOT_OOM, "error", CONFIDENCE_MEDIUM, SIGNAL_EXCEPTION, rule_exception,
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
 	{"xid-other", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_XID, rule_xid_other,
-	 "the kernel log has another XID, and nothing above holds", NULL},
+	 "the kernel log or DCGM has another XID, and nothing above holds", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,
 	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
 	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "
 	 "restart of the node, or it restarted all containers of the pod."},
-	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, NULL, "only the exit code 137 is known",
+	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, rule_exit_137,
+	 "only the exit code 137 is known",
 	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
 	 "which."},
 	{"exit-code", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_CODE, NULL,
 	 "only another exit code than 0 is known",
 	 "The container failed. 1 is the program's own error, or a launcher that lost a child; the code does not say "
 	 "which."},
+	{"no-failure", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_NO_FAILURE, rule_no_failure,
+	 "TensorFlow says that a failed allocation is no failure, and the run went on",
+	 "The allocator itself says that this was no failure, and the run went on behind it."},
 	{"done", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_DONE, NULL, "the run says that it is done",
 	 "The run says that it is done."},
 	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, NULL, "nothing of the above",
@@ -230,17 +286,41 @@ static bool holds(const struct rule *rule, const struct facts *facts, struct ver
 	return ret->fact != NULL;
 }
 
+/* Whether the run says that it is done behind a fact, before the end. */
+static bool is_done_after(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *done = &facts->items.items[i];
+
+		if (done->signal == SIGNAL_DONE && done->source == fact->source && done->order > fact->order &&
+		    (!end || end->source != fact->source || done->order <= end->order))
+			return true;
+	}
+	return false;
+}
+
+/* A line that only says that a checkpoint is being written proves one if the run went on behind it. */
+static bool is_written(const struct facts *facts, const struct fact *fact, const struct fact *end)
+{
+	if (fact->reading.is_exact || is_done_after(facts, fact, end))
+		return true;
+	if (end && end->source == fact->source && end->position == fact->position)
+		return end->n_progress > fact->n_progress;
+	return facts_progress_since(facts, fact) > 0;
+}
+
 /* Checkpoints after the end belong to another attempt. */
-static const struct fact *last_before(const struct facts *facts, enum signal_id signal, const struct fact *end)
+static const struct fact *find_checkpoint(const struct facts *facts, const struct fact *end)
 {
 	const struct fact *last = NULL;
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal != signal || (end && fact->source == end->source && fact->order > end->order))
+		if (fact->signal != SIGNAL_CHECKPOINT ||
+		    (end && fact->source == end->source && fact->order > end->order))
 			continue;
-		if (!last || fact->order > last->order)
+		if ((!last || fact->order > last->order) && is_written(facts, fact, end))
 			last = fact;
 	}
 	return last;
@@ -248,35 +328,48 @@ static const struct fact *last_before(const struct facts *facts, enum signal_id 
 
 static size_t count_ranks(const struct facts *facts, const struct fact *fact)
 {
+	uint64_t seen[LIMIT_TRIAGE_RANKS / 64] = {0};
 	size_t n = 0;
 
 	for (size_t i = 0; fact && i < facts->items.n; i++) {
 		const struct fact *other = &facts->items.items[i];
-		bool is_seen = false;
+		size_t rank = (size_t)other->rank % LIMIT_TRIAGE_RANKS;
 
-		if (other->signal != fact->signal || other->rank == RANK_NONE)
+		if (other->signal != fact->signal || other->rank == RANK_NONE || seen[rank / 64] >> rank % 64 & 1)
 			continue;
-		for (size_t k = 0; k < i && !is_seen; k++)
-			is_seen = facts->items.items[k].signal == fact->signal &&
-				  facts->items.items[k].rank == other->rank;
-		n += !is_seen;
+		seen[rank / 64] |= (uint64_t)1 << rank % 64;
+		n++;
 	}
 	return n;
+}
+
+/* A time-out of another rank than the one that died. */
+static const struct fact *find_collateral(const struct facts *facts, const struct verdict *verdict)
+{
+	for (size_t i = 0; verdict->fact && i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_COLLECTIVE_TIMEOUT && fact != verdict->fact &&
+		    (verdict->rank == RANK_NONE || fact->rank != verdict->rank) &&
+		    (strcasestr(fact->text, "timeout") || strcasestr(fact->text, "timed out")))
+			return fact;
+	}
+	return NULL;
 }
 
 void rules_add_context(const struct facts *facts, struct verdict *ret)
 {
 	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
 
-	ret->rank = ret->fact ? ret->fact->rank : RANK_NONE;
+	/* A rank that reports a time-out has waited for the one that died. */
+	ret->rank = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT ? ret->fact->rank : RANK_NONE;
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
-	ret->checkpoint = last_before(facts, SIGNAL_CHECKPOINT, ret->fact);
+	ret->checkpoint = find_checkpoint(facts, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);
-	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT
-				  ? facts_first(facts, SIGNAL_COLLECTIVE_TIMEOUT)
-				  : NULL;
+	ret->collateral = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT ? find_collateral(facts, ret)
+										      : NULL;
 }
 
 void rules_decide(const struct facts *facts, struct verdict *ret)

@@ -41,7 +41,7 @@ struct verdict {
 	/* Context, whatever the kind. */
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
-	size_t n_ranks;		       /* ranks with the same signal */
+	size_t n_ranks;		       /* ranks with the same signal, at most LIMIT_TRIAGE_RANKS */
 	int64_t torch_version;	       /* 2009 for 2.9; -1: not seen */
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;
@@ -75,9 +75,13 @@ bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
+/** Whether the program went on after any other failure, and ended well. */
+bool rules_is_survived(const struct facts *facts, const struct fact *fact);
+/** The first refusal of host memory that the program did not survive; NULL: none. */
+const struct fact *rules_find_refused(const struct facts *facts);
 
-/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_host.c and rules_pod.c. They set `fact` and
- * may set cause, confidence, figures and why.
+/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_host.c, rules_stated.c and rules_pod.c. They
+ * set `fact` and may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
@@ -115,5 +119,16 @@ bool rule_kernel_kubepods(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_policy(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_node(const struct facts *facts, struct verdict *ret);
 bool rule_refused(const struct facts *facts, struct verdict *ret);
+bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
+bool rule_memory_error(const struct facts *facts, struct verdict *ret);
+bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
+bool rule_dask(const struct facts *facts, struct verdict *ret);
+bool rule_worker_lost(const struct facts *facts, struct verdict *ret);
+bool rule_files_limit(const struct facts *facts, struct verdict *ret);
+bool rule_time_limit(const struct facts *facts, struct verdict *ret);
+bool rule_nan_loss(const struct facts *facts, struct verdict *ret);
+bool rule_shm_error(const struct facts *facts, struct verdict *ret);
+bool rule_exit_137(const struct facts *facts, struct verdict *ret);
+bool rule_no_failure(const struct facts *facts, struct verdict *ret);
 bool rule_child_killed(const struct facts *facts, struct verdict *ret);
 bool rule_collective_timeout(const struct facts *facts, struct verdict *ret);

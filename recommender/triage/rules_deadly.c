@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which failed allocation on a GPU ended the run: programs catch some of them and go on. */
+/* Which failure ended the run: programs catch some of them and go on, and some come when the run is over. */
 #include "triage/rules.h"
-
-/* Lines that show a further step of the rank, or of the file where the rank is not known, since the fact. */
-static uint64_t progress_since(const struct facts *facts, const struct fact *fact)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < facts->positions.n; i++) {
-		const struct position *position = &facts->positions.items[i];
-
-		if (position->source == fact->source &&
-		    (position->rank == fact->rank || position->rank == RANK_NONE || fact->rank == RANK_NONE))
-			now += position->n_progress;
-	}
-	return now - MIN(now, fact->n_progress);
-}
 
 /* Whether the file has such a line behind the fact; of errors and retries only those in their whole form. */
 static bool is_after(const struct facts *facts, const struct fact *fact, enum signal_id signal, bool is_exact)
@@ -30,19 +15,36 @@ static bool is_after(const struct facts *facts, const struct fact *fact, enum si
 	return false;
 }
 
-/* A program that goes on for two steps has caught the error; one step is enough where it says so. */
+/* A launcher's report of the end of a child. */
+static bool is_reported_after(const struct facts *facts, const struct fact *fact)
+{
+	return is_after(facts, fact, SIGNAL_EXCEPTION, true) || is_after(facts, fact, SIGNAL_CHILD_KILLED, false);
+}
+
+static bool is_well_after(const struct facts *facts, const struct fact *fact)
+{
+	return is_after(facts, fact, SIGNAL_DONE, false) || is_after(facts, fact, SIGNAL_EXIT_ZERO, false);
+}
+
+/* A program that goes on for two steps has caught the error; one step is enough where it says so, or ends well. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
 {
-	uint64_t n = progress_since(facts, fact);
+	uint64_t n = facts_progress_since(facts, fact);
 	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY, false);
+	bool is_well = is_well_after(facts, fact);
 
-	if (is_after(facts, fact, SIGNAL_EXCEPTION, true) || is_after(facts, fact, SIGNAL_CHILD_KILLED, false))
+	if (is_reported_after(facts, fact))
 		return false;
 	/* A search for the largest batch meets a failure on purpose. */
 	if (is_after(facts, fact, SIGNAL_RETRY, true))
 		return true;
-	return n >= 2 || (n && is_said) ||
-	       (is_said && (is_after(facts, fact, SIGNAL_DONE, false) || is_after(facts, fact, SIGNAL_SERVING, false)));
+	return n >= 2 || (n && (is_said || is_well)) ||
+	       (is_said && (is_well || is_after(facts, fact, SIGNAL_SERVING, false)));
+}
+
+bool rules_is_survived(const struct facts *facts, const struct fact *fact)
+{
+	return facts_progress_since(facts, fact) && is_well_after(facts, fact) && !is_reported_after(facts, fact);
 }
 
 const struct fact *rules_find_deadly(const struct facts *facts)
@@ -59,6 +61,20 @@ const struct fact *rules_find_deadly(const struct facts *facts)
 	return found;
 }
 
+const struct fact *rules_find_refused(const struct facts *facts)
+{
+	const struct fact *found = NULL;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_REFUSED && (!found || fact->order < found->order) &&
+		    !rules_is_survived(facts, fact))
+			found = fact;
+	}
+	return found;
+}
+
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_GPU_OOM);
@@ -66,4 +82,63 @@ bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
 		return false;
 	ret->figures = ret->fact->reading.figures;
 	return true;
+}
+
+bool rule_refused_recovered(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_REFUSED);
+	if (!ret->fact || rules_find_refused(facts))
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	return true;
+}
+
+bool rule_memory_error(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_MEMORY_ERROR && (!ret->fact || fact->order < ret->fact->order) &&
+		    !rules_is_survived(facts, fact))
+			ret->fact = fact;
+	}
+	return ret->fact != NULL;
+}
+
+/* Whether the run had come to its last step, or said that it is done, before the fact. */
+static bool is_at_end(const struct facts *facts, const struct fact *fact)
+{
+	const struct fact *done = facts_first(facts, SIGNAL_DONE);
+
+	if (done && done->source == fact->source && done->order < fact->order)
+		return true;
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		const struct position *position = &facts->positions.items[i];
+
+		if (position->source == fact->source && position->furthest.step > 0 &&
+		    position->furthest.step == position->furthest.n_steps && position->furthest.number < fact->number)
+			return true;
+	}
+	return false;
+}
+
+bool rule_killed_at_end(const struct facts *facts, struct verdict *ret)
+{
+	static const enum signal_id kills[] = {SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED};
+
+	for (size_t i = 0; i < ARRAY_LEN(kills); i++) {
+		const struct fact *first = facts_first(facts, kills[i]), *last = facts_last(facts, kills[i]);
+
+		if (first && (!is_at_end(facts, first) || !is_well_after(facts, last)))
+			return false;
+		if (first && (!ret->fact || first->order < ret->fact->order))
+			ret->fact = first;
+	}
+	return ret->fact != NULL;
+}
+
+bool rule_no_failure(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_NO_FAILURE);
+	return ret->fact && (facts_progress_since(facts, ret->fact) >= 2 || is_well_after(facts, ret->fact));
 }

@@ -106,14 +106,14 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 {
 	const struct position *position = fact_position(facts, ret->fact);
 
-	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization"))
+	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization|mem-fraction-static"))
 		ret->cause = "kv-cache";
 	else if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
 		 position->last_bytes - position->first_bytes > position->first_bytes / 5)
 		ret->cause = "leak";
 	else if (ret->fact->step == 0)
 		ret->cause = "static-sizing";
-	else if (ret->fact->step > 0 || position->epoch > 1)
+	else if (ret->fact->step > 0 || position->epoch > 1 || position->epoch_milli > 0)
 		ret->cause = "growth";
 	else if (!position->epoch && facts_first(facts, SIGNAL_STARTING))
 		ret->cause = "static-sizing";

@@ -59,7 +59,7 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 		const struct fact *fact = &facts->items.items[i];
 
 		if (fact->signal == SIGNAL_CHECKPOINT && fact->order < end->order && strcasestr(fact->text, "saving") &&
-		    fact->n_progress == fact_position(facts, fact)->n_progress)
+		    !fact->reading.is_exact && !facts_progress_since(facts, fact))
 			return true;
 	}
 	return false;
@@ -211,10 +211,16 @@ static bool is_refused_by_node(const struct node *node, struct verdict *ret)
 
 bool rule_refused(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_REFUSED);
+	ret->fact = rules_find_refused(facts);
 	if (!ret->fact)
 		return false;
 	ret->figures = ret->fact->reading.figures;
+	/* The amount may stand in the next line. */
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal == SIGNAL_REFUSED &&
+		    facts->items.items[i].source == ret->fact->source &&
+		    facts->items.items[i].rank == ret->fact->rank && !figures_has(&ret->figures, FIGURE_TRIED))
+			figures_fill(&ret->figures, &facts->items.items[i].reading.figures);
 	if (text_has(ret->fact->text, "Java heap|java.lang"))
 		ret->cause = "heap-limit";
 	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc|bytes on host"))
@@ -255,7 +261,7 @@ bool rule_exception(const struct facts *facts, struct verdict *ret)
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact)
 {
 	static const enum signal_id errors[] = {SIGNAL_EXCEPTION, SIGNAL_DEVICE_ASSERT, SIGNAL_ILLEGAL_ACCESS,
-						SIGNAL_SEGFAULT, SIGNAL_DISK_FULL};
+						SIGNAL_SEGFAULT,  SIGNAL_DISK_FULL,	SIGNAL_DISK_QUOTA};
 
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		const struct fact *error = facts_first(facts, errors[i]);

@@ -10,6 +10,7 @@
 void scanner_init(struct scanner *self)
 {
 	self->n = 0;
+	self->guard = NULL;
 	memset(self->shift, WINDOW - 1, sizeof(self->shift));
 	memset(self->first, 0xff, sizeof(self->first));
 }
@@ -72,6 +73,16 @@ static size_t choose_window(const char *text, size_t n)
 	return best;
 }
 
+/* The four bytes of a window, those of letters without their case: where two differ, the windows do. */
+static uint32_t fold(const char *p)
+{
+	uint32_t bytes;
+
+	static_assert(WINDOW == sizeof(bytes), "a window is one number");
+	memcpy(&bytes, p, sizeof(bytes));
+	return bytes | 0x20202020;
+}
+
 static void add_word(struct scanner *self, const char *text, size_t n, unsigned int value)
 {
 	size_t window;
@@ -85,8 +96,11 @@ static void add_word(struct scanner *self, const char *text, size_t n, unsigned 
 	last[0] = text[window + WINDOW - 2];
 	last[1] = text[window + WINDOW - 1];
 	head = self->first[pair_at((const unsigned char *)last)];
-	self->words[self->n] = (struct scan_word){
-		.text = text, .length = (uint8_t)n, .value = (uint8_t)value, .window = (uint8_t)window};
+	self->words[self->n] = (struct scan_word){.text = text,
+						  .length = (uint8_t)n,
+						  .value = (uint8_t)value,
+						  .window = (uint8_t)window,
+						  .folded = fold(text + window)};
 	set_pair(self, last, 0, (int)self->n);
 	/* All spellings of a pair have the same list. */
 	self->words[self->n].next = head;
@@ -103,6 +117,28 @@ void scanner_add(struct scanner *self, const char *words, unsigned int value)
 	}
 }
 
+static char lower_of(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static bool is_listed(const char *words, const struct scan_word *word)
+{
+	for (size_t n; *words; words += n + (words[n] == '|')) {
+		n = strcspn(words, "|");
+		if (n == word->length && memcmp(words, word->text, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+void scanner_set_guard(struct scanner *self, const char *words, scan_guard_fn guard)
+{
+	self->guard = guard;
+	for (size_t i = 0; i < self->n; i++)
+		self->words[i].has_guard = is_listed(words, &self->words[i]);
+}
+
 /* Whether the word stands in `text` so that its window is at `at`. */
 static bool is_word_at(const struct scan_word *word, struct str text, size_t at)
 {
@@ -112,9 +148,16 @@ static bool is_word_at(const struct scan_word *word, struct str text, size_t at)
 		return false;
 	p = text.p + at - word->window;
 	for (size_t i = 0; i < word->length; i++)
-		if (tolower((unsigned char)p[i]) != word->text[i])
+		if (lower_of(p[i]) != word->text[i])
 			return false;
 	return true;
+}
+
+static bool is_guarded(const struct scanner *self, const struct scan_word *word, struct str text, size_t at)
+{
+	size_t end = at - word->window + word->length;
+
+	return word->has_guard && !self->guard(text.p + end, text.n - end);
 }
 
 bool scanner_find(const struct scanner *self, struct str text, struct scan_set *ret)
@@ -124,15 +167,17 @@ bool scanner_find(const struct scanner *self, struct str text, struct scan_set *
 
 	for (size_t at = 0; at + WINDOW <= text.n;) {
 		unsigned int pair = pair_at(p + at + WINDOW - 2);
+		uint32_t folded;
 
 		if (self->shift[pair]) {
 			at += self->shift[pair];
 			continue;
 		}
+		folded = fold(text.p + at);
 		for (int i = self->first[pair]; i >= 0; i = self->words[i].next) {
 			const struct scan_word *word = &self->words[i];
 
-			if (!is_word_at(word, text, at))
+			if (word->folded != folded || !is_word_at(word, text, at) || is_guarded(self, word, text, at))
 				continue;
 			ret->bits[word->value / 64] |= (uint64_t)1 << word->value % 64;
 			is_found = true;

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "triage/dcgm.h"
+
 /* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
  * and XLA bfc_allocator.cc, gpu_executor, BufferAssignment; Paddle's allocators; NCCL checks.h and alloc.h; the
  * kernel's mm/oom_kill.c and mm/memcontrol.c 3.10 to 6.x; the kubelet's eviction manager; torchrun; Slurm; Ray. */
 const struct signal signals[SIGNAL_COUNT_] = {
-	[SIGNAL_XID] = {"xid", "xid (", read_xid, "the driver reports an error of the GPU"},
+	[SIGNAL_XID] = {"xid", "xid (|dcgm_fi_dev_xid_errors|dcgm_exp_xid_errors_count|detected xid ", dcgm_read_xid,
+			"the driver reports an error of the GPU"},
 	[SIGNAL_GPU_ECC] = {"gpu-ecc",
 			    "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
-			    "uncorrectable hardware error",
-			    read_ecc, "memory or a link of the GPU is damaged"},
+			    "uncorrectable hardware error|" DCGM_ECC_WORDS,
+			    dcgm_read_ecc, "memory or a link of the GPU is damaged"},
 	[SIGNAL_GPU_LOST] = {"gpu-lost",
 			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
 			     "unable to determine the device handle",
 			     NULL, "the GPU does not answer any more"},
-	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement", read_ecc,
-			      "rows of the GPU's memory were replaced or wait for it"},
-	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", NULL, NULL,
+	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement|" DCGM_REMAP_WORDS,
+			      dcgm_read_remap, "rows of the GPU's memory were replaced or wait for it"},
+	[SIGNAL_GPU_ECC_PAST] = {"gpu-ecc-past", "dcgm_fi_dev_ecc_dbe_agg_total", dcgm_read_ecc_past,
+				 "memory of the GPU was damaged at some time in its life, perhaps before the run"},
+	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", DCGM_SYSTEMS, dcgm_read_unhealthy,
 				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
 	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
 				   "the kernel looks for a process to kill"},
@@ -34,9 +39,18 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"not syncing: out of memory|deadlocked on memory",
 				read_kernel_kill, "the kernel killed a process for want of memory"},
 	[SIGNAL_OOM_KILLED] = {"oomkilled",
-			       "oomkilled|memory.oom.group set|container_oom_events_total|oom_kill|"
+			       "oomkilled|oom killed|killed due to memory usage|memory.oom.group "
+			       "set|container_oom_events_total|oom_kill|"
 			       "container init was oom-killed| container oom ",
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
+	[SIGNAL_OOM_NOTED] = {"oom-noted",
+			      "taskoom event|oom received|oom event received|killed by the oom killer|"
+			      "result 'oom-kill'",
+			      read_oom_noted, "the runtime or systemd saw an OOM kill in the container's cgroup"},
+	[SIGNAL_OOM_REAPED] = {"oom-reaped", "oom_reaper: reaped|killed by the oom killer|result 'oom-kill'",
+			       read_oom_reaped,
+			       "the kernel killed a process for want of memory; whose limit it was, "
+			       "the line does not say"},
 	[SIGNAL_SYSTEM_OOM] = {"system-oom", "system oom encountered", NULL, "the kubelet saw the node out of memory"},
 	[SIGNAL_OOM_COUNTED] = {"oom-counted", NULL, NULL,
 				"the kernel killed a task in the container's cgroup, by cAdvisor's counter"},
@@ -51,6 +65,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
 		 "running beyond the 'physical' memory|running beyond the 'virtual' memory",
 		 read_yarn, "YARN killed a container at its memory limit"},
+	[SIGNAL_DASK] = {"dask", "% memory budget", read_dask,
+			 "Dask's nanny killed a worker at its share of the memory, not the kernel"},
 	[SIGNAL_RAY] = {"ray",
 			"killed due to the node running low on memory|killed due to memory pressure|"
 			"killed by ray's memory monitor|memory on the node (ip|rayoutofmemoryerror: more than",
@@ -72,7 +88,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				    "had condition: [diskpressure|had conditions: [diskpressure",
 				    read_evicted_storage, "the kubelet evicted the pod for its disk use"},
 	[SIGNAL_DISRUPTED] = {"disrupted", NULL, NULL, "the pod was stopped from outside, as Kubernetes says"},
-	[SIGNAL_PROBE_KILLED] = {"probe-killed", NULL, NULL, "the kubelet killed the container for a failed probe"},
+	[SIGNAL_PROBE_KILLED] = {"probe-killed",
+				 "failed liveness probe, will be|failed startup probe, will be|"
+				 "failed liveness probe.. container will be",
+				 NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
 			"</torch_|shared memory manager|posix_fallocate",
@@ -85,6 +104,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|srun: error: |: line |"
 				 "return code = -9|return code -9|exits with return code = -9",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
+	[SIGNAL_WORKER_LOST] = {"worker-lost",
+				"killedworker|terminatedworkererror|brokenprocesspool|"
+				"process pool was terminated abruptly|all those workers died",
+				NULL, "a worker of a pool died; why, the line does not say"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
@@ -96,6 +119,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_EXIT_CODE] = {"exit-code", NULL, NULL, "the container failed; the code does not say why"},
 	[SIGNAL_REFUSED] =
 		{"refused",
+		 "you tried to allocate|alloc of size|"
 		 "memoryerror|unable to allocate|bad_alloc|cannot allocate memory|can't allocate memory|"
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
@@ -109,7 +133,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
-		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization",
+		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization|"
+		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -123,6 +148,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
 			       read_gpu_device, "the GPU's memory, and what was free before the program used it"},
+	[SIGNAL_DCGM_MEMORY] = {"dcgm-memory", "dcgm_fi_dev_fb_used|dcgm_fi_dev_fb_free", dcgm_read_memory,
+				"memory of a GPU that is in use or free, as dcgm-exporter reports it"},
 	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
 			       "memory of a GPU is in use that no process holds"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
@@ -131,6 +158,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "retry|skipping|skipped|recover|caught|reducing batch|reduced batch|smaller batch|halving|"
 			  "falling back|trying again|handled|batch size|batch-size",
 			  read_retry, "the program caught the error and went on"},
+	[SIGNAL_NO_FAILURE] = {"no-failure", "that this is not a failure", NULL,
+			       "an allocation failed, and the caller of the allocator went on without it"},
 	[SIGNAL_TESTS_PASSED] = {"tests-passed", " passed in | passed, |100% tests passed", read_tests_passed,
 				 "a test run ended without a failure: errors in it were made on purpose"},
 	[SIGNAL_KERNEL_SCRATCH] = {"kernel-scratch",
@@ -149,8 +178,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
-	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|disk quota exceeded", read_disk_full,
-			      "a file system is full"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device", read_disk_full, "a file system is full"},
+	[SIGNAL_DISK_QUOTA] = {"disk-quota", "disk quota exceeded", read_disk_full,
+			       "the quota of a user or a project is used up"},
+	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
+				"the process has as many files open as it may"},
+	[SIGNAL_SHM_ERROR] = {"shm-error", "/dev/shm/|shared memory segment|shared memory object", read_shm_error,
+			      "a file of shared memory could not be used, for another reason than its size"},
 	[SIGNAL_SEGFAULT] = {"segfault",
 			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
 			     read_segfault, "the program used an address that it does not have"},
@@ -164,26 +198,39 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
 			       "deadlineexceeded|due to time limit",
 			       read_terminated, "the program was asked to end"},
+	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_NAN_LOSS] = {"nan-loss",
+			     "stopping training|loss became infinite or nan|minimum loss scale reached|"
+			     "loss scale already at minimum|loss returned in `training_step` is nan",
+			     read_nan_loss, "the loss is no number any more, and the program stopped itself"},
+	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|exhaustederror", read_memory_error,
+				 "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
-			 "training has completed|training run complete|successfully completed|training ended",
+			 "training has completed|training run complete|successfully completed|training ended|"
+			 "trainer.fit` stopped: `max_",
 			 NULL, "the run says that it is done"},
+	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
+			      "the job ended with code 0"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
+	[SIGNAL_OOM_DENIED] = {"oom-denied", "oomkilled", read_oom_denied,
+			       "the runtime says that the container was not killed at its memory limit"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
+	[SIGNAL_RECORDED] = {"recorded", NULL, NULL, "what the recommender has recorded of the workload's runs"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,
 				      "the node refuses memory beyond a fixed sum (vm.overcommit_memory is 2)"},
-	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it", read_step, "the run came this far"},
+	[SIGNAL_STEP] = {"step", "step|iter|epoch|it/s|s/it| - eta: ", read_step, "the run came this far"},
 	[SIGNAL_EPOCH] = {"epoch", "epoch", read_epoch, "the run came to this epoch"},
 	[SIGNAL_RATE] = {"rate",
 			 "it/s|s/it|tokens/s|tok/s|tokens_per_s|tokens per second|samples/s|samples_per_s|"

@@ -15,6 +15,7 @@ enum signal_id {
 	SIGNAL_GPU_LOST,
 	SIGNAL_ROW_REMAP,
 	SIGNAL_DEVICE_UNHEALTHY,
+	SIGNAL_GPU_ECC_PAST,
 	/* the kernel */
 	SIGNAL_KERNEL_INVOKED,
 	SIGNAL_KERNEL_LIMIT_OF,
@@ -26,11 +27,14 @@ enum signal_id {
 	SIGNAL_KERNEL_KILL,
 	/* other killers of the host */
 	SIGNAL_OOM_KILLED,
+	SIGNAL_OOM_NOTED,
+	SIGNAL_OOM_REAPED,
 	SIGNAL_SYSTEM_OOM,
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
 	SIGNAL_YARN,
+	SIGNAL_DASK,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
@@ -43,6 +47,7 @@ enum signal_id {
 	SIGNAL_SEMAPHORE,
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
+	SIGNAL_WORKER_LOST,
 	SIGNAL_CHILD_BUS,
 	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
@@ -53,9 +58,11 @@ enum signal_id {
 	SIGNAL_GPU_DETAIL,
 	SIGNAL_GPU_SAMPLE,
 	SIGNAL_GPU_DEVICE,
+	SIGNAL_DCGM_MEMORY,
 	SIGNAL_GPU_ZOMBIE,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
+	SIGNAL_NO_FAILURE,
 	/* ends that are no OOM */
 	SIGNAL_TESTS_PASSED,
 	SIGNAL_KERNEL_SCRATCH,
@@ -63,16 +70,25 @@ enum signal_id {
 	SIGNAL_ILLEGAL_ACCESS,
 	SIGNAL_COLLECTIVE_TIMEOUT,
 	SIGNAL_DISK_FULL,
+	SIGNAL_DISK_QUOTA,
+	SIGNAL_FILES_LIMIT,
+	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
+	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
+	SIGNAL_NAN_LOSS,
+	SIGNAL_MEMORY_ERROR,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
+	SIGNAL_EXIT_ZERO,
 	SIGNAL_SERVING,
 	/* around the end */
+	SIGNAL_OOM_DENIED,
 	SIGNAL_PEAK,
+	SIGNAL_RECORDED,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
@@ -155,13 +171,15 @@ struct reading {
 	struct figures figures;
 	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
 			* a throughput in thousandths */
-	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput */
+	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput; thousandths of epochs
+			* that are done, -1: not said */
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */
 	enum variable variable; /* that the message names, or that its device reads */
 	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
-			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one */
+			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
+			* checkpoint that was written, not only begun */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
@@ -189,13 +207,20 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 void reading_init(struct reading *self);
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
+/** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or
+ *  in exit_codes: those that the functions of the rows may ask for. */
+#define EXIT_CODE_WORDS "exit code|exitcode|exit_code|exit status"
+#define EXIT_CODES	5
+extern const int64_t exit_codes[EXIT_CODES];
+/** Whether one of them follows directly, or something that does not show it. */
+bool is_exit_code_next(const char *behind, size_t n);
 /** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
  * code (137)", "exitcode: -9". */
 bool is_exit_code(const char *lower, int64_t code);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_run.c and
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_stated.c, signals_run.c and
  * signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
@@ -231,6 +256,14 @@ bool read_not_started(const struct line *line, struct reading *ret);
 bool read_segfault(const struct line *line, struct reading *ret);
 bool read_terminated(const struct line *line, struct reading *ret);
 bool read_retry(const struct line *line, struct reading *ret);
+bool read_oom_noted(const struct line *line, struct reading *ret);
+bool read_oom_reaped(const struct line *line, struct reading *ret);
+bool read_dask(const struct line *line, struct reading *ret);
+bool read_oom_denied(const struct line *line, struct reading *ret);
+bool read_shm_error(const struct line *line, struct reading *ret);
+bool read_nan_loss(const struct line *line, struct reading *ret);
+bool read_exit_zero(const struct line *line, struct reading *ret);
+bool read_memory_error(const struct line *line, struct reading *ret);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);

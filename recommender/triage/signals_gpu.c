@@ -11,11 +11,14 @@
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"     \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING
-/* vLLM, before it serves: the card has no room for its KV cache, or less than it shall take. */
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING           \
+	"|" WITHOUT_SIZE
+/* vLLM and SGLang, before they serve: the card has no room for the KV cache, or less than they shall take. */
 #define SERVING                                                                                                        \
 	"tokens that can be stored in kv cache|kv cache is needed, which is larger|memory for the cache blocks|"       \
-	"is less than desired gpu memory utilization"
+	"is less than desired gpu memory utilization|leave no gpu memory|not enough memory. please try"
+/* Without an amount: a search for a batch that ends at none, and Paddle 0.x, whose amounts have no unit. */
+#define WITHOUT_SIZE "no executable batch size found|enforce allocating <= available"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
 	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
@@ -30,6 +33,7 @@
 	"memory|mps backend out of memory|out of gpu memory|out of memory on device|outofmemoryerror|out of memory "   \
 	"on gpu"
 #define HOST                                                                                                           \
+	"you tried to allocate|killed due to memory usage|"                                                            \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
 	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
@@ -135,6 +139,21 @@ static void read_start_check(const char *lower, struct reading *ret)
 	figures_set(&ret->figures, FIGURE_ALLOCATED, 0);
 }
 
+/* Paddle 0.x: "enforce allocating <= available failed, 10513462067 > 1369702144": tried, and free. */
+static void read_enforce(const char *lower, struct reading *ret)
+{
+	const char *at = strstr(lower, "allocating <= available failed, ");
+	int64_t tried, free;
+	size_t n;
+
+	at = at ? at + strlen("allocating <= available failed, ") : NULL;
+	n = at ? text_number(at, &tried) : 0;
+	if (!n || strncmp(at + n, " > ", 3) != 0 || !text_number(at + n + 3, &free))
+		return;
+	figures_set(&ret->figures, FIGURE_TRIED, tried);
+	figures_set(&ret->figures, FIGURE_FREE, free);
+}
+
 /* Whether an exception's name or a level of errors leads to the words. */
 static bool is_raised(const struct line *line, const char *at)
 {
@@ -197,8 +216,9 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	read_first_message(start && start < at ? start : at, ret);
 	read_hbm(line->lower, ret);
 	read_start_check(line->lower, ret);
+	read_enforce(line->lower, ret);
 	if (ret->is_exact && !figures_has(&ret->figures, FIGURE_TRIED) &&
-	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory|" SERVING))
+	    !text_has(line->lower, "oom when allocating|pt_devmem|out of memory|" SERVING "|" WITHOUT_SIZE))
 		return false;
 	ret->framework = read_framework(line->lower);
 	ret->variable = read_variable(line->lower);

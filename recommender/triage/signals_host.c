@@ -109,12 +109,46 @@ static bool is_column(const char *lower, const char *at)
 	return at > lower + 1 && at[-1] == '/' && isdigit((unsigned char)at[-2]);
 }
 
+/* Whether the word is the label of a series of Prometheus: name{reason="OOMKilled"}. */
+static bool is_label(const char *lower, const char *at, const char *end)
+{
+	while (at > lower && strchr("\"' ", at[-1]))
+		at--;
+	return at > lower + 1 && at[-1] == '=' && memchr(lower, '{', (size_t)(at - lower)) && strchr(end, '}');
+}
+
+/* A line of a query or a call that goes over several: nothing but `reason="OOMKilled",`. */
+static bool is_part_of_call(const struct line *line, const char *at, const char *end)
+{
+	const char *name = line->lower + line->body;
+
+	name += strspn(name, "abcdefghijklmnopqrstuvwxyz_");
+	return name > line->lower + line->body && name[0] == '=' && name[1] == '"' && name + 2 == at && *end == '"' &&
+	       !end[1 + strspn(end + 1, ",)]} ")];
+}
+
+/* A value above 0 behind the labels: in a query or an alert there is none. */
+static bool is_series_above_0(const char *end)
+{
+	int64_t value;
+
+	end = strchr(end, '}') + 1;
+	end += strspn(end, " ");
+	if (strstarts(end, "=> "))
+		end += strlen("=> ");
+	return text_number(end, &value) && value > 0;
+}
+
 /* Whether the word reports an end: as the value of a field ("reason":"OOMKilled", Reason [OOMKilled]), as a field that
  * is true ("OOMKilled": true), as a column, alone on its line. In prose and in code it only names the reason. */
 static bool is_oomkilled(const struct line *line, const char *at)
 {
-	const char *end = at + strlen("oomkilled"), *start = at, *value = end + strspn(end, "\"'` ");
+	const char *end = at + strlen("oomkilled") + (at[3] == ' '), *start = at, *value = end + strspn(end, "\"'` ");
 
+	if (is_label(line->lower, at, end))
+		return is_series_above_0(end);
+	if (is_part_of_call(line, at, end))
+		return false;
 	if (*value == ':' || *value == '=') {
 		value += strspn(value, ":=\"'` ");
 		if (strstarts(value, "true"))
@@ -158,11 +192,12 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
-	if (strstr(line->lower, "oomkilled") != at)
+	/* Until 2015 Kubernetes wrote two words. */
+	if (text_find(line->lower, "oomkilled|oom killed") != at)
 		return !is_mention(line, at) &&
 		       (!strstr(line->lower, " container oom ") || is_docker_event(line->lower));
 	while (at && !is_oomkilled(line, at))
-		at = strstr(at + 1, "oomkilled");
+		at = text_find(at + 1, "oomkilled|oom killed");
 	return at && !is_mention(line, at);
 }
 
@@ -265,11 +300,10 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 
 	(void)ret;
-	if (is_launcher_kill(lower) || is_mention(line, line->at))
-		return false;
-	return is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
-	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
-			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
+	return (is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
+		text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
+				"signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill")) &&
+	       !is_launcher_kill(lower) && !is_mention(line, line->at);
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
@@ -291,8 +325,8 @@ bool read_exit_137(const struct line *line, struct reading *ret)
 static void read_refused_size(const char *lower, struct reading *ret)
 {
 	static const char *const labels[] = {
-		"unable to allocate ", "tried to allocate ", "allocation of ",	     "malloc ",
-		"allocating ",	       "failed to alloc ",   "host memory of size: "};
+		"unable to allocate ", "tried to allocate ", "allocation of ",	      "malloc ",
+		"allocating ",	       "failed to alloc ",   "host memory of size: ", "alloc of size "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
@@ -303,10 +337,21 @@ static void read_refused_size(const char *lower, struct reading *ret)
 	}
 }
 
+/* Arrow: "Out of memory: malloc of size 262144 failed", "realloc of size 128 failed" */
+static const char *find_malloc(const char *lower)
+{
+	const char *at = strstr(lower, "alloc of size ");
+	int64_t bytes;
+	size_t n = at ? text_number(at + strlen("alloc of size "), &bytes) : 0;
+
+	return n && strstarts(at + strlen("alloc of size ") + n, " failed") ? at : NULL;
+}
+
 /* What Python, numpy, C++, Java, PyTorch, TensorFlow and the C library say when the host refuses memory. */
 bool read_refused(const struct line *line, struct reading *ret)
 {
 	static const char forms[] =
+		"you tried to allocate|"
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
@@ -320,6 +365,8 @@ bool read_refused(const struct line *line, struct reading *ret)
 		return false;
 	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
 		at = strstr(lower, "memory allocation of ");
+	if (!at)
+		at = find_malloc(lower);
 	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
 	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
 		at = strstr(lower, "posix_memalign");

@@ -94,7 +94,9 @@ bool read_kernel_constraint(const struct line *line, struct reading *ret)
 	if (task)
 		reading_copy(ret->name, sizeof(ret->name), line->text + (task - line->lower) + 6, ",");
 	text_labelled(line->lower, ",pid=", &ret->value);
-	if (strncmp(at, "constraint_memcg", 16) == 0)
+	/* A cgroup that is named was at its limit, whatever the constraint says: a task that moves to another cgroup
+	 * while its own is full gives CONSTRAINT_NONE. */
+	if (path || strncmp(at, "constraint_memcg", 16) == 0)
 		ret->scope = path ? scope_of_path(ret->words) : SCOPE_CGROUP;
 	else if (strncmp(at, "constraint_none", 15) == 0)
 		ret->scope = SCOPE_NODE;

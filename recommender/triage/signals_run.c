@@ -15,15 +15,38 @@ bool read_retry(const struct line *line, struct reading *ret)
 	at = text_find(line->lower,
 		       "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying again|"
 		       "handled");
-	return at && !is_mention(line, at) && text_has(line->lower, "oom|memory|batch|alloc");
+	return at && text_has(line->lower, "oom|memory|batch|alloc") && !is_mention(line, at);
 }
 
-/* Not what the scheduler says of victims that it did not find, nor the driver's clean-up. */
+/* "preempted=3", "num_requests_preempted: 0" */
+static bool is_counter(const char *lower, const char *at)
+{
+	const char *end = at + strlen("preempted");
+
+	end += strspn(end, "\"' ");
+	return (at > lower && at[-1] == '_') ||
+	       ((*end == '=' || *end == ':') && isdigit((unsigned char)end[1 + strspn(end + 1, " ")]));
+}
+
+/* A pod, job or machine was preempted. Engines that serve models preempt requests, and count it; the scheduler speaks
+ * of victims that it did not find. */
 bool read_preempted(const struct line *line, struct reading *ret)
 {
+	const char *lower = line->lower, *at = strstr(lower, "preempted");
+
 	(void)ret;
-	return !text_has(line->lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available") &&
-	       !is_mention(line, line->at);
+	if (is_mention(line, line->at))
+		return false;
+	if (text_has(lower, "node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager"))
+		return true;
+	if (text_has(lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available|sequence|"
+			    "request|reqs|kv cache|preemptionmode|num_preempt|cumulative_preempt"))
+		return false;
+	if (text_has(lower, "preempted by |due to preemption|due to node preemption|preempted to |preempted in order|"
+			    "preemption notice|preemption signal|reason: preempt|reason\": \"preempt|preempting"))
+		return true;
+	return at && !is_counter(lower, at) &&
+	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
 /* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */
@@ -36,6 +59,9 @@ bool read_not_started(const struct line *line, struct reading *ret)
 bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;
+	/* joblib does not know: "could be caused by a segmentation fault while calling the function or by ..." */
+	if (strstr(line->lower, "caused by a segmentation fault"))
+		return false;
 	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
 		is_exit_code(line->lower, -11)) &&
 	       !is_mention(line, line->at);
@@ -55,32 +81,112 @@ bool read_terminated(const struct line *line, struct reading *ret)
 	       !is_mention(line, line->at);
 }
 
+/* The class of an exception that a line begins with, as at the end of a traceback. */
+struct exception_class {
+	const char *name, *end; /* in line->lower */
+};
+
+static bool is_class_end(struct exception_class class)
+{
+	static const char *const ends[] = {"error", "exception", "interrupt"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t n = strlen(ends[i]);
+
+		if ((size_t)(class.end - class.name) > n && memcmp(class.end - n, ends[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct exception_class find_class(const struct line *line)
+{
+	struct exception_class class = {.name = line->lower + line->body};
+
+	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
+	if (strstarts(class.name, "failed ") && strstr(class.name, " - "))
+		class.name = strstr(class.name, " - ") + 3;
+	class.end = class.name;
+	while (isalnum((unsigned char)*class.end) || *class.end == '_' || *class.end == '.')
+		class.end++;
+	return class;
+}
+
+static bool is_exception(struct exception_class class)
+{
+	return (*class.end == ':' || *class.end == '(' || !*class.end) && is_class_end(class);
+}
+
+static bool is_other_memory(const char *before, const char *end)
+{
+	static const char *const next[] = {" access", " format", " layout", " address", " location", " on disk"};
+
+	for (size_t i = 0; i < ARRAY_LEN(next); i++)
+		if (strstarts(end, next[i]))
+			return true;
+	return text_has(before, "share |shared ");
+}
+
+/* The word, but not in the names of other things: "illegal memory access", "memory_format", "shared memory". */
+static bool has_word_memory(const char *lower)
+{
+	for (const char *at = strstr(lower, "memory"); at; at = strstr(at + 1, "memory")) {
+		const char *end = at + strlen("memory");
+		char before[16];
+
+		(void)text_before(lower, at, before, sizeof(before));
+		if ((at > lower && (isalnum((unsigned char)at[-1]) || strchr("_-.'\"`", at[-1]))) ||
+		    isalnum((unsigned char)*end) || (*end && strchr("_-", *end)))
+			continue;
+		if (!is_other_memory(before, end))
+			return true;
+	}
+	/* In Chinese: too little memory, of the host and of a card. */
+	return text_has(lower, "\xe5\x86\x85\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3|"
+			       "\xe6\x98\xbe\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3");
+}
+
+/* Whether the class or the text of an exception is about memory. gRPC has one class for all that a peer refuses. */
+static bool is_of_memory(struct exception_class class)
+{
+	if (text_has(class.name, "out of memory|outofmemory|memoryerror|bad_alloc"))
+		return true;
+	if (text_has(class.name, "message larger than|quota|rate limit|too many requests"))
+		return false;
+	return text_has(class.name, "resourceexhausted|resource_exhausted") || has_word_memory(class.name);
+}
+
+bool read_memory_error(const struct line *line, struct reading *ret)
+{
+	struct exception_class class = find_class(line);
+
+	if (!is_exception(class) || !is_of_memory(class) || is_mention(line, class.end) ||
+	    text_has(line->lower, "childfailederror|calledprocesserror"))
+		return false;
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
+		     line->text + (class.name - line->lower), "");
+	return true;
+}
+
 /* An exception at the end of a traceback, or what a launcher says of a child's end. */
 bool read_exception(const struct line *line, struct reading *ret)
 {
-	const char *body = line->lower + line->body, *end = body;
+	struct exception_class class = find_class(line);
 
-	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
-	if (strstarts(body, "failed ") && strstr(body, " - "))
-		body = end = strstr(body, " - ") + 3;
 	/* What a launcher raises for the end of its child. */
 	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
-	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
-		end++;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(end - body) + 1), line->text + (body - line->lower),
-		     "");
+	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
+		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
-	if (end - body > 5 && (*end == ':' || *end == '(' || !*end) &&
-	    (strncmp(end - 5, "error", 5) == 0 || (end - body > 9 && strncmp(end - 9, "exception", 9) == 0) ||
-	     (end - body > 9 && strncmp(end - 9, "interrupt", 9) == 0)))
-		return true;
-	if (strncmp(body, "assertion", 9) == 0)
+	if (is_exception(class))
+		return ret->is_exact || !is_of_memory(class);
+	if (strncmp(class.name, "assertion", 9) == 0)
 		return true;
 	reading_copy(ret->words, sizeof(ret->words), "", "");
-	ret->is_exact = text_has(body, "exitcode|exited with exit code") &&
-			!text_has(body, "exitcode: 0|exit code 0|exitcode  : 0");
-	return ret->is_exact || text_has(body, "core dumped");
+	ret->is_exact = text_has(class.name, "exitcode|exited with exit code") &&
+			!text_has(class.name, "exitcode: 0|exit code 0|exitcode  : 0");
+	return ret->is_exact || text_has(class.name, "core dumped");
 }
 
 /* The last line of a test run: "===== 41 passed in 3.21s =====", "===== 40 passed, 1 skipped in 3.21s =====". */
@@ -98,7 +204,7 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 {
 	size_t n = strlen(word), digits;
 
-	for (const char *at = strstr(lower, word); at; at = strstr(at + n, word)) {
+	for (const char *at = text_find(lower, word); at; at = strstr(at + n, word)) {
 		const char *end = at + n;
 
 		if (at > lower && (isalpha((unsigned char)at[-1]) || at[-1] == '-' ||
@@ -123,9 +229,31 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 }
 
 /* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
+/* "{'loss': 2.31, 'epoch': 0.13}": how much of the epochs is done, in thousandths. */
+static void read_fraction(const char *lower, struct reading *ret)
+{
+	const char *at = text_find(lower, "'epoch': |\"epoch\": ");
+	int64_t milli = 0;
+	size_t n;
+
+	if (!at || !strstr(lower, "loss"))
+		return;
+	at += strlen("'epoch': ");
+	at += text_number(at, &milli);
+	n = strspn(at + (*at == '.'), "0123456789");
+	if (*at != '.' || !n || at[1 + n] == 'e' || milli > INT32_MAX)
+		return;
+	for (size_t i = 1; i <= 3; i++)
+		milli = milli * 10 + (i <= n ? at[i] - '0' : 0);
+	ret->total = milli;
+}
+
 bool read_epoch(const struct line *line, struct reading *ret)
 {
-	return line->n <= 4096 && read_position(line->lower, "epoch", &ret->value, NULL);
+	if (line->n > 4096 || !read_position(line->lower, "epoch", &ret->value, NULL))
+		return false;
+	read_fraction(line->lower, ret);
+	return true;
 }
 
 bool read_loading(const struct line *line, struct reading *ret)
@@ -155,6 +283,16 @@ static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 	return text_number(start, ret) > 0;
 }
 
+/* Keras: "12/100 [==>......] - ETA: 3:59 - loss: 1.85", "250/250 [=====] - 91s 362ms/step - loss: 0.02" */
+static bool is_keras_bar(const char *lower)
+{
+	const char *bar = text_find(lower, " [=| [>| [.");
+
+	if (!bar || !text_has(lower, " - eta: |/step - "))
+		return false;
+	return strncmp(bar + 2 + strspn(bar + 2, "=>."), "] - ", 4) == 0;
+}
+
 bool read_step(const struct line *line, struct reading *ret)
 {
 	const char *lower = line->lower;
@@ -169,7 +307,8 @@ bool read_step(const struct line *line, struct reading *ret)
 	if (strstr(lower, "iter") && (read_position(lower, "iteration", &ret->value, &ret->total) ||
 				      read_position(lower, "iter", &ret->value, &ret->total)))
 		return true;
-	if (text_has(line->lower, "it/s|s/it") && !text_has(line->lower, "loading|fetching|download|captur") &&
+	if ((text_has(line->lower, "it/s|s/it") || is_keras_bar(lower)) &&
+	    !text_has(line->lower, "loading|fetching|download|captur") &&
 	    read_bar(line->lower, &ret->value, &ret->total))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
@@ -200,13 +339,15 @@ static bool read_path(const struct line *line, const char *from, const char *mar
 	return false;
 }
 
-/* A line that says that a checkpoint was or is written, not that one is read. */
+/* A line that says that a checkpoint was or is written, not that one is read or will be written. */
 bool read_checkpoint(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "saved|saving|wrote|written|save model|save checkpoint|saves");
 
-	if (!at || text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not"))
+	if (!at ||
+	    text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not|will be "))
 		return false;
+	ret->is_exact = text_has(line->lower, "saved|wrote|written|saves");
 	read_position(line->lower, "step", &ret->value, NULL);
 	return read_path(line, at, "checkpoint-|ckpt-|.pt|.ckpt|checkpoint_|step_|step-|.safetensors|.distcp", ret);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/smi.h"
 
+#include "base/hash.h"
+
 void smi_reset(struct smi_state *self)
 {
 	*self = (struct smi_state){.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1};
@@ -160,4 +162,34 @@ enum signal_id smi_read(struct smi_state *self, const char *lower, struct readin
 	if (*key)
 		see_section(self, key);
 	return SIGNAL_COUNT_;
+}
+
+/* ---- dcgm-exporter ---- */
+
+static struct smi_dcgm *find_dcgm(struct smi_state *self, uint64_t card)
+{
+	for (size_t i = 0; i < self->n_dcgm; i++)
+		if (self->dcgm[i].card == card)
+			return &self->dcgm[i];
+	if (self->n_dcgm == SMI_CARDS_MAX)
+		return NULL;
+	self->dcgm[self->n_dcgm] = (struct smi_dcgm){card, FIGURE_NONE, FIGURE_NONE};
+	return &self->dcgm[self->n_dcgm++];
+}
+
+/* All metrics of a GPU have the same labels. */
+void smi_see_dcgm(struct smi_state *self, const char *lower, const struct reading *reading)
+{
+	const int64_t *bytes = reading->figures.bytes;
+	const char *labels = lower + strcspn(lower, "{ ");
+	struct smi_dcgm *card = find_dcgm(self, hash_stable(HASH_STABLE_INIT, labels, strcspn(labels, "}")));
+
+	if (!card)
+		return;
+	if (bytes[FIGURE_USAGE] != FIGURE_NONE)
+		card->used = bytes[FIGURE_USAGE];
+	if (bytes[FIGURE_FREE] != FIGURE_NONE)
+		card->free = bytes[FIGURE_FREE];
+	if (card->used != FIGURE_NONE && card->free != FIGURE_NONE)
+		smi_see_memory(self, card->used, card->used + card->free);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* smi: what nvidia-smi prints: its table, the sections of -q, the XML of -q -x and the CSV of --query-gpu and
- * --query-compute-apps. Faults of a card, how full it is, and its processes are of interest. One thread. Cost of a
- * line: linear in it and in the processes of a list. */
+ * --query-compute-apps; and the memory of GPUs by dcgm-exporter. Faults of a card, how full it is, and its processes
+ * are of interest. One thread. Cost of a line: linear in it and in the processes of a list. */
 #include "triage/signals.h"
 
 #define SMI_COLUMNS_MAX 64
@@ -13,6 +13,12 @@
 struct smi_listed {
 	uint64_t card; /* a hash of its name */
 	int64_t pid;
+};
+
+/* Memory of a GPU by dcgm-exporter, which has its use and what is free in two lines. */
+struct smi_dcgm {
+	uint64_t card;	    /* a hash of its labels */
+	int64_t used, free; /* FIGURE_NONE */
 };
 
 struct smi_state {
@@ -29,11 +35,15 @@ struct smi_state {
 	int n_processes[SMI_CARDS_MAX]; /* that compute, of each card of the table; of -q and -q -x of the current one
 					 */
 	int most_processes;		/* on one card; -1: no list was seen */
+	struct smi_dcgm dcgm[SMI_CARDS_MAX]; /* further ones are not counted */
+	size_t n_dcgm;
 };
 
 void smi_reset(struct smi_state *self);
 /** @return what a line in lower case shows; SIGNAL_COUNT_: nothing. */
 enum signal_id smi_read(struct smi_state *self, const char *lower, struct reading *ret);
+/** Takes a SIGNAL_DCGM_MEMORY. */
+void smi_see_dcgm(struct smi_state *self, const char *lower, const struct reading *reading);
 
 /* What smi.c and smi_csv.c share. */
 /** Whether a line in lower case is a heading of CSV. */

@@ -63,6 +63,20 @@ static void choose_evidence(struct triage *self)
 		qsort(self->evidence + 1, self->n_evidence - 1, sizeof(self->evidence[0]), compare_order);
 }
 
+static void note_forms(struct triage *self)
+{
+	for (size_t i = 0; i < self->facts.sources.n; i++) {
+		const struct source *source = &self->facts.sources.items[i];
+
+		if (source->packer)
+			triage_note(&self->unseen, "%.500s was not read: it is compressed with %s; unpack it first.",
+				    source->name, source->packer);
+		else if (source->is_binary)
+			triage_note(&self->unseen, "%.500s begins with binary data; only what of it is text was read.",
+				    source->name);
+	}
+}
+
 static void note_missing(struct triage *self)
 {
 	const char *gaps[NODE_GAPS_MAX];
@@ -79,9 +93,33 @@ const struct position *triage_progress(const struct triage *self)
 	return position && position->furthest.number ? position : facts_furthest(&self->facts);
 }
 
+/* What was left out when room was made, by how often. */
+static void note_crowd(struct triage *self)
+{
+	static const char *const what[FACTS_CROWD_MAX + 1] = {
+		"",
+		"versions, settings and retries of single ranks",
+		"versions, settings, retries, checkpoints, errors and time-outs of single ranks",
+		"versions, settings, retries, checkpoints, errors and time-outs of single files",
+		"lines of single ranks",
+		"lines of single ranks and files",
+	};
+	const struct facts *facts = &self->facts;
+
+	if (facts->n_left_out)
+		triage_note(&self->unseen,
+			    "The logs have more than %d telling lines: %llu %s left out, which are %s between the "
+			    "first and the last.",
+			    LIMIT_TRIAGE_FACTS, (unsigned long long)facts->n_left_out,
+			    facts->n_left_out == 1 ? "was" : "were", what[facts->crowd]);
+}
+
 void triage_decide(struct triage *self)
 {
+	facts_order_by_time(&self->facts);
 	groups_decide(&self->facts, &self->verdict);
+	note_crowd(self);
+	note_forms(self);
 	note_missing(self);
 	choose_evidence(self);
 }
@@ -139,6 +177,19 @@ void triage_render_command(const struct triage *self, const char *text, struct s
 bool triage_is_next(const struct triage *self, const struct advice *row)
 {
 	return row->kind == self->verdict.kind && !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
+}
+
+bool triage_render_resume(const struct triage *self, struct strbuf *buf)
+{
+	const struct verdict *verdict = &self->verdict;
+
+	if (verdict->kind >= KIND_NOT_OOM || verdict->kind == KIND_GPU_FAULT || !verdict->checkpoint ||
+	    !verdict->checkpoint->reading.words[0])
+		return false;
+	strbuf_addf(buf,
+		    "Resume from %s, but only after a lever was applied: with the same settings the run ends so again.",
+		    PLAIN(verdict->checkpoint->reading.words));
+	return true;
 }
 
 /* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */

@@ -43,6 +43,8 @@ bool triage_next_note(const char **at, struct str *ret);
 void triage_render_command(const struct triage *self, const char *text, struct strbuf *buf);
 /** Whether a row of levers_next is for the verdict; what was done already is not. */
 bool triage_is_next(const struct triage *self, const struct advice *row);
+/** Appends what to resume from. @return false: the kind is none of memory, or no checkpoint is known. */
+bool triage_render_resume(const struct triage *self, struct strbuf *buf);
 /** A kernel's cgroup path as words: "pod UID, container ID". @return whether it is of Kubernetes. */
 bool triage_render_cgroup(const char *path, char *buf, size_t size);
 

@@ -88,6 +88,8 @@ static void add_notes(const struct strbuf *lines, struct strbuf *buf)
 
 static void add_next(const struct triage *self, struct strbuf *buf)
 {
+	CLEANUP(strbuf_release) struct strbuf resume = STRBUF_INIT(4 * KIB);
+
 	json_write_open(buf, "next", '[');
 	add_notes(&self->next, buf);
 	for (size_t i = 0; i < n_levers_next; i++) {
@@ -98,6 +100,8 @@ static void add_next(const struct triage *self, struct strbuf *buf)
 		triage_render_command(self, levers_next[i].text, &text);
 		json_write_text(buf, NULL, strbuf_text(&text));
 	}
+	if (triage_render_resume(self, &resume))
+		json_write_text(buf, NULL, strbuf_text(&resume));
 	strbuf_addc(buf, ']');
 }
 

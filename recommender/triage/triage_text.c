@@ -153,6 +153,7 @@ static void add_node(const struct triage *self, const struct style *style, struc
 
 static void add_next(const struct triage *self, const struct style *style, struct strbuf *buf)
 {
+	CLEANUP(strbuf_release) struct strbuf resume = STRBUF_INIT(4 * KIB);
 	const char *at = strbuf_text(&self->next);
 
 	add_head(buf, style, "Next");
@@ -165,6 +166,8 @@ static void add_next(const struct triage *self, const struct style *style, struc
 		triage_render_command(self, levers_next[i].text, buf);
 		strbuf_addc(buf, '\n');
 	}
+	if (triage_render_resume(self, &resume))
+		strbuf_addf(buf, "%s%s\n", style->item, strbuf_text(&resume));
 }
 
 static int render(const struct triage *self, const struct style *style, struct strbuf *buf)

@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #define BLOCK_BYTES (256 * KIB)
-#define MAGIC_BYTES 4
+#define FIRST_BYTES 512 /* by which the form of a file is known, here and in lines.c */
 
 enum form { FORM_PLAIN, FORM_GZIP, FORM_ZSTD };
 
@@ -113,7 +113,7 @@ static int start(struct unpack *self, struct err *err)
 {
 	ssize_t n = 1;
 
-	while (n > 0 && self->n < MAGIC_BYTES) {
+	while (n > 0 && self->n < FIRST_BYTES) {
 		n = fill(self, err);
 		if (n < 0)
 			return (int)n;

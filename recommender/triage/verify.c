@@ -23,7 +23,9 @@ const struct verify_row verify_rows[VERIFY_COUNT_] = {
 			 "compared; with another number of steps both the count and its share must be beyond the crash",
 			 "the run ended for memory before that step",
 			 "The log of the new run behind the step of the crash: let it run, and ask again."},
-	[VERIFY_CHECKPOINT] = {"reached-checkpoint", verify_checkpoint, "the log says that a checkpoint was written",
+	[VERIFY_CHECKPOINT] = {"reached-checkpoint", verify_checkpoint,
+			       "the log says that a checkpoint was written, or the run went on after the line that one "
+			       "is being written",
 			       "the run ended for memory before it wrote one",
 			       "The log up to the first checkpoint of the new run."},
 	[VERIFY_PEAK] = {"peak-below", verify_peak,

@@ -27,10 +27,26 @@ def other_line(rng, number):
             f"shard-{rng.randrange(1000):05d}.tar, NCCL channel {rng.randrange(32):02d}/0 via P2P/CUMEM\n")
 
 
-def write_log(path, mib, step_share):
+def sample_line(rng, number):
+    return f"step {number} allocated={rng.random() * 40:.1f}GiB reserved={40 + rng.random():.1f}GiB rss {rng.randrange(90)} GB\n"
+
+
+def warning_line(rng, number):
+    return f"WARNING retrying request {number} after connection error: timed out, exit code {rng.randrange(3)}\n"
+
+
+def mixed_line(rng, number):
+    return step_line(rng, number) if rng.random() < 0.6 else other_line(rng, number)
+
+
+LOGS = (("no line has one of the words", other_line), ("60 % of the lines name a step", mixed_line),
+        ("each line has figures of memory", sample_line), ("each line may be a retry or an end", warning_line))
+
+
+def write_log(path, mib, line):
     """A block of lines again and again, and an OOM at the end."""
     rng = random.Random(1)
-    block = "".join(step_line(rng, n) if rng.random() < step_share else other_line(rng, n) for n in range(20000)).encode()
+    block = "".join(line(rng, n) for n in range(20000)).encode()
     with open(path, "wb") as file:
         for _ in range(max(1, (mib << 20) // len(block))):
             file.write(block)
@@ -53,9 +69,9 @@ def measure(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def row(folder, words, name, mib, step_share):
+def row(folder, words, name, mib, line):
     path = os.path.join(folder, "train.log")
-    size = write_log(path, mib, step_share)
+    size = write_log(path, mib, line)
     pattern = os.path.join(folder, "words")
     with open(pattern, "w", encoding="utf-8") as file:
         file.write("|".join(map(escape, words)))
@@ -81,8 +97,8 @@ def main():
              "CPU time beside `LC_ALL=C grep -cE` with the same words, in the same run; median of 5 ratios.", "",
              "| log | MiB | triage | grep | ratio | memory of triage |", "|---|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as folder:
-        for name, share in (("no line has one of the words", 0), ("60 % of the lines name a step", 0.6)):
-            lines.append(row(folder, words, name, options.mib, share))
+        for name, line in LOGS:
+            lines.append(row(folder, words, name, options.mib, line))
     text = "\n".join(lines) + "\n"
     print(text, end="")
     if options.write:

@@ -208,6 +208,12 @@ class Changes(Case):
                 self.assertEqual([told["profile"]["diagnosis"][name] for name in ("since", "sinceRun")], [since, "r-2"])
                 runs = json.loads(self.call("history", "-o", "json").stdout)["runs"]
                 self.assertEqual([run["since"] for run in runs], [since, None])
+                self.assertEqual([run["sinceRun"] for run in runs], ["r-2", None])
+                self.assertEqual({one["name"]: (one["answer"], one["figure"]) for one in runs[0]["checks"]},
+                                 {"lever-present": ("unknown", "the memory limit is 64Gi, before 64Gi"),
+                                  "passed-step": ("yes", "run r-2 completed"),
+                                  "peak-below": ("yes" if peak == "40Gi" else "no", f"used at most {peak} of 64Gi")})
+                self.assertNotIn("checks", runs[1])
                 table = self.call("history", "-n", "ml", "Job/r").stdout
                 self.assertEqual(table.count(f"failed ({kind}, held)"), int(since == "held"))
 

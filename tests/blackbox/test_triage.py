@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """triage on the corpus of messages, and its options, formats and refusals."""
+import bz2
 import ctypes
 import glob
 import gzip
 import json
+import lzma
 import os
 import subprocess
 
@@ -113,7 +115,7 @@ class Node(Case):
         for text in ("", "\0" * 5000, "vm.overcommit_mem", "all is well\n" * 1000):
             with self.subTest(text[:20]):
                 answer = self.ask("--node", "-", stdin=text)
-                self.assertEqual((answer["kind"], answer["node"], len(answer["unseen"])), ("unknown", [], 4))
+                self.assertEqual((answer["kind"], answer["node"], len(answer["unseen"])), ("unknown", [], 4 + ("\0" in text)))
         os.makedirs(self.path("empty"))
         done = run(RECOMMENDER, "triage", "--node", self.path("empty"))
         self.assertEqual((done.returncode, done.stdout), (2, ""))
@@ -177,6 +179,38 @@ class Triage(Case):
             with self.subTest(raw[:20]):
                 self.assertIn(triage("--log", raw)["kind"], ("unknown", "fragmentation"))
         self.assertEqual(triage("--log", OOM.encode("utf-16"))["kind"], "fragmentation")
+
+    def test_unread_forms(self):
+        """What was not read is said, and how to read it."""
+        text = ("step 3\n" + OOM).encode()
+        for name, raw, kind, said in (
+                ("xz", lzma.compress(text), "unknown", "was not read: it is compressed with xz; unpack it first."),
+                ("bzip2", bz2.compress(text), "unknown", "was not read: it is compressed with bzip2; unpack it first."),
+                ("noise", bytes(range(256)) * 4, "unknown", "begins with binary data; only what of it is text was read."),
+                ("noise and a log", bytes(range(256)) + b"\n" + text, "fragmentation", "begins with binary data"),
+                ("UTF-16 without a mark", text.decode().encode("utf-16-le"), "fragmentation", ""),
+                ("UTF-16 of the other end", text.decode().encode("utf-16-be"), "fragmentation", "")):
+            with self.subTest(name):
+                answer = triage("--log", raw)
+                self.assertEqual(answer["kind"], kind, answer)
+                self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
+                self.assertIn(said, "".join(answer["unseen"]))
+
+    def test_what_prometheus_would_tell(self):
+        for text, is_said in (("exit code 137\n", True), ("RuntimeError: DataLoader worker (pid 3) is killed by signal: Killed.\n", True),
+                              ("hello\n", False), ("step 1\n" + OOM, False)):
+            answer = triage("--log", text.encode())
+            self.assertEqual("--config FILE" in answer["next"][0], is_said, answer["next"])
+
+    def test_trainer_without_steps(self):
+        """An epoch with a fraction: the run was behind its first step."""
+        full = OOM.replace("3.50 GiB is reserved", "0.50 GiB is reserved")
+        for text, cause in (("{'loss': 2.31, 'learning_rate': 4.9e-05, 'epoch': 0.02}\n" + full, "growth"),
+                            ('{"loss": 2.31, "epoch": 1.5}\n' + full, "growth"),
+                            ("{'loss': 2.31, 'epoch': 0.0}\n" + full, None),
+                            ("Epoch 1\n" + full, None)):
+            answer = triage("--log", text.encode())
+            self.assertEqual((answer["kind"], answer["cause"]), ("true-oom", cause), text)
 
     def test_healthy_card(self):
         self.assertEqual(triage("--nvidia-smi", HEALTHY.encode())["kind"], "unknown")

@@ -15,7 +15,7 @@ OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. 
 CRASH = " 25%|##5       | 1240/5000 [15:18<46:25,  1.35it/s]\n" + OOM
 GOOD = ("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" +
         "".join(f"step {step}: allocated=50.0GiB reserved=60.0GiB\n" for step in range(100, 1300, 100)) +
-        " 30%|###       | 1500/5000 [19:14<44:52,  1.30it/s]\nSaving model checkpoint to /ckpt/checkpoint-1400\n"
+        "Saving model checkpoint to /ckpt/checkpoint-1400\n 30%|###       | 1500/5000 [19:14<44:52,  1.30it/s]\n"
         "peak_reserved=62.50 GiB\n")
 SMI = ("| N/A   52C    P0             301W / 700W |   62000MiB / 81920MiB |    100%      Default |\n"
        "|    0   N/A  N/A      4321      C   python3                                     61990MiB |\n")

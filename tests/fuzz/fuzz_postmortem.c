@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any JSON is what an API server answers about pods: the answer is a verdict of the table, and JSON that can be read
  * back. The input is a case of tests/triage/pods. */
+#include "postmortem/known_workload.h"
 #include "support/cluster_case.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,6 +26,7 @@ static void read_case(struct json_object *object, const struct owner *owner)
 {
 	const struct postmortem_source source = {.fetch = cluster_case_fetch, .context = object};
 	struct triage *triage = malloc(sizeof(*triage));
+	struct known_workload known;
 	struct postmortem postmortem;
 	struct err err = ERR_INIT;
 	int r;
@@ -34,7 +36,10 @@ static void read_case(struct json_object *object, const struct owner *owner)
 	r = postmortem_read(&postmortem, owner, &err);
 	require(!r || err.msg[0]);
 	if (!r) {
+		require(known_workload_read(&postmortem, NULL, &known) == 0 && known.n <= KNOWN_PROFILES_MAX);
+		require(known_workload_read(&postmortem, owner->name, &known) == 0 && known.n <= KNOWN_PROFILES_MAX);
 		triage_decide(triage);
+		known_workload_apply(&postmortem, &known);
 		postmortem_conclude(&postmortem);
 		check_output(triage);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* cluster_case: an API server made of one file of tests/triage/pods, as a source of a postmortem. A case has lists of
- * `pods`, `events`, `nodes` and `jobs`, `logs` by "POD/CONTAINER" ("POD/CONTAINER/previous"), and `forbidden`: parts of
- * paths that nobody may read. The black-box tests serve the same files over HTTP. */
+ * `pods`, `events`, `nodes`, `jobs` and `memoryprofiles`, `logs` by "POD/CONTAINER" ("POD/CONTAINER/previous"), and
+ * `forbidden`: parts of paths that nobody may read. The black-box tests serve the same files over HTTP. */
 #include "kube/kube_client.h"
 #include "postmortem/object.h"
 #include "postmortem/postmortem.h"
@@ -98,6 +98,12 @@ static inline bool cluster_case_has_label(struct json_object *pod, const char *k
 	return streq(object_label(object_at(pod, "metadata.labels"), key), value);
 }
 
+static inline bool cluster_case_is_any(struct json_object *object, const char *key, const char *value)
+{
+	(void)object, (void)key, (void)value;
+	return true;
+}
+
 static inline bool cluster_case_is_about(struct json_object *event, const char *kind, const char *name)
 {
 	return streq(object_text(event, "involvedObject.kind"), kind) &&
@@ -128,6 +134,8 @@ static inline int cluster_case_fetch(void *context, const char *raw_path, size_t
 	cluster_case_decode(raw_path, path, sizeof(path));
 	if (cluster_case_is_forbidden(self, path))
 		return err_set(err, KUBE_FORBIDDEN, "forbidden");
+	if (strstr(path, "/memoryprofiles?"))
+		return cluster_case_list(object_at(self, "memoryprofiles"), cluster_case_is_any, NULL, NULL, body);
 	if (strstr(path, "/log?"))
 		return cluster_case_log(self, path, body);
 	if (cluster_case_part(path, "labelSelector=", "=", key, sizeof(key)) &&

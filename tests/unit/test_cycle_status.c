@@ -27,7 +27,8 @@ static const struct gaps gaps = {.items = {{.start_ms = 1793600000000,
 static const struct hung_list hung = {.items = {{.namespace_name = "ml",
 						 .owner = "Job/train",
 						 .pod = "train-0",
-						 .killed_ms = 1793606400000,
+						 .kind = "true-oom",
+						 .died_ms = 1793606400000,
 						 .n_dead = 2,
 						 .n_pods = 7,
 						 .accelerators_milli = 56000,
@@ -82,6 +83,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(got.hung->n_items, 1);
 	assert_int_equal(got.hung->items[0].n_pods, 7);
 	assert_string_equal(got.hung->items[0].command, hung.items[0].command);
+	assert_string_equal(got.hung->items[0].kind, "true-oom");
 	assert_true(got.findings[0].is_of_pods && !got.findings[1].is_of_pods);
 	assert_null(got.findings[0].without);
 	assert_string_equal(got.findings[1].without, "labels \"of\" pods");

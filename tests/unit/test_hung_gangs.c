@@ -17,11 +17,11 @@
 #define RUNS "\"phase\":\"Running\",\"containerStatuses\":[" STATE("\"running\":{}") "]"
 #define RUNS_SINCE(at)                                                                                                 \
 	"\"phase\":\"Running\",\"containerStatuses\":[" STATE("\"running\":{\"startedAt\":\"" TIME(at) "\"}") "]"
-#define KILLED(at) "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("OOMKilled", "137", at) "]"
-#define FAILED(at) "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("Error", "1", at) "]"
-#define DONE	   "\"phase\":\"Succeeded\",\"containerStatuses\":[" ENDED("Completed", "0", "07:41:00") "]"
-#define WAITS	   "\"phase\":\"Pending\""
-#define EVICTED	   "\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory.\"," KILLED("07:40:00")
+#define KILLED(at)	 "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("OOMKilled", "137", at) "]"
+#define FAILED(at)	 "\"phase\":\"Failed\",\"containerStatuses\":[" ENDED("Error", "1", at) "]"
+#define DONE		 "\"phase\":\"Succeeded\",\"containerStatuses\":[" ENDED("Completed", "0", "07:41:00") "]"
+#define WAITS		 "\"phase\":\"Pending\""
+#define EVICTED(message) "\"reason\":\"Evicted\",\"message\":\"" message "\"," FAILED("07:40:00")
 /* The container of the accelerators is dead, and the pod is not over, as a helper runs. */
 #define BESIDE_HELPER                                                                                                  \
 	"\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"log\",\"state\":{\"running\":{}}}," ENDED(           \
@@ -70,10 +70,27 @@ static const struct row {
 	 "train-0-x7k2p", 1, 1, NULL, NULL},
 	{"a second less", POD("train-0-x7k2p", JOB, KILLED("07:48:01")) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0, 0,
 	 NULL, NULL},
-	{"an error is no OOM kill", POD("train-0-x7k2p", JOB, FAILED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS),
+	{"an error is no end for memory",
+	 POD("train-0-x7k2p", JOB, FAILED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0, 0, NULL, NULL},
+	{"an eviction for memory",
+	 POD("train-0-x7k2p", JOB, EVICTED("The node was low on resource: memory.")) "," POD("train-1-x7k2p", JOB,
+											     RUNS),
+	 "train-0-x7k2p", 1, 1, NULL, NULL},
+	{"an eviction for disk",
+	 POD("train-0-x7k2p", JOB,
+	     EVICTED("Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. ")) "," POD("train-"
+													       "1-"
+													       "x7k2p",
+													       JOB,
+													       RUNS),
+	 "train-0-x7k2p", 1, 1, NULL, NULL},
+	{"an eviction for process ids",
+	 POD("train-0-x7k2p", JOB, EVICTED("The node was low on resource: pids.")) "," POD("train-1-x7k2p", JOB, RUNS),
 	 NULL, 0, 0, NULL, NULL},
-	{"an eviction is no OOM kill", POD("train-0-x7k2p", JOB, EVICTED) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0,
-	 0, NULL, NULL},
+	{"an evicted rank has a new pod",
+	 POD("train-0-x7k2p", JOB, EVICTED("The node was low on resource: memory.")) "," POD_OF(
+		 "train-0-b4c5d", "07:40:10", JOB, GPUS_8, WAITS) "," POD("train-1-x7k2p", JOB, RUNS),
+	 NULL, 0, 0, NULL, NULL},
 	{"the container came back", POD("train-0-x7k2p", JOB, CAME_BACK) "," POD("train-1-x7k2p", JOB, RUNS), NULL, 0,
 	 0, NULL, NULL},
 	{"only a helper of the dead rank runs",
@@ -147,7 +164,7 @@ static const struct row {
 	 "{\"metadata\":{\"uid\":\"uid-of-train\"" OWNED("batch/v1", "CronJob", "nightly") "}}"},
 };
 
-static void look(const char *pods_text, const char *answer, struct hung_gangs *ret)
+static void look_at(const char *pods_text, const char *answer, const struct pods_found_end *end, struct hung_gangs *ret)
 {
 	const struct fake_step steps[] = {
 		{PODS, .body = pods_text},
@@ -158,10 +175,17 @@ static void look(const char *pods_text, const char *answer, struct hung_gangs *r
 	struct world world;
 	struct pods *pods = start_pods(&world, steps);
 
+	if (end)
+		pods_note_end(pods, end);
 	assert_true(hung_gangs_turn(ret, pods, 5000, NOW_MS + TIME_DAY_MS));
 	assert_false(hung_gangs_turn(ret, pods, 5000 + HUNG_TURN_MS - 1, NOW_MS + TIME_DAY_MS + HUNG_TURN_MS - 1));
 	assert_true(hung_gangs_turn(ret, pods, 5000 + HUNG_TURN_MS, NOW_MS)); /* the clock was set back */
 	stop_pods(&world, pods);
+}
+
+static void look(const char *pods_text, const char *answer, struct hung_gangs *ret)
+{
+	look_at(pods_text, answer, NULL, ret);
 }
 
 static void check_row(const struct row *row)
@@ -192,6 +216,122 @@ static void which_gangs_hang(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		check_row(&rows[i]);
+}
+
+#define DIED_MS (NOW_MS - 20 * TIME_MINUTE_MS)
+#define RESTARTED(at)                                                                                                  \
+	"\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"main\",\"restartCount\":1,\"state\":{\"terminated\":" \
+	"{\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"" TIME(                                                 \
+		at) "\"}},\"lastState\":{\"terminated\":{"                                                             \
+		    "\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"" TIME("07:40:00") "\"}}}]"
+
+/* A helper fails as well once the container of the accelerators is dead. */
+#define HELPER_FAILED                                                                                                  \
+	"\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"log\",\"state\":{\"terminated\":{\"reason\":"         \
+	"\"Error\","                                                                                                   \
+	"\"exitCode\":1,\"finishedAt\":\"" TIME("07:41:00") "\"}}}," ENDED("Error", "1", "07:40:00") "]"
+
+/* An error of which the log told that it was for memory. */
+static void errors_that_were_for_memory(void **state)
+{
+	static const struct {
+		const char *label;
+		struct pods_found_end end;
+		const char *dead, *others; /* status of the dead pod; pods behind it */
+		const char *said;	   /* of the death; NULL: no gang hangs */
+	} cases[] = {
+		{"a full GPU",
+		 {"uid-train-0-x7k2p", "true-oom", DIED_MS},
+		 FAILED("07:40:00"),
+		 "",
+		 "ran out of memory (true-oom)"},
+		{"/dev/shm",
+		 {"uid-train-0-x7k2p", "shm-too-small", DIED_MS},
+		 FAILED("07:40:00"),
+		 "",
+		 "ran out of memory (shm-too-small)"},
+		{"a helper failed later",
+		 {"uid-train-0-x7k2p", "true-oom", DIED_MS},
+		 HELPER_FAILED,
+		 "",
+		 "ran out of memory (true-oom)"},
+		{"another reason", {"uid-train-0-x7k2p", "", DIED_MS}, FAILED("07:40:00"), "", NULL},
+		{"of another pod", {"uid-train-7-x7k2p", "true-oom", DIED_MS}, FAILED("07:40:00"), "", NULL},
+		{"a later error after a restart",
+		 {"uid-train-0-x7k2p", "true-oom", DIED_MS},
+		 RESTARTED("07:45:00"),
+		 "",
+		 NULL},
+		{"less than twelve minutes ago",
+		 {"uid-train-0-x7k2p", "true-oom", NOW_MS},
+		 FAILED("07:50:00"),
+		 "",
+		 NULL},
+		{"the container came back", {"uid-train-0-x7k2p", "true-oom", DIED_MS}, CAME_BACK, "", NULL},
+		{"a retry of the rank",
+		 {"uid-train-0-x7k2p", "true-oom", DIED_MS},
+		 FAILED("07:40:00"),
+		 "," POD_OF("train-0-b4c5d", "07:40:10", JOB, GPUS_8, WAITS),
+		 NULL},
+		{"the gang went on without it",
+		 {"uid-train-0-x7k2p", "true-oom", DIED_MS},
+		 FAILED("07:40:00"),
+		 "," POD("train-2-x7k2p", JOB, RUNS_SINCE("07:40:10")),
+		 NULL},
+		{"the kill says more",
+		 {"uid-train-0-x7k2p", "container-limit", DIED_MS},
+		 KILLED("07:40:00"),
+		 "",
+		 "was OOM-killed"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct hung_gangs gangs = {.searched_ms = 0};
+		char list[8192], death[HUNG_DEATH_BYTES];
+
+		test_row(cases[i].label);
+		snprintf(list, sizeof(list),
+			 LIST(POD("train-0-x7k2p", JOB, "%s") "," POD("train-1-x7k2p", JOB, RUNS) "%s"), cases[i].dead,
+			 cases[i].others);
+		look_at(list, NULL, &cases[i].end, &gangs);
+		assert_int_equal(gangs.list.n_items, cases[i].said != NULL);
+		if (cases[i].said)
+			assert_string_equal(hung_death(&gangs.list.items[0], death), cases[i].said);
+	}
+}
+
+static void what_was_found_may_change(void **state)
+{
+	static const struct fake_step steps[] = {
+		{PODS, .body = LIST(POD("train-0-x7k2p", JOB, FAILED("07:40:00")) "," POD("train-1-x7k2p", JOB, RUNS))},
+		{PODS, .body = "", .end = FAKE_HOLD},
+		{"GET /apis/", .body = "{}", .times = 64},
+		{.fits = NULL},
+	};
+	struct pods_found_end end = {"uid-train-0-x7k2p", "", DIED_MS}, found[LIMIT_DIAGNOSE_RUNS];
+	struct hung_gangs gangs = {.searched_ms = 0};
+	struct world world;
+	struct pods *pods = start_pods(&world, steps);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pods_note_end(pods, &end);
+		assert_int_equal(pods_found_ends(pods, found), i);
+		gangs.searched_ms = 0;
+		assert_true(hung_gangs_turn(&gangs, pods, 1, NOW_MS));
+		assert_int_equal(gangs.list.n, i);
+		snprintf(end.kind, sizeof(end.kind), "true-oom");
+	}
+	for (int i = 0; i < LIMIT_DIAGNOSE_RUNS; i++) {
+		snprintf(end.uid, sizeof(end.uid), "u%d", i);
+		pods_note_end(pods, &end);
+	}
+	assert_int_equal(pods_found_ends(pods, found), LIMIT_DIAGNOSE_RUNS);
+	gangs.searched_ms = 0;
+	assert_true(hung_gangs_turn(&gangs, pods, 1, NOW_MS));
+	assert_int_equal(gangs.list.n, 0);
+	stop_pods(&world, pods);
 }
 
 static void a_gang_is_told_once(void **state)
@@ -268,6 +408,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(which_gangs_hang),
+		cmocka_unit_test(errors_that_were_for_memory),
+		cmocka_unit_test(what_was_found_may_change),
 		cmocka_unit_test(a_gang_is_told_once),
 		cmocka_unit_test(those_that_hang_for_longest_are_listed),
 	};

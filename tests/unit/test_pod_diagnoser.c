@@ -344,6 +344,19 @@ static void a_pod_of_an_ignored_namespace_is_not_read(void **state)
 		LOG("a"), .status = 503, .body = STATUS("503", "ServiceUnavailable"), .times = 64                      \
 	}
 
+/* What gangs that hang learn about the pod: the kind, if it ended for memory. */
+static void expect_told(struct pods *pods, const char *kind)
+{
+	struct pods_found_end found[LIMIT_DIAGNOSE_RUNS];
+
+	assert_int_equal(pods_found_ends(pods, found), kind != NULL);
+	if (!kind)
+		return;
+	assert_string_equal(found[0].uid, "u-a");
+	assert_string_equal(found[0].kind, kind);
+	assert_int_equal(found[0].end_ms, NOW_MS - 3 * TIME_MINUTE_MS);
+}
+
 /* What the status says is told at once, and the log is read as soon as it can be. */
 static void a_log_that_cannot_be_read_is_tried_again(void **state)
 {
@@ -358,6 +371,7 @@ static void a_log_that_cannot_be_read_is_tried_again(void **state)
 		{.fits = NULL},
 	};
 	struct diagnosed diagnosed;
+	struct pods *other;
 	struct scene scene;
 
 	(void)state;
@@ -365,6 +379,7 @@ static void a_log_that_cannot_be_read_is_tried_again(void **state)
 	find(&scene, NOW_MS, "train");
 	assert_int_equal(read_found(&scene, &diagnosed), 0);
 	assert_string_not_equal(diagnosed.diagnosis.kind, "fragmentation");
+	expect_told(scene.pods, NULL);
 	store(&scene);
 	find(&scene, NOW_MS + DIAGNOSE_REST_MS - 1, "");
 	find(&scene, NOW_MS + DIAGNOSE_REST_MS, "train");
@@ -373,8 +388,14 @@ static void a_log_that_cannot_be_read_is_tried_again(void **state)
 	assert_int_equal(read_found(&scene, &diagnosed), 0);
 	assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
 	assert_true(diagnosed.is_again);
+	expect_told(scene.pods, "fragmentation");
 	store(&scene);
 	find(&scene, NOW_MS + 10 * DIAGNOSE_REST_MS, "");
+	/* Another table of pods, as after a change of the configuration. */
+	assert_int_equal(pods_new(&(struct pods_config){.failed = fail_loudly}, &other, NULL), 0);
+	pod_diagnoser_connect(&scene.diagnoser, other, scene.world.client, true);
+	expect_told(other, "fragmentation");
+	pods_free(other);
 	stop(&scene);
 }
 

@@ -61,15 +61,44 @@ static const struct row {
 	 "oomkilled", "", "medium", "25 %"},
 };
 
-static void add_limits(struct strbuf *buf, const char *bytes)
+/* The last error of its GPU. */
+struct gpu_error {
+	int number, minute; /* from the start of the container */
+	const char *uid;    /* of the series; NULL: that of the pod */
+};
+
+static const struct gpu_row {
+	struct row row;
+	struct gpu_error error;
+} gpu_rows[] = {
+	{{"a fault of its GPU", "1Gi", NULL, "Error", 1, "", -1, LIMIT_BYTES / 4, "gpu-xid", "lost", "high",
+	  "DCGM_FI_DEV_XID_ERRORS of GPU GPU-7 became 79 between 2026-10-30T07:29:00Z and 2026-10-30T07:30:00Z"},
+	 {79, 30, NULL}},
+	{{"an error of the program on its GPU", "1Gi", NULL, "Error", 1, "", -1, LIMIT_BYTES / 4, "xid-application",
+	  "xid-application", "medium", "became 31"},
+	 {31, 30, NULL}},
+	{{"a fault that was there before", "1Gi", NULL, "Error", 1, "", -1, LIMIT_BYTES / 4, "exit-code", "", "low",
+	  "had XID 79 in Prometheus from the beginning"},
+	 {79, 1, NULL}},
+	{{"a fault of a GPU of another pod", "1Gi", NULL, "Error", 1, "", -1, LIMIT_BYTES / 4, "exit-code", "", "low",
+	  ""},
+	 {79, 30, "0b5e5c1d-0000-4000-8000-00000000000b"}},
+};
+
+struct answering {
+	const struct row *row;
+	const struct gpu_error *error; /* NULL: it has no GPU */
+};
+
+static void add_limits(struct strbuf *buf, const char *bytes, bool has_gpu)
 {
-	strbuf_adds(buf, "\"resources\":{");
+	strbuf_adds(buf, "\"resources\":{\"limits\":{");
 	if (bytes)
-		strbuf_addf(buf, "\"limits\":{\"memory\":\"%s\"}", bytes);
-	strbuf_adds(buf, "}");
+		strbuf_addf(buf, "\"memory\":\"%s\"%s", bytes, has_gpu ? "," : "");
+	strbuf_adds(buf, has_gpu ? "\"nvidia.com/gpu\":\"1\"}}" : "}}");
 }
 
-static struct json_object *make_case(const struct row *row, int n_pods)
+static struct json_object *make_case(const struct row *row, int n_pods, bool has_gpu)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
 	struct json_object *json = NULL;
@@ -81,9 +110,9 @@ static struct json_object *make_case(const struct row *row, int n_pods)
 			    "\",\"labels\":{\"job-name\":\"train\",\"batch.kubernetes.io/job-name\":\"train\"},"
 			    "\"creationTimestamp\":\"2026-10-30T06:00:00Z\"},\"spec\":{",
 			    i ? "," : "", i);
-		add_limits(&buf, row->pod_limits);
+		add_limits(&buf, row->pod_limits, false);
 		strbuf_adds(&buf, ",\"containers\":[{\"name\":\"c\",");
-		add_limits(&buf, row->limits);
+		add_limits(&buf, row->limits, has_gpu);
 		strbuf_addf(&buf,
 			    "}]},\"status\":{\"phase\":\"%s\",\"containerStatuses\":[{\"name\":\"c\",\"state\":{"
 			    "\"terminated\":{\"exitCode\":%d,\"reason\":\"%s\",\"startedAt\":\"2026-10-30T07:00:00Z\","
@@ -96,14 +125,31 @@ static struct json_object *make_case(const struct row *row, int n_pods)
 	return json;
 }
 
+/* From the minute of the error on, at the ends of steps. */
+static void add_xids(struct strbuf *buf, const struct gpu_error *error)
+{
+	strbuf_addf(buf, "{\"metric\":{\"UUID\":\"GPU-7\",\"gpu\":\"3\",\"pod_uid\":\"%s\"},\"values\":[",
+		    error->uid ? error->uid : UID);
+	for (int minute = 1; minute <= 60; minute++)
+		strbuf_addf(buf, "%s[%d.999,\"%d\"]", minute > 1 ? "," : "", END_S - 3601 + 60 * minute,
+			    minute >= error->minute ? error->number : 0);
+	strbuf_adds(buf, "]}");
+}
+
 static char *answer(void *context, const char *request, struct fake_step *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf series = STRBUF_INIT(64 * KIB), buf = series;
-	const struct row *row = context;
+	const struct answering *answering = context;
+	const struct row *row = answering->row;
 
 	(void)ret;
 	if (strstr(request, "GET /api/v1/labels?"))
 		return strdup(LABELS);
+	if (strstr(request, "DCGM_FI_DEV_XID_ERRORS")) {
+		add_xids(&series, answering->error);
+		strbuf_addf(&buf, ANSWER, strbuf_text(&series));
+		return strbuf_detach(&buf);
+	}
 	strbuf_adds(&series, "{\"metric\":{\"id\":\"/kubepods/pod" UID "/a\"},");
 	if (strstr(request, "/query_range"))
 		strbuf_addf(&series, "\"values\":[[%d.999,\"0\"],[%d.999,\"%d\"]]}", END_S - 3000,
@@ -161,30 +207,41 @@ static void expect_text(const char *row, const char *what, const char *want, con
 		fail_msg("%s: %s: %s, not %s", row, what, got ? got : "null", want);
 }
 
+static void check(const struct row *row, const struct gpu_error *error)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
+	CLEANUP(json_putp) struct json_object *json = make_case(row, 1, error);
+	struct answering answering = {row, error};
+	struct fake_api *api = fake_api_start_with(answer, &answering);
+	const struct verdict *verdict;
+	struct asked asked;
+
+	test_row(row->name);
+	ask(&asked, api, json, "train-0", 0);
+	verdict = &asked.triage->verdict;
+	expect_text(row->name, "rule", row->rule, verdict->rule->name);
+	expect_text(row->name, "cause", row->cause, verdict->cause);
+	expect_text(row->name, "confidence", row->confidence, triage_confidence_names[verdict->confidence]);
+	assert_int_equal(triage_markdown(asked.triage, &text), 0);
+	if (!strstr(strbuf_text(&text), row->evidence))
+		fail_msg("%s: no \"%s\" in: %s", row->name, row->evidence, strbuf_text(&text));
+	assert_int_equal(fake_api_count(api, "/api/v1/"), error ? 7 : 5);
+	asked_release(&asked);
+	fake_api_free(api);
+}
+
 static void rules(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
-		CLEANUP(json_putp) struct json_object *json = make_case(&rows[i], 1);
-		struct fake_api *api = fake_api_start_with(answer, (void *)(uintptr_t)&rows[i]);
-		const struct verdict *verdict;
-		struct asked asked;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		check(&rows[i], NULL);
+}
 
-		test_row(rows[i].name);
-		ask(&asked, api, json, "train-0", 0);
-		verdict = &asked.triage->verdict;
-		expect_text(rows[i].name, "rule", rows[i].rule, verdict->rule->name);
-		expect_text(rows[i].name, "cause", rows[i].cause, verdict->cause);
-		expect_text(rows[i].name, "confidence", rows[i].confidence,
-			    triage_confidence_names[verdict->confidence]);
-		assert_int_equal(triage_markdown(asked.triage, &text), 0);
-		if (!strstr(strbuf_text(&text), rows[i].evidence))
-			fail_msg("%s: no \"%s\" in: %s", rows[i].name, rows[i].evidence, strbuf_text(&text));
-		assert_int_equal(fake_api_count(api, "/api/v1/"), 5);
-		asked_release(&asked);
-		fake_api_free(api);
-	}
+static void errors_of_gpus(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(gpu_rows); i++)
+		check(&gpu_rows[i].row, &gpu_rows[i].error);
 }
 
 /* Of a job, the pods whose logs are read; and after a first failure nothing more. */
@@ -205,11 +262,13 @@ static void a_job_is_asked_within_bounds(void **state)
 		{"it is silent", is_silent, 100, 1, 2, "Prometheus was not read: it took too long."},
 	};
 
+	struct answering answering = {&rows[0], NULL};
+
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		CLEANUP(json_putp) struct json_object *json = make_case(&rows[0], 40);
+		CLEANUP(json_putp) struct json_object *json = make_case(&rows[0], 40, false);
 		struct fake_api *api = cases[i].steps ? fake_api_start(cases[i].steps)
-						      : fake_api_start_with(answer, (void *)(uintptr_t)&rows[0]);
+						      : fake_api_start_with(answer, &answering);
 		struct asked asked;
 		const char *unseen;
 
@@ -229,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules),
+		cmocka_unit_test(errors_of_gpus),
 		cmocka_unit_test(a_job_is_asked_within_bounds),
 	};
 

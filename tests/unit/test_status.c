@@ -101,7 +101,7 @@ static void hung_gangs_are_shown(void **state)
 	static const struct hung_list hung = {.items = {{.namespace_name = "ml",
 							 .owner = "Job/train",
 							 .pod = "train-0",
-							 .killed_ms = NOW_MS - TIME_HOUR_MS,
+							 .died_ms = NOW_MS - TIME_HOUR_MS,
 							 .n_dead = 1,
 							 .n_pods = 7,
 							 .accelerators_milli = 56000,

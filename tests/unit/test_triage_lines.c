@@ -54,6 +54,9 @@ static void lines_end_and_are_counted(void **state)
 		 "\xff\xfe"
 		 "a\0b",
 		 5, "1:a;"},
+		{"UTF-16 little, without a mark", "s\0t\0e\0p\0\n\0\xe4\0", 12, "1:step;2:\xc3\xa4;"},
+		{"UTF-16 big, without a mark", "\0s\0t\0e\0p\0\n", 10, "1:step;"},
+		{"three pairs prove nothing", "s\0t\0e\0", 6, "1:s;"},
 		{"UTF-16 half of a pair",
 		 "\xff\xfe\x3d\xd8"
 		 "a\0",
@@ -68,6 +71,52 @@ static void lines_end_and_are_counted(void **state)
 		assert_int_equal(lines_read_bytes(rows[i].bytes, rows[i].n, see, &seen, &result), 0);
 		if (strcmp(seen.text, rows[i].want) != 0)
 			fail_msg("%s: %s", rows[i].name, seen.text);
+		assert_int_equal(result.n_bytes, rows[i].n);
+	}
+}
+
+static void other_forms_are_told(void **state)
+{
+#define BYTES(text) (text), sizeof(text) - 1
+	static const struct {
+		const char *name, *bytes;
+		size_t n;
+		const char *packer;
+		bool is_binary;
+		size_t n_lines;
+	} rows[] = {
+		{"xz",
+		 BYTES("\xfd"
+		       "7zXZ\0\0\4\n\n"),
+		 "xz", false, 0},
+		{"bzip2", BYTES("BZh91AY&SY\n\n"), "bzip2", false, 0},
+		{"zip", BYTES("PK\3\4\24\0\n\n"), "zip", false, 0},
+		{"lz4", BYTES("\x04\x22\x4d\x18\n\n"), "lz4", false, 0},
+		{"7z", BYTES("7z\xbc\xaf\x27\x1c\n\n"), "7z", false, 0},
+		{"a line about it", BYTES("BZh9 is how bzip2 begins\n"), NULL, false, 1},
+		{"noise",
+		 BYTES("\x80\x03\x02}q\x00(X\x05\x00\x00\x00"
+		       "abcdefghijklmnopqrstuvwxyz\nstep 1\n"),
+		 NULL, true, 2},
+		{"few bytes", BYTES("\x80\x03\x02}q\x00(\n"), NULL, false, 1},
+		{"colours and a bar", BYTES("\x1b[32mINFO\x1b[0m 10%\r\x1b[32m20%\x1b[0m\b\b\b\t30%\r40%\r\n"), NULL,
+		 false, 3},
+		{"Latin-1",
+		 BYTES("Fehler: zu wenig Speicher f\xfcr 3 Bl\xf6"
+		       "cke, \xe4\xf6\xfc\n"),
+		 NULL, false, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct seen seen = {.n = 0};
+		struct lines_result result;
+
+		test_row(rows[i].name);
+		assert_int_equal(lines_read_bytes(rows[i].bytes, rows[i].n, see, &seen, &result), 0);
+		assert_string_equal(result.packer ? result.packer : "", rows[i].packer ? rows[i].packer : "");
+		assert_int_equal(result.is_binary, rows[i].is_binary);
+		assert_int_equal(seen.n, rows[i].n_lines);
 		assert_int_equal(result.n_bytes, rows[i].n);
 	}
 }
@@ -130,6 +179,50 @@ static void words_are_found(void **state)
 		assert_int_equal(scanner_find(scanner, str_c(rows[i].text), &set), rows[i].want != 0);
 		if (set.bits[0] != rows[i].want)
 			fail_msg("%s: %llx", rows[i].text, (unsigned long long)set.bits[0]);
+	}
+	free(scanner);
+}
+
+/* Words about exit codes count only with a code that a signal asks for, or where it cannot be seen. */
+static void codes_guard_their_words(void **state)
+{
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+		{"exit code 1", false},
+		{"exit code 137", true},
+		{"Exit Code:    139", true},
+		{"exitcode: -9", true},
+		{"\"ExitCode\" : 137", true},
+		{"exit_code=`135`", true},
+		{"exit code", false},
+		{"exit code was 137", false},
+		{"exit code\t143", true},
+		{"exit code\001137", true},
+		{"exit code 0", true},
+		{"exit code 1370", false},
+		{"exit code 1, exit code -7", true},
+		{"exit status 2", false},
+		{"step, exit code 1", false},
+		{"exit code 99999999999137", false},
+		{"exit code \xe2\x80\x94 137", true},
+	};
+	struct scanner *scanner = malloc(sizeof(*scanner));
+
+	(void)state;
+	assert_non_null(scanner);
+	scanner_init(scanner);
+	scanner_add(scanner, EXIT_CODE_WORDS, 0);
+	scanner_add(scanner, "exited with exit code|step", 1);
+	scanner_set_guard(scanner, EXIT_CODE_WORDS, is_exit_code_next);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct scan_set set = {{0}};
+
+		scanner_find(scanner, str_c(rows[i].text), &set);
+		if (scan_set_has(&set, 0) != rows[i].want)
+			fail_msg("%s", rows[i].text);
+		assert_int_equal(scan_set_next(&set, 0), set.bits[0] ? (set.bits[0] & 1 ? 0 : 1) : SCAN_VALUES_MAX);
 	}
 	free(scanner);
 }
@@ -302,9 +395,48 @@ static void sizes_are_read(void **state)
 	}
 }
 
+/* A line in focus is searched with the same result, from its beginning and from within. */
+static void focus_changes_nothing(void **state)
+{
+	static const char *const lists[] = {
+		"", "|", "a", "x|e", "zz||step", "exit code|exitcode", "no such word|memory"};
+	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	char text[2048], copy[97];
+	uint32_t seed = 7;
+
+	(void)state;
+	assert_non_null(buffer);
+	for (int round = 0; round < 300; round++) {
+		struct line line;
+
+		make_text(&seed, text, 1 + seed % (sizeof(text) - 1));
+		line_make(str_c(text), 1, buffer, &line);
+		for (unsigned int i = 0; i < SIGNAL_COUNT_ + ARRAY_LEN(lists); i++) {
+			const char *words = i < SIGNAL_COUNT_ ? words_of(i) : lists[i - SIGNAL_COUNT_];
+			const char *from = line.lower + (seed >> 8) % (line.n + 1), *all, *part;
+			bool is_before;
+
+			all = text_find(line.lower, words);
+			part = text_find(from, words);
+			(void)text_before(line.lower, from, copy, sizeof(copy));
+			is_before = text_has(copy, words);
+			line_focus(&line);
+			if (text_find(line.lower, words) != all || text_find(from, words) != part ||
+			    text_has_before(line.lower, from, sizeof(copy) - 1, words) != is_before ||
+			    (all && !text_may_have(line.lower, words) && !strchr(words, '|')))
+				fail_msg("%s: %s", line.lower, words);
+			/* Another text is searched as a whole. */
+			assert_int_equal(text_has(copy, words), is_before);
+			line_focus(NULL);
+		}
+	}
+	free(buffer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_forms_are_told),
 		cmocka_unit_test(lines_end_and_are_counted),
 		cmocka_unit_test(long_lines_come_in_pieces),
 		cmocka_unit_test(words_are_found),
@@ -312,6 +444,8 @@ int main(void)
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
 		cmocka_unit_test(sizes_are_read),
+		cmocka_unit_test(focus_changes_nothing),
+		cmocka_unit_test(codes_guard_their_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

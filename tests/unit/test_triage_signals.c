@@ -84,6 +84,30 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_ROW_REMAP, false, "Remapped rows: none"},
 		{SIGNAL_ROW_REMAP, false, "Row remapping replaces faulty rows of the memory by spare ones."},
 		{SIGNAL_GPU_ECC, false, "    Uncorrectable ECC errors : 0"},
+		{SIGNAL_XID, true, "DCGM_FI_DEV_XID_ERRORS{gpu=\"0\",err_code=\"79\",pod=\"train-0\"} 79"},
+		{SIGNAL_XID, true, "DCGM_EXP_XID_ERRORS_COUNT{gpu=\"0\",window_size_in_ms=\"300000\",xid=\"94\"} 2"},
+		{SIGNAL_XID, true, "|                | Detected XID 79 for GPU 0 Please consult the docum |"},
+		{SIGNAL_XID, false, "DCGM_FI_DEV_XID_ERRORS{gpu=\"0\",err_code=\"0\",err_msg=\"No Error\"} 0"},
+		{SIGNAL_XID, false, "DCGM_EXP_XID_ERRORS_COUNT{gpu=\"0\",window_size_in_ms=\"300000\",xid=\"94\"} 0"},
+		{SIGNAL_XID, false, "DCGM_FI_DEV_XID_ERRORS{gpu=\"0\"} 9223372036854775792"},
+		{SIGNAL_XID, false, "# HELP DCGM_FI_DEV_XID_ERRORS Value of the last XID error encountered."},
+		{SIGNAL_GPU_ECC, true, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu=\"0\"} 3"},
+		{SIGNAL_GPU_ECC, false, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu=\"0\"} 0"},
+		{SIGNAL_GPU_ECC, false, "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{gpu=\"0\"} 2147483632"},
+		{SIGNAL_GPU_ECC, true, "|       -> Memory system    | Failure                    |"},
+		{SIGNAL_GPU_ECC, false, "|       -> Memory system    | Warning                    |"},
+		{SIGNAL_GPU_ECC, false, "memory system: failure of the second channel"},
+		{SIGNAL_GPU_ECC_PAST, true, "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL{gpu=\"0\"} 2"},
+		{SIGNAL_ROW_REMAP, true, "DCGM_FI_DEV_ROW_REMAP_FAILURE{gpu=\"0\"} 1"},
+		{SIGNAL_ROW_REMAP, true, "DCGM_FI_DEV_ROW_REMAP_PENDING{gpu=\"0\"} 1"},
+		{SIGNAL_ROW_REMAP, false, "DCGM_FI_DEV_ROW_REMAP_FAILURE{gpu=\"1\"} 0"},
+		{SIGNAL_ROW_REMAP, false,
+		 "# HELP DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS Number of remapped rows: corrected"},
+		{SIGNAL_ROW_REMAP, true, "| Page Retirement/Row Remap | Fail - GPU: 0              |"},
+		{SIGNAL_ROW_REMAP, false, "| Page Retirement/Row Remap | Pass - GPU: 1              |"},
+		{SIGNAL_DEVICE_UNHEALTHY, true, "|       -> NVLINK system    | Failure                    |"},
+		{SIGNAL_DEVICE_UNHEALTHY, false, "|       -> NVLINK system    | Warning                    |"},
+		{SIGNAL_DEVICE_UNHEALTHY, false, "the nvlink system: failure"},
 		{SIGNAL_DEVICE_ASSERT, true, "RuntimeError: CUDA error: device-side assert triggered"},
 		{SIGNAL_DEVICE_ASSERT, true,
 		 "IndexKernel.cu:92: operator(): block: [7,0,0], thread: [64,0,0] Assertion `i < n` failed."},
@@ -321,9 +345,38 @@ static void positions_versions_and_paths_are_read(void **state)
 	}
 }
 
+static void epochs_have_fractions(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t milli; /* -1: not said */
+	} rows[] = {
+		{"{'loss': 2.31, 'epoch': 0.02}", 20},
+		{"{'loss': 2.31, 'epoch': 1.5}", 1500},
+		{"{\"loss\": 2.31, \"epoch\": 12.3456}", 12345},
+		{"{'train_loss': 2.31, 'epoch': 3.0}", 3000},
+		{"{'loss': 2.31, 'epoch': 0.0}", 0},
+		{"{'loss': 2.31, 'epoch': 1}", -1},
+		{"{'loss': 2.31, 'epoch': 8.5e-05}", -1},
+		{"{'epoch': 3.0, 'lr': 0.1}", -1},
+		{"epoch 3.5 loss 2.31", -1},
+		{"{'loss': 2.31, 'epoch': 1.}", -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		test_row(rows[i].text);
+		assert_true(read_line(SIGNAL_EPOCH, rows[i].text, &reading));
+		assert_int_equal(reading.total, rows[i].milli);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(epochs_have_fractions),
 		cmocka_unit_test(lines_are_recognised),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),

@@ -123,13 +123,17 @@ static void expect(const char *name, const struct verification *verification, en
 
 /* ---- the GPU ---- */
 
+/* Use and free memory of a GPU in MiB. */
+#define DCGM(gpu, used, free_)                                                                                         \
+	"DCGM_FI_DEV_FB_FREE{gpu=\"" gpu "\"} " free_ "\nDCGM_FI_DEV_FB_USED{gpu=\"" gpu "\"} " used "\n"
+
 /* The answers in the order of the checks: lever, step, checkpoint, peak, gap, co-tenant, throughput. */
 static const struct gpu_row {
 	const char *name, *crash, *run, *smi;
 	enum verify_outcome outcome;
 	const char *answers, *next; /* a part of the next steps; NULL: not tested */
 } gpu_rows[] = {
-	{"all is well", BAR_AT_1240 PIECES, EXPANDABLE FLAT8 BARS_TO_1500 SAVED PEAK(62.5), SMI_ONE, VERIFY_HELD,
+	{"all is well", BAR_AT_1240 PIECES, EXPANDABLE FLAT8 SAVED BARS_TO_1500 PEAK(62.5), SMI_ONE, VERIFY_HELD,
 	 "yyyyyyy", NULL},
 	{"peak at 90 %", BAR_AT_1240 PIECES, BARS_TO_1500 PEAK(72), NULL, VERIFY_HELD, "?y?y??y", NULL},
 	{"peak above 90 %", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 PEAK(73), NULL, VERIFY_DID_NOT_HOLD, "yy?n??y",
@@ -145,8 +149,12 @@ static const struct gpu_row {
 	 "First lever of the list, unless it was applied already: Let segments grow"},
 	{"the same again with the first lever", BAR_AT_1240 PIECES, EXPANDABLE BAR_AT_1240 PIECES, NULL,
 	 VERIFY_DID_NOT_HOLD, "ynn???y", "Next lever: If that does not help, do not split large blocks"},
-	{"the same again, later", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 SAVED PIECES, NULL, VERIFY_DID_NOT_HOLD,
+	{"the same again, later", BAR_AT_1240 PIECES, EXPANDABLE SAVED BARS_TO_1500 PIECES, NULL, VERIFY_DID_NOT_HOLD,
 	 "yyy???y", "max_split_size_mb"},
+	{"the checkpoint was being written", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 SAVED PIECES, NULL,
+	 VERIFY_DID_NOT_HOLD, "yyn???y", NULL},
+	{"the checkpoint is the last thing", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 SAVED "Training complete\n",
+	 NULL, VERIFY_HELD, "yyy???y", NULL},
 	{"the last lever", BAR_AT_1240 PIECES,
 	 "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.8,max_split_size_mb:128\n" BAR_AT_1240 PIECES, NULL,
 	 VERIFY_DID_NOT_HOLD, "ynn???y", "No lever of the list is left"},
@@ -215,6 +223,10 @@ static const struct gpu_row {
 	 "peak_reserved="},
 	{"a full card, of CSV without units", BAR_AT_1240 FULL, BARS_TO_1500, CSV_FULL, VERIFY_DID_NOT_HOLD, "?y?n??y",
 	 NULL},
+	{"the card in use, by dcgm-exporter", BAR_AT_1240 FULL, BARS_TO_1500,
+	 DCGM("1", "3", "81000") DCGM("0", "60000", "21559"), VERIFY_TOO_EARLY, "?y????y", "peak_reserved="},
+	{"a full card, by dcgm-exporter", BAR_AT_1240 FULL, BARS_TO_1500, DCGM("0", "79000", "2559"),
+	 VERIFY_DID_NOT_HOLD, "?y?n??y", NULL},
 	{"a smaller batch", "--batch-size 32\n" BAR_AT_1240 FULL,
 	 "Namespace(batch_size=16, lr=0.1)\n" BARS_TO_1500 PEAK(60), NULL, VERIFY_HELD, "yy?y??y", NULL},
 	{"the same batch", "--batch-size 32\n" BAR_AT_1240 FULL, "--batch-size 32\n" BARS_TO_1500 PEAK(60), NULL,
@@ -326,7 +338,7 @@ static void line_of_each_figure(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), markdown = text, json = text;
 	CLEANUP(json_putp) struct json_object *answer = NULL;
-	struct triage *triage = read_run("a|b\n" EXPANDABLE BARS_TO_1500 SAVED PEAK(62.5), NULL);
+	struct triage *triage = read_run("a|b\n" EXPANDABLE SAVED BARS_TO_1500 PEAK(62.5), NULL);
 	struct verification verification;
 	struct crash crash;
 
@@ -339,15 +351,15 @@ static void line_of_each_figure(void **state)
 	assert_int_equal(verify_json(&verification, &json), 0);
 	for (size_t i = 0; i < 4; i++) {
 		static const char *const parts[] = {"expandable_segments:True (run.log:2)",
-						    "at step 1240 of 5000 (run.log:3)",
-						    "/ckpt/checkpoint-1400 (run.log:4)",
+						    "at step 1240 of 5000 (run.log:4)",
+						    "/ckpt/checkpoint-1400 (run.log:3)",
 						    "62.50 GiB of 80.00 GiB (78 %), as of the crash (run.log:5)"};
 
 		if (!strstr(strbuf_text(&text), parts[i]))
 			fail_msg("%s: %s", parts[i], strbuf_text(&text));
 	}
 	assert_non_null(
-		strstr(strbuf_text(&markdown), "| reached-checkpoint | yes | /ckpt/checkpoint-1400 | run.log:4 |"));
+		strstr(strbuf_text(&markdown), "| reached-checkpoint | yes | /ckpt/checkpoint-1400 | run.log:3 |"));
 	assert_int_equal(json_parse(strbuf_text(&json), json.len, 16, &answer, NULL), 0);
 	assert_string_equal(json_object_get_string(json_member(answer, "verdict")), "held");
 	assert_int_equal(json_object_array_length(json_member(answer, "checks")), VERIFY_COUNT_);

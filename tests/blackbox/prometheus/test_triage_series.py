@@ -118,6 +118,29 @@ class Series(Asked):
                 self.assertIn("series of pod/train-0 container trainer", [one["source"] for one in answer["inputs"]])
                 self.assertNotIn("Prometheus", "\n".join(answer["unseen"]))
 
+    def test_errors_of_gpus(self):
+        """The metric keeps the last error: one of an earlier pod is no reason."""
+        start = shared - 5 * HOUR
+        end = start + LENGTH
+        # As under ServiceMonitors with honorLabels: false, where `pod` is the exporter's own.
+        own = {"namespace": "monitoring", "pod": "dcgm-exporter-x", "container": "exporter", "exported_namespace": "ml",
+               "exported_pod": "train-0", "exported_container": "trainer"}
+        for before, after, rule in ((0, 79, "gpu-xid"), (31, 79, "gpu-xid"), (79, 79, "hidden-kill"), (0, 31, "hidden-kill")):
+            with self.subTest(before=before, after=after):
+                families = {}
+                container(families, start, end, 32000)
+                for gpu, late in (("0", before), ("1", after)):
+                    add(families, "DCGM_FI_DEV_XID_ERRORS", {**own, "gpu": gpu, "UUID": f"GPU-{gpu}", "err_msg": "x"},
+                        [(t, before if t < end - HOUR else late) for t in range(start, end, STEP)])
+                self.serve(self.case("exit-1-killed-worker", start, end))
+                answer = self.ask(self.config(self.prometheus(families).url))
+                self.assertEqual(answer["rule"], rule, answer)
+                text = "\n".join(one["text"] for one in answer["evidence"] if one["signal"] == "xid")
+                self.assertEqual(f"of GPU GPU-1 became {after} between" in text, before != after, answer)
+                self.assertNotIn("GPU-0", text)
+                noted = [line for line in answer["unseen"] if "in Prometheus from the beginning" in line]
+                self.assertEqual(len(noted), 2 if before else 0, answer["unseen"])
+
     def test_a_pod_that_runs(self):
         """Its process 1 waits for a child that is gone since two hours."""
         start = shared - 3 * HOUR
@@ -166,7 +189,7 @@ class Series(Asked):
                 noted = [line for line in answer["unseen"] if line.startswith("Prometheus was not read: ")]
                 self.assertEqual(len(noted), 1, answer["unseen"])
                 self.assertIn(words, noted[0])
-                self.assertIn("kills of their children, are not known", noted[0])
+                self.assertIn("kills of their children, and errors of their GPUs are not known", noted[0])
                 for key in ("rule", "kind", "confidence", "why", "levers"):
                     self.assertEqual(answer[key], expected[key])
         answer = self.ask(self.config(f"http://127.0.0.1:{harness.free_port()}"))

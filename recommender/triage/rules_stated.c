@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules about reasons that somebody states in words: runtimes, schedulers, the program itself. */
+#include "triage/rules.h"
+
+#include <stdio.h>
+
+/* The first fact, unless an ordinary error comes before it. */
+static bool take_first(const struct facts *facts, struct verdict *ret, enum signal_id signal)
+{
+	ret->fact = facts_first(facts, signal);
+	if (ret->fact)
+		ret->figures = ret->fact->reading.figures;
+	return ret->fact && !rules_has_error_before(facts, ret->fact);
+}
+
+/* The nanny starts a new worker, and the run may go on. */
+bool rule_dask(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *done = facts_last(facts, SIGNAL_DONE);
+
+	ret->fact = facts_first(facts, SIGNAL_DASK);
+	return ret->fact && !(done && done->order > facts_last(facts, SIGNAL_DASK)->order);
+}
+
+bool rule_worker_lost(const struct facts *facts, struct verdict *ret)
+{
+	return take_first(facts, ret, SIGNAL_WORKER_LOST);
+}
+
+bool rule_files_limit(const struct facts *facts, struct verdict *ret)
+{
+	return take_first(facts, ret, SIGNAL_FILES_LIMIT);
+}
+
+/* A job whose ranks wait for a dead one runs into its time limit, too; behind it Slurm kills what has not ended. */
+bool rule_time_limit(const struct facts *facts, struct verdict *ret)
+{
+	static const enum signal_id reasons[] = {SIGNAL_COLLECTIVE_TIMEOUT, SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED};
+
+	if (!take_first(facts, ret, SIGNAL_TIME_LIMIT))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+		const struct fact *reason = facts_first(facts, reasons[i]);
+
+		if (reason && reason->order < ret->fact->order)
+			return false;
+	}
+	return true;
+}
+
+bool rule_nan_loss(const struct facts *facts, struct verdict *ret)
+{
+	return take_first(facts, ret, SIGNAL_NAN_LOSS);
+}
+
+bool rule_shm_error(const struct facts *facts, struct verdict *ret)
+{
+	return take_first(facts, ret, SIGNAL_SHM_ERROR);
+}
+
+bool rule_exit_137(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_EXIT_137);
+	if (!ret->fact)
+		return false;
+	ret->figures = ret->fact->reading.figures;
+	if (facts_first(facts, SIGNAL_OOM_DENIED))
+		snprintf(
+			ret->why, sizeof(ret->why),
+			"137 is SIGKILL, and `OOMKilled: false` says that it was not for the container's memory limit: "
+			"somebody stopped or killed the container, or the kubelet did after the grace period.");
+	return true;
+}
