@@ -32,8 +32,8 @@ static void add_unallocated(struct figures *figures, enum framework framework)
 			       MAX(bytes[FIGURE_CAPACITY] - bytes[FIGURE_ALLOCATED], (int64_t)0));
 }
 
-/* All that this process holds; FIGURE_NONE: not known. Each figure may be missing or, where the driver does not show the
- * process, 0, so that the greatest one counts. */
+/* All that this process holds; FIGURE_NONE: not known. Each figure may be missing or, where the driver does not show
+ * the process, 0, so that the greatest one counts. */
 static int64_t held_bytes(const struct figures *figures)
 {
 	const int64_t *bytes = figures->bytes;
@@ -41,8 +41,8 @@ static int64_t held_bytes(const struct figures *figures)
 
 	if (!is_sane(figures, FIGURE_ALLOCATED))
 		return held;
-	return MAX(held, bytes[FIGURE_ALLOCATED] +
-				 (is_sane(figures, FIGURE_UNALLOCATED) ? bytes[FIGURE_UNALLOCATED] : 0));
+	return MAX(held,
+		   bytes[FIGURE_ALLOCATED] + (is_sane(figures, FIGURE_UNALLOCATED) ? bytes[FIGURE_UNALLOCATED] : 0));
 }
 
 /* O. The list of processes counts only where there is nothing else: in a container the driver shows this process under
