@@ -169,8 +169,9 @@ static const char json_doc[] =
 	"| `progress.rate_milli`, `.rate_unit` | the last throughput, in thousandths of `tokens/s`, `samples/s` or "
 	"`it/s`, "
 	"or null |\n"
-	"| `settings` | settings of the levers that were in force already, by name |\n"
-	"| `numbers` | numbers that a lever would lower, as a log, an argument or the environment shows them, by name: "
+	"| `settings` | settings of levers that were in force already, by name; `levers` leaves out theirs |\n"
+	"| `numbers` | numbers that a lever would change, as a log, an argument or the environment shows them, by "
+	"name: "
 	"`batch_size`, `num_workers` and so on |\n"
 	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
 	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
@@ -294,6 +295,13 @@ static void add_list(struct strbuf *buf, const char *head, const struct advice *
 	}
 }
 
+static const char *cause_of(const struct lever *lever)
+{
+	if (lever->cause && streq(lever->cause, LEVER_NO_CAUSE))
+		return "no cause known";
+	return lever->cause ? lever->cause : "";
+}
+
 static void add_levers(struct strbuf *buf, enum kind kind)
 {
 	static const char *const frameworks[] = {[FRAMEWORK_NONE] = "",
@@ -315,7 +323,7 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 		add_cell(buf, levers[i].setting);
 		strbuf_adds(buf, "` | ");
 		add_cell(buf, levers[i].why);
-		strbuf_addf(buf, " | %s%s%s |\n", levers[i].cause ? levers[i].cause : "",
+		strbuf_addf(buf, " | %s%s%s |\n", cause_of(&levers[i]),
 			    levers[i].cause && *frameworks[levers[i].framework] ? ", " : "",
 			    frameworks[levers[i].framework]);
 	}
@@ -351,15 +359,18 @@ int triage_render_docs(struct strbuf *buf)
 	strbuf_adds(buf, intro);
 	add_kinds(buf);
 	add_rules(buf);
-	strbuf_adds(buf,
-		    "\n## What to do\n\n"
-		    "Levers are in the order in which to try them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from "
-		    "PyTorch 2.9 on, and\nbefore it the variable that the message names, else "
-		    "`PYTORCH_CUDA_ALLOC_CONF`, or "
-		    "`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's\nand Cambricon's builds have their own "
-		    "(`PYTORCH_NPU_ALLOC_CONF`, `PYTORCH_MLU_ALLOC_CONF`). `{double}` is twice the limit\nthat was "
-		    "reached, or the limit that is recommended for the workload, if that is known and greater than the "
-		    "limit.\n");
+	strbuf_adds(
+		buf,
+		"\n## What to do\n\n"
+		"Levers are in the order in which to try them. Those that were in force already when the run ended "
+		"are left out, and the\nanswer names them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from PyTorch "
+		"2.9 on (not 2.9.1, which ignores\n`expandable_segments` there), and before it the variable that the "
+		"message names, else `PYTORCH_CUDA_ALLOC_CONF`, or\n`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's and "
+		"Cambricon's builds have their own (`PYTORCH_NPU_ALLOC_CONF`,\n`PYTORCH_MLU_ALLOC_CONF`). `{double}` "
+		"is "
+		"twice the limit that was reached, or the limit that is recommended for the workload, if that is known "
+		"and greater. `<peak>`, and the numbers `B`, `A`, `S` and `W`\nof micro-batch, "
+		"accumulation, sequence and workers, become figures where the inputs have them.\n");
 	for (int i = 0; i < KIND_COUNT_; i++) {
 		strbuf_addf(buf, "\n### %s\n", triage_kinds[i].name);
 		add_levers(buf, (enum kind)i);

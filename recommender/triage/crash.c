@@ -210,7 +210,7 @@ static void add_lever(const struct lever *lever, const struct verdict *verdict, 
 	struct crash_lever *row = &ret->levers[ret->n_levers];
 	const char *text;
 
-	if (ret->n_levers == CRASH_LEVERS_MAX || lever_render(lever, verdict, &setting))
+	if (ret->n_levers == CRASH_LEVERS_MAX || lever_render(lever, verdict, NULL, &setting))
 		return;
 	ret->n_levers++;
 	text = strbuf_text(&setting);

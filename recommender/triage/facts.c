@@ -280,7 +280,8 @@ const struct fact *facts_setting(const struct facts *self, enum setting setting)
 {
 	for (size_t i = 0; i < self->items.n; i++)
 		if (self->items.items[i].signal == SIGNAL_SETTING &&
-		    self->items.items[i].reading.value == (int64_t)setting)
+		    (self->items.items[i].reading.value == (int64_t)setting ||
+		     setting_is_in(setting, self->items.items[i].text)))
 			return &self->items.items[i];
 	return NULL;
 }

@@ -254,10 +254,43 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 	if (take_dcgm(self, &line))
 		return;
 	reading_init(&reading);
-	signal = smi_read(&self->smi, line.lower, &reading);
+	signal = smi_read(&self->smi, &line);
 	see_card(self, raw->number);
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
+}
+
+static void add_sight(struct facts *self, enum signal_id signal, const struct smi_sight *sight,
+		      const struct reading *reading)
+{
+	struct line line;
+	size_t added;
+
+	if (sight->value == FIGURE_NONE)
+		return;
+	line_make(str_c(sight->text), sight->number, self->buffer, &line);
+	line.rank = RANK_NONE;
+	added = facts_add_line(self, &line, signal, reading);
+	if (added != SIZE_MAX)
+		line_excerpt(&line, NULL, self->items.items[added].text, sizeof(self->items.items[added].text));
+}
+
+/* What only all of nvidia-smi's output shows. */
+static void end_smi(struct facts *self)
+{
+	struct smi_state *smi = &self->smi;
+	struct reading reading;
+
+	smi_end(smi);
+	reading_init(&reading);
+	if (smi->zombie.value != FIGURE_NONE) {
+		figures_set(&reading.figures, FIGURE_CAPACITY, smi->zombie_total);
+		figures_set(&reading.figures, FIGURE_OTHERS, smi->zombie.value);
+	}
+	add_sight(self, SIGNAL_GPU_ZOMBIE, &smi->zombie, &reading);
+	reading_init(&reading);
+	reading.value = smi->shared.value;
+	add_sight(self, SIGNAL_GPU_SHARED, &smi->shared, &reading);
 }
 
 /* The settings of a node are kept apart from the facts; only a setting that refuses memory can explain an end. */
@@ -331,7 +364,9 @@ static void take_line(void *context, const struct raw_line *raw)
 {
 	struct facts *self = context;
 
-	if (raw->is_last)
+	if (raw->is_last && self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+		end_smi(self);
+	else if (raw->is_last)
 		read_progress(self);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		take_smi(self, raw);

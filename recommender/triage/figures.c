@@ -55,6 +55,8 @@ static const struct label {
 	{FIGURE_TRIED, BEHIND_PLAIN, "allocation failed for size"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested bytes of"},
 	{FIGURE_TRIED, BEHIND_PLAIN, "requested buffer of size"},
+	{FIGURE_TRIED, BEHIND_PLAIN, "requested amount of gpu memory ("},
+	{FIGURE_TRIED, BEHIND_PLAIN, "requested size was"},
 	{FIGURE_TRIED, BEFORE, " kv cache is needed"},
 	{FIGURE_FREE, BEHIND, "available kv cache memory ("},
 	{FIGURE_TRIED, BEHIND, "tried to allocate more than"},

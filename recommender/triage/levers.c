@@ -1,6 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/levers.h"
 
+/* Data that is read as a whole: the remedy is not more memory. */
+#define LEVERS_LOAD_EVERYTHING(kind)                                                                                   \
+	{(kind),                                                                                                       \
+	 "load-everything",                                                                                            \
+	 FRAMEWORK_NONE,                                                                                               \
+	 "Stream or memory-map the data instead of loading it all",                                                    \
+	 "load_dataset(..., streaming=True), numpy.load(file, mmap_mode='r') or pyarrow.memory_map(file)",             \
+	 "the memory grows with the data set; the cost is reading it again in each epoch, and GPUs that wait for "     \
+	 "it"},                                                                                                        \
+	{                                                                                                              \
+		(kind), "load-everything", FRAMEWORK_NONE, "Then see what it costs: GPUs that wait for data are idle", \
+			"DCGM_FI_PROF_GR_ENGINE_ACTIVE, or nvidia-smi --query-gpu=utilization.gpu --format=csv -l 5",  \
+			"if the use of the GPU falls, add DataLoader workers and prefetch_factor, or a faster disk "   \
+			"for the data"                                                                                 \
+	}
+
+/* What a run without such a cause can do little with comes before a higher limit, which heals none of them. */
+#define LEVERS_OF_HOST_CAUSES(kind)                                                                                    \
+	{(kind),                                                                                                       \
+	 "leak",                                                                                                       \
+	 FRAMEWORK_NONE,                                                                                               \
+	 "Find what grows from step to step, and let it go",                                                           \
+	 "tracemalloc.start(); print(tracemalloc.take_snapshot().statistics('lineno')[:10]) every few hundred steps",  \
+	 "resident memory only grows; a higher limit only delays the end"},                                            \
+		{(kind),                                                                                               \
+		 "leak",                                                                                               \
+		 FRAMEWORK_NONE,                                                                                       \
+		 "Let DataLoader workers end with their epoch",                                                        \
+		 "persistent_workers=False",                                                                           \
+		 "what a worker keeps, such as caches of the data set, is freed when it ends"},                        \
+		LEVERS_LOAD_EVERYTHING(kind),                                                                          \
+		{(kind),                                                                                               \
+		 "offload",                                                                                            \
+		 FRAMEWORK_NONE,                                                                                       \
+		 "Keep the optimizer out of host memory",                                                              \
+		 "offload_optimizer: {device: nvme, nvme_path: /local_nvme}, or none",                                 \
+		 "offload to the CPU takes at least 12 bytes for each parameter, and buffers on top"},                 \
+		{(kind),                                                                                               \
+		 "offload",                                                                                            \
+		 FRAMEWORK_NONE,                                                                                       \
+		 "Or budget for it: compute what it needs before the run",                                             \
+		 "deepspeed.runtime.zero.stage3.estimate_zero3_model_states_mem_needs_all_live(model, "                \
+		 "num_gpus_per_node=N)",                                                                               \
+		 "the states of all ranks of a node add up in its memory"},                                            \
+		{(kind),                                                                                               \
+		 "checkpoint",                                                                                         \
+		 FRAMEWORK_NONE,                                                                                       \
+		 "Write the checkpoint in shards",                                                                     \
+		 "StateDictType.SHARDED_STATE_DICT with torch.distributed.checkpoint.save()",                          \
+		 "a full state dict gathers the whole model in the memory of one process"},                            \
+		{(kind),                                                                                               \
+		 "checkpoint",                                                                                         \
+		 FRAMEWORK_NONE,                                                                                       \
+		 "Else gather it on one rank only",                                                                    \
+		 "FullStateDictConfig(offload_to_cpu=True, rank0_only=True)",                                          \
+		 "without rank0_only each rank of a node holds a copy of the whole model"},                            \
+	{                                                                                                              \
+		(kind), "checkpoint", FRAMEWORK_NONE, "Or let one rank of a node write at a time",                     \
+			"torch.save() for one local rank after the other, with dist.barrier() between them",           \
+			"the copies of all ranks are then not in memory together"                                      \
+	}
+
 const struct lever levers[] = {
 	/* GPU: true OOM */
 	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TORCH, "Raise the limit that the process sets for itself",
@@ -45,7 +107,8 @@ const struct lever levers[] = {
 	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
 	 "{conf}=garbage_collection_threshold:0.8,max_split_size_mb:128",
-	 "blocks that were not used for long are freed before the GPU is full"},
+	 "blocks that were not used for long are freed before the GPU is full; it works only where the process also "
+	 "limits itself with torch.cuda.set_per_process_memory_fraction(0.95)"},
 	/* GPU: co-tenant */
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the GPU, or wait for it",
 	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
@@ -84,13 +147,15 @@ const struct lever levers[] = {
 	{KIND_UNKNOWN, "child-killed", FRAMEWORK_NONE, "Prove the kill first",
 	 "container_oom_events_total, which triage --config FILE reads, or the kernel log of the node",
 	 "SIGKILL alone does not say who sent it"},
+	LEVERS_OF_HOST_CAUSES(KIND_CONTAINER_LIMIT),
 	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Raise the limit once, to at most twice the old one",
 	 "resources: limits: memory: {double}", "a kill proves only that more than the limit was needed"},
-	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Stream the data instead of loading it all",
+	{KIND_CONTAINER_LIMIT, "child-killed", FRAMEWORK_NONE, "Use fewer DataLoader workers, if the child was one",
+	 "num_workers=W/2 prefetch_factor=2", "each worker copies the pages of Python objects that it touches"},
+	{KIND_CONTAINER_LIMIT, LEVER_NO_CAUSE, FRAMEWORK_NONE, "Stream the data instead of loading it all",
 	 "streaming=True, or memory-mapped files",
 	 "a job that reads its whole data set needs more memory with each new data set"},
-	{KIND_CONTAINER_LIMIT, NULL, FRAMEWORK_NONE, "Keep the optimizer out of host memory",
-	 "offload_optimizer: {device: nvme}, or none", "offload to the CPU takes about 12 bytes for each parameter"},
+	LEVERS_OF_HOST_CAUSES(KIND_POD_LIMIT),
 	{KIND_POD_LIMIT, NULL, FRAMEWORK_NONE, "Raise the pod's limit, or that of the container which grew",
 	 "spec: resources: limits: memory: {double}", "sidecars and memory-backed volumes count in the pod's limit"},
 	{KIND_POD_LIMIT, NULL, FRAMEWORK_NONE, "Limit memory-backed volumes",
@@ -104,6 +169,7 @@ const struct lever levers[] = {
 	 "@ray.remote(memory=BYTES)", "Ray places tasks by what they say that they need"},
 	{KIND_NODE_OOM, "node-allocatable", FRAMEWORK_NONE, "Raise the requests to what the pods really use",
 	 "resources: requests: memory: <peak>", "together they use more than the node may give to pods"},
+	LEVERS_OF_HOST_CAUSES(KIND_NODE_OOM),
 	{KIND_NODE_OOM, NULL, FRAMEWORK_NONE, "Find who held the memory",
 	 "the table of tasks in the kernel log; kubectl top pod -A",
 	 "the task that was killed is often not the one that grew"},
@@ -115,6 +181,7 @@ const struct lever levers[] = {
 	/* refused */
 	{KIND_ALLOCATION_REFUSED, "heap-limit", FRAMEWORK_NONE, "Raise the heap's own limit",
 	 "-Xmx, or spark.executor.memory", "a Java heap ends before the container's limit"},
+	LEVERS_LOAD_EVERYTHING(KIND_ALLOCATION_REFUSED),
 	{KIND_ALLOCATION_REFUSED, "pinned-memory", FRAMEWORK_NONE, "Pin less memory",
 	 "pin_memory=False, or fewer workers", "pinned pages cannot be swapped or reclaimed"},
 	{KIND_ALLOCATION_REFUSED, "overcommit", FRAMEWORK_NONE, "Let the kernel give what the node has",
@@ -125,7 +192,7 @@ const struct lever levers[] = {
 	{KIND_ALLOCATION_REFUSED, NULL, FRAMEWORK_NONE, "Look at the overcommit setting",
 	 "sysctl vm.overcommit_memory: 1 on a Kubernetes node, 0 elsewhere",
 	 "with 2 the kernel refuses what it could give, at half of the memory by default"},
-	{KIND_ALLOCATION_REFUSED, NULL, FRAMEWORK_NONE, "Read the data in batches",
+	{KIND_ALLOCATION_REFUSED, LEVER_NO_CAUSE, FRAMEWORK_NONE, "Read the data in batches",
 	 "numpy.memmap, chunksize=N, streaming=True", "one array of this size is rarely needed as a whole"},
 	/* evictions */
 	{KIND_EVICTED_MEMORY, NULL, FRAMEWORK_NONE, "Raise the request to what the job really uses",
@@ -168,10 +235,10 @@ const struct advice levers_avoid[] = {
 const size_t n_levers_avoid = ARRAY_LEN(levers_avoid);
 
 const struct advice levers_next[] = {
-	{KIND_TRUE_OOM, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
+	{KIND_TRUE_OOM, LEVER_STOP},
 	{KIND_TRUE_OOM,
 	 "nvidia-smi --query-compute-apps=pid,used_memory --format=csv   # that nobody else holds the GPU"},
-	{KIND_FRAGMENTATION, "Stop the whole job first: the other ranks hold their GPUs while they wait."},
+	{KIND_FRAGMENTATION, LEVER_STOP},
 	{KIND_FRAGMENTATION,
 	 "print(torch.cuda.memory_summary())   # in the next run: reserved minus allocated must not grow"},
 	{KIND_CO_TENANT,
@@ -193,86 +260,3 @@ const struct advice levers_next[] = {
 	{KIND_UNKNOWN, "nvidia-smi -q   # on the node: ECC errors, row remapping, processes"},
 };
 const size_t n_levers_next = ARRAY_LEN(levers_next);
-
-/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run
- * ends at its start. */
-static const struct {
-	const char *option;
-	int64_t version;
-} first_versions[] = {
-	{"expandable_segments:", 2001},
-	{"garbage_collection_threshold:", 1012},
-};
-
-bool lever_is_refused(const char *setting, const struct verdict *verdict)
-{
-	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
-		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
-		    strstr(setting, first_versions[i].option))
-			return true;
-	return false;
-}
-
-bool lever_fits(const struct lever *lever, const struct verdict *verdict)
-{
-	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
-
-	if (lever->kind != verdict->kind || (lever->cause && !streq(lever->cause, verdict->cause)) ||
-	    lever_is_refused(lever->setting, verdict))
-		return false;
-	/* Where the framework is not known, PyTorch's levers are shown. */
-	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)
-		framework = FRAMEWORK_TORCH;
-	return lever->framework == FRAMEWORK_NONE || lever->framework == framework;
-}
-
-/* Devices with a build of their own keep their variable. 2.9 renamed that of PyTorch's own devices; without a version
- * the message's own words count. */
-const char *lever_variable(const struct verdict *verdict)
-{
-	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
-
-	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
-		return variable_names[variable];
-	if (verdict->torch_version >= 2009)
-		return variable_names[VARIABLE_ANY];
-	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
-		return variable_names[VARIABLE_CUDA];
-	return variable_names[variable];
-}
-
-static void add_double(const struct verdict *verdict, struct strbuf *buf)
-{
-	int64_t limit = verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
-	int64_t recommended = verdict->figures.bytes[FIGURE_RECOMMENDED];
-
-	if (recommended > limit && recommended <= FIGURE_MAX)
-		strbuf_addf(buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
-	else if (limit <= 0 || limit > FIGURE_MAX / 2)
-		strbuf_adds(buf, verdict->cause && streq(verdict->cause, "slurm") ? "<twice the old one>"
-										  : "<at most twice the old limit>");
-	else if (verdict->cause && streq(verdict->cause, "slurm"))
-		strbuf_addf(buf, "%lldM", (long long)((2 * limit + mi - 1) / mi));
-	else
-		strbuf_addf(buf, "%lldMi", (long long)((2 * limit + mi - 1) / mi));
-}
-
-int lever_render(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf)
-{
-	const char *at = lever->setting, *mark;
-
-	while ((mark = strchr(at, '{'))) {
-		strbuf_add(buf, at, (size_t)(mark - at));
-		if (strstarts(mark, "{conf}")) {
-			strbuf_adds(buf, lever_variable(verdict));
-			at = mark + strlen("{conf}");
-		} else if (strstarts(mark, "{double}")) {
-			add_double(verdict, buf);
-			at = mark + strlen("{double}");
-		} else {
-			strbuf_addc(buf, '{');
-			at = mark + 1;
-		}
-	}
-	return strbuf_adds(buf, at);
-}

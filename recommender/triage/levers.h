@@ -7,11 +7,10 @@
 
 struct lever {
 	enum kind kind;
-	const char *cause;	  /* for this cause only; NULL: for all */
+	const char *cause;	  /* for this cause only; LEVER_NO_CAUSE: only where none is known; NULL: for all */
 	enum framework framework; /* for this framework only; FRAMEWORK_NONE: for all */
 	const char *action;
-	const char *setting; /* {conf}: the allocator's variable; {double}: twice the limit,
-			      * or the recommended one if it is greater than the limit */
+	const char *setting; /* with placeholders, see lever_render */
 	const char *why;
 };
 
@@ -19,6 +18,11 @@ struct advice {
 	enum kind kind;
 	const char *text;
 };
+
+#define LEVER_NO_CAUSE ""
+
+/* The row of levers_next that frees what the ranks that still wait hold. */
+#define LEVER_STOP "Stop the whole job first: the other ranks hold their GPUs while they wait."
 
 /* Reads what the rows of levers_next that begin with it would show. */
 #define TRIAGE_POD_COMMAND "kubectl memtamer triage POD"
@@ -33,9 +37,18 @@ extern const size_t n_levers_next;
 /** Whether a lever is for this verdict. Levers without a cause are for all verdicts of their kind; an option that the
  *  version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
+/** Whether a lever that fits is left to try: it was not in force when the run ended, and its number can be smaller. All
+ * answers list these. */
+bool lever_is_left(const struct lever *lever, const struct verdict *verdict, const struct facts *facts);
+/** Appends why a lever that fits is not left: the name of the setting that was in force, or the number that cannot be
+ * smaller. @return false: it is left. */
+bool lever_render_used(const struct lever *lever, const struct facts *facts, struct strbuf *buf);
 /** Whether the version of PyTorch in the log, if it is known, ends at its start with this setting of the allocator. */
 bool lever_is_refused(const char *setting, const struct verdict *verdict);
 /** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
-/** Appends the setting with its placeholders replaced. @return the sticky status of `buf`. */
-int lever_render(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);
+/** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;
+ *  <peak>, B/2, 2*A, S/2 and W/2 become figures where the verdict or the numbers of `facts` (NULL: none) have them, and
+ * stay as they are otherwise. @return the sticky status of `buf`. */
+int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,
+		 struct strbuf *buf);

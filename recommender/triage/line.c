@@ -165,6 +165,14 @@ int rank_of_name(const char *name)
 	return rank;
 }
 
+/* "[virtualMemoryBuffer.cpp::resizePhysical::145]": TensorRT's messages have the number of an error before it. */
+static bool is_place_in_code(const char *at)
+{
+	const char *place = *at == '[' ? strstr(at, ".cpp::") : NULL;
+
+	return place && (size_t)(place - at) < strcspn(at, "] ");
+}
+
 /* A rank at the beginning: [rank3]: [3]: [default3]: [1,3]<stderr>: 3: worker-3: [pod/train-worker-3/pytorch].
  * @return the bytes that it takes; 0: none. */
 static size_t read_rank_prefix(const char *at, int *ret)
@@ -190,7 +198,7 @@ static size_t read_rank_prefix(const char *at, int *ret)
 		return end + (at[end] == ':');
 	}
 	digits = read_rank(at, &rank);
-	if (!digits || at[digits] != ':' || at[digits + 1] != ' ')
+	if (!digits || at[digits] != ':' || at[digits + 1] != ' ' || is_place_in_code(at + digits + 2))
 		return 0;
 	*ret = rank;
 	return digits + 2;

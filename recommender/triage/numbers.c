@@ -11,16 +11,17 @@
 
 /* A number is compared only with one of the same key. */
 const struct number_row number_rows[NUMBER_COUNT] = {
-	{"per_device_train_batch_size", BATCH},
-	{"train_micro_batch_size_per_gpu", BATCH},
-	{"micro_batch_size", BATCH},
-	{"batch_size", BATCH},
-	{"max_seq_length", LENGTH},
-	{"max_seq_len", LENGTH},
-	{"seq_length", LENGTH},
-	{"dataloader_num_workers", WORKERS},
-	{"num_workers", WORKERS},
-	{"prefetch_factor", WORKERS},
+	{"per_device_train_batch_size", NUMBER_BATCH, BATCH, 1, "instantaneous batch size per device"},
+	{"train_micro_batch_size_per_gpu", NUMBER_BATCH, BATCH, 1, NULL},
+	{"micro_batch_size", NUMBER_BATCH, BATCH, 1, NULL},
+	{"batch_size", NUMBER_BATCH, BATCH, 1, NULL},
+	{"gradient_accumulation_steps", NUMBER_ACCUMULATION, NULL, NUMBER_NONE, "gradient accumulation steps"},
+	{"max_seq_length", NUMBER_LENGTH, LENGTH, NUMBER_NONE, NULL},
+	{"max_seq_len", NUMBER_LENGTH, LENGTH, NUMBER_NONE, NULL},
+	{"seq_length", NUMBER_LENGTH, LENGTH, NUMBER_NONE, NULL},
+	{"dataloader_num_workers", NUMBER_WORKERS, WORKERS, 0, NULL},
+	{"num_workers", NUMBER_WORKERS, WORKERS, 0, NULL},
+	{"prefetch_factor", NUMBER_PREFETCH, WORKERS, NUMBER_NONE, NULL},
 };
 
 void numbers_init(int64_t values[NUMBER_COUNT])
@@ -47,12 +48,16 @@ static bool is_begin(const char *lower, const char *at)
 	return at == lower || !(isalnum((unsigned char)at[-1]) || at[-1] == '_' || at[-1] == '.');
 }
 
+/* Megatron and DeepSpeed fill their columns with dots. */
 static bool read_value(const char *at, int64_t *ret)
 {
-	size_t n;
+	size_t n, dots;
 
 	at += strspn(at, "'\"");
 	n = strspn(at, " =:");
+	dots = strspn(at + n, ".");
+	if (n && dots >= 2)
+		n += dots + strspn(at + n + dots, " ");
 	at += n + strspn(at + n, "'\"");
 	if (!n || !text_number(at, ret) || *ret > NUMBER_MAX)
 		return false;
@@ -62,8 +67,8 @@ static bool read_value(const char *at, int64_t *ret)
 
 static bool find_value(const char *lower, const char *key, int64_t *ret)
 {
-	for (const char *at = lower; *at; at++) {
-		size_t n = *at == key[0] ? match(at, key) : 0;
+	for (const char *at = strchr(lower, key[0]); at; at = strchr(at + 1, key[0])) {
+		size_t n = match(at, key);
 
 		if (n && is_begin(lower, at) && read_value(at + n, ret))
 			return true;
@@ -78,7 +83,9 @@ bool numbers_read(const char *lower, int64_t values[NUMBER_COUNT])
 	for (int i = 0; i < NUMBER_COUNT; i++) {
 		int64_t value;
 
-		if (values[i] != NUMBER_NONE || !find_value(lower, number_rows[i].key, &value))
+		if (values[i] != NUMBER_NONE ||
+		    !(find_value(lower, number_rows[i].key, &value) ||
+		      (number_rows[i].words && find_value(lower, number_rows[i].words, &value))))
 			continue;
 		values[i] = value;
 		is_any = true;

@@ -24,8 +24,7 @@ const struct kind_row triage_kinds[KIND_COUNT_] = {
 const struct rule triage_rules[] = {
 	{"gpu-xid", KIND_GPU_FAULT, NULL, CONFIDENCE_HIGH, SIGNAL_XID, rule_xid_fault,
 	 "the kernel log or DCGM has an XID of the hardware (48, 61 to 64, 74, 79, 92, 94, 95, 109, 110, 119 to 121, "
-	 "140 to "
-	 "150, 171, 172)",
+	 "140 to 150, 154 unless to no action, 171, 172)",
 	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
 	 "the log, nvidia-smi or DCGM has an uncorrectable ECC or NVLink error",
@@ -116,9 +115,14 @@ const struct rule triage_rules[] = {
 	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
 	 NULL},
 	{"gpu-full", KIND_TRUE_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_full,
-	 "any other message with T and C, a small request on a full GPU too", NULL},
+	 "any other message with T and C, a small request on a full GPU too; low confidence if PyTorch's message was "
+	 "cut before U",
+	 NULL},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
 	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
+	{"gpu-shared", KIND_CO_TENANT, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_shared,
+	 "a GPU is out of memory without figures that tell more, and nvidia-smi lists several processes on one GPU",
+	 NULL},
 	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,
 	 "a runtime or framework says that the GPU is out of memory, without the figures",
 	 "The GPU ran out of memory; the message has no figures that would tell a full GPU from fragments or "

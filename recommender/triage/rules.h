@@ -42,7 +42,7 @@ struct verdict {
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
 	size_t n_ranks;		       /* ranks with the same signal, at most LIMIT_TRIAGE_RANKS */
-	int64_t torch_version;	       /* 2009 for 2.9; -1: not seen */
+	int64_t torch_version;	       /* TORCH_VERSION; -1: not seen */
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;
 	const struct fact *collateral; /* a time-out of other ranks */
@@ -94,6 +94,7 @@ bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_fragmentation(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_shared(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_words(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_oomkilled(const struct facts *facts, struct verdict *ret);

@@ -9,9 +9,20 @@ static const struct xid {
 	int first, last;
 	const char *cause;
 } faults[] = {
-	{48, 48, "ecc"},   {61, 62, "internal"}, {63, 64, "row-remap"},	 {74, 74, "nvlink"},	 {79, 79, "lost"},
-	{92, 92, "ecc"},   {94, 95, "ecc"},	 {109, 110, "internal"}, {119, 120, "firmware"}, {121, 121, "nvlink"},
-	{140, 140, "ecc"}, {141, 150, "nvlink"}, {171, 172, "ecc"},
+	{48, 48, "ecc"},
+	{61, 62, "internal"},
+	{63, 64, "row-remap"},
+	{74, 74, "nvlink"},
+	{79, 79, "lost"},
+	{92, 92, "ecc"},
+	{94, 95, "ecc"},
+	{109, 110, "internal"},
+	{119, 120, "firmware"},
+	{121, 121, "nvlink"},
+	{140, 140, "ecc"},
+	{141, 150, "nvlink"},
+	{154, 154, "reset-required"},
+	{171, 172, "ecc"},
 };
 
 /* XIDs that programs cause: by a wrong address or instruction, and when their channels are closed behind them. */

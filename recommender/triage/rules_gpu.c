@@ -32,18 +32,17 @@ static void add_unallocated(struct figures *figures, enum framework framework)
 			       MAX(bytes[FIGURE_CAPACITY] - bytes[FIGURE_ALLOCATED], (int64_t)0));
 }
 
-/* All that this process holds; FIGURE_NONE: not known. */
+/* All that this process holds; FIGURE_NONE: not known. Each figure may be missing or, where the driver does not show
+ * the process, 0, so that the greatest one counts. */
 static int64_t held_bytes(const struct figures *figures)
 {
 	const int64_t *bytes = figures->bytes;
+	int64_t held = MAX(bytes[FIGURE_PROCESS], bytes[FIGURE_RESERVED]);
 
-	if (figures_has(figures, FIGURE_PROCESS))
-		return bytes[FIGURE_PROCESS];
-	if (figures_has(figures, FIGURE_RESERVED))
-		return bytes[FIGURE_RESERVED];
-	if (is_sane(figures, FIGURE_ALLOCATED) && is_sane(figures, FIGURE_UNALLOCATED))
-		return bytes[FIGURE_ALLOCATED] + bytes[FIGURE_UNALLOCATED];
-	return bytes[FIGURE_ALLOCATED];
+	if (!is_sane(figures, FIGURE_ALLOCATED))
+		return held;
+	return MAX(held,
+		   bytes[FIGURE_ALLOCATED] + (is_sane(figures, FIGURE_UNALLOCATED) ? bytes[FIGURE_UNALLOCATED] : 0));
 }
 
 /* O. The list of processes counts only where there is nothing else: in a container the driver shows this process under
@@ -269,6 +268,34 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+/* Every version of PyTorch goes on to what is reserved or cached, and so do the builds for other devices: a message
+ * without it was cut. */
+static bool is_cut(const struct verdict *verdict)
+{
+	const struct reading *reading = &verdict->fact->reading;
+
+	return (reading->framework == FRAMEWORK_TORCH || reading->variable == VARIABLE_NPU ||
+		reading->variable == VARIABLE_MLU) &&
+	       text_has(verdict->fact->text, "Tried to allocate|tried to allocate") &&
+	       !figures_has(&verdict->figures, FIGURE_UNALLOCATED);
+}
+
+static void say_cut(struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+	int n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s refused %s", FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+			 FIGURE_TEXT(bytes[FIGURE_TRIED]));
+
+	if (figures_has(&ret->figures, FIGURE_FREE))
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " while %s was free",
+			      FIGURE_TEXT(bytes[FIGURE_FREE]));
+	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n,
+		 "; the message ends before its figures for %sreserved memory, so that fragmentation and a co-tenant "
+		 "cannot be ruled out.",
+		 figures_has(&ret->figures, FIGURE_FREE) ? "" : "free and ");
+	ret->confidence = CONFIDENCE_LOW;
+}
+
 bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
@@ -283,6 +310,13 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 			 "%s was refused although %s of the GPU's %s was free by the message, which does not say why.",
 			 FIGURE_TEXT(bytes[FIGURE_TRIED]), FIGURE_TEXT(bytes[FIGURE_FREE]),
 			 FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
+		return true;
+	}
+	if (is_cut(ret)) {
+		/* nvidia-smi may say more. */
+		if (facts_first(facts, SIGNAL_GPU_ZOMBIE) || facts_first(facts, SIGNAL_GPU_SHARED))
+			return false;
+		say_cut(ret);
 		return true;
 	}
 	n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s is full: %s was asked for",
@@ -305,9 +339,23 @@ bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)
 		return false;
 	ret->figures = ret->fact->reading.figures;
 	snprintf(ret->why, sizeof(ret->why),
-		 "%s of the GPU's %s are in use, and nvidia-smi lists no process: a process of another container, or "
+		 "%s of the GPU's %s are in use, and nvidia-smi lists no process on it: a process of another "
+		 "container, or "
 		 "one that has died and still holds the memory.",
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_OTHERS]), FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
+	return true;
+}
+
+bool rule_gpu_shared(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *shared = facts_first(facts, SIGNAL_GPU_SHARED);
+
+	if (!shared || !take_oom(facts, ret))
+		return false;
+	snprintf(ret->why, sizeof(ret->why),
+		 "The GPU ran out of memory, and nvidia-smi lists %lld processes that compute on one GPU; the message "
+		 "has no figures that would tell how much each of them holds.",
+		 (long long)shared->reading.value);
 	return true;
 }
 
@@ -316,7 +364,7 @@ bool rule_gpu_words(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret))
 		return false;
 	set_cause(facts, ret);
-	if (ret->fact->reading.is_exact)
+	if (ret->fact->reading.is_exact && !is_cut(ret))
 		ret->confidence = CONFIDENCE_MEDIUM;
 	return true;
 }

@@ -223,7 +223,9 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 			figures_fill(&ret->figures, &facts->items.items[i].reading.figures);
 	if (text_has(ret->fact->text, "Java heap|java.lang"))
 		ret->cause = "heap-limit";
-	else if (text_has(ret->fact->text, "pinned|CUDA host alloc|gpu_host_bfc|bytes on host"))
+	else if (text_has(ret->fact->text,
+			  "pinned|CUDA host alloc|gpu_host_bfc|bytes on host|HostAlloc|MallocHost|HostMalloc|AllocHost|"
+			  "HostRegister"))
 		ret->cause = "pinned-memory";
 	else if (is_refused_by_node(&facts->node, ret))
 		return true;

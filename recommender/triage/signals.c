@@ -124,11 +124,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|allocator gpu_host_bfc|"
 		 "failed to cuda host alloc|pinned memory|pinned host memory|"
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
-		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried",
+		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
+		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
+		 "memory, calloc failed",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
-		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|status_memory_error|"
+		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|outofdevicememory|status_memory_error|"
+		 "requested amount of gpu memory|"
 		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
 		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
@@ -152,6 +155,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"memory of a GPU that is in use or free, as dcgm-exporter reports it"},
 	[SIGNAL_GPU_ZOMBIE] = {"gpu-zombie", "no running processes found", read_smi_only,
 			       "memory of a GPU is in use that no process holds"},
+	[SIGNAL_GPU_SHARED] = {"gpu-shared", NULL, NULL, "several processes compute on one GPU, by nvidia-smi"},
 	[SIGNAL_GPU_FRACTION] = {"gpu-fraction", "set_per_process_memory_fraction|per_process_gpu_memory_fraction",
 				 NULL, "the process limits its own GPU memory"},
 	[SIGNAL_RETRY] = {"retry",
@@ -255,13 +259,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "alloc_conf|expandable_segments|max_split_size_mb|garbage_collection_threshold|"
 			    "cuda_malloc_async|xla_python_client_allocator|gradient_checkpointing|"
 			    "gradient checkpointing|activation_checkpointing|activation checkpointing|use_reentrant|"
-			    "full_shard|mounted at /dev/shm",
+			    "full_shard|zero_optimization_stage|zero stage|zero3|mounted at /dev/shm",
 			    read_setting, "a setting of the tables of levers is in force"},
 	[SIGNAL_NUMBER] =
 		{"number",
 		 "batch_size|batch-size|seq_length|seq-length|max_seq_len|max-seq-len|num_workers|num-workers|"
-		 "prefetch_factor|prefetch-factor",
-		 read_number, "a number that a lever would lower"},
+		 "prefetch_factor|prefetch-factor|accumulation_steps|accumulation-steps|accumulation steps|"
+		 "batch size per device",
+		 read_number, "a number that a lever would change"},
 };
 
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)

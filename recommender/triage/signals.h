@@ -60,6 +60,7 @@ enum signal_id {
 	SIGNAL_GPU_DEVICE,
 	SIGNAL_DCGM_MEMORY,
 	SIGNAL_GPU_ZOMBIE,
+	SIGNAL_GPU_SHARED,
 	SIGNAL_GPU_FRACTION,
 	SIGNAL_RETRY,
 	SIGNAL_NO_FAILURE,
@@ -132,6 +133,11 @@ struct setting_row {
 	const char *lever; /* in lower case: in the setting of the lever that it is; NULL: of none */
 };
 extern const struct setting_row settings[SETTING_COUNT_];
+/** Whether a text of a SIGNAL_SETTING has this setting: a line may have several. */
+bool setting_is_in(enum setting setting, const char *text);
+
+/* A version of PyTorch as SIGNAL_TORCH_VERSION has it; 2.9 without its last number is 2.9.0. */
+#define TORCH_VERSION(major, minor, patch) ((int64_t)(major)*1000000 + (int64_t)(minor)*1000 + (int64_t)(patch))
 
 /* The variables that configure PyTorch's allocator: each kind of device had its own; from 2.9 on VARIABLE_ANY is read
  * for all of PyTorch's own devices. */
@@ -169,8 +175,8 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (2009 for 2.9); an enum stop or setting;
-			* a throughput in thousandths */
+	int64_t value; /* number of an XID, process, exit code, step or version (TORCH_VERSION); an enum stop or
+			* setting; a throughput in thousandths; how many processes share a GPU */
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput; thousandths of epochs
 			* that are done, -1: not said */
 	enum framework framework;
@@ -189,8 +195,9 @@ struct reading {
 
 struct signal {
 	const char *name;
-	const char *words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
-			    * event or a condition of a node (postmortem/), or a setting of the node */
+	const char *
+		words; /* in lower case, separated by '|'; NULL: no line of a log, only the status of a pod, an
+			* event or a condition of a node (postmortem/), a setting of the node, or nvidia-smi's output */
 	bool (*read)(const struct line *line,
 		     struct reading *ret); /* with line->at at a word; NULL: the words are enough */
 	const char *meaning;		   /* for people: what such a line proves */
@@ -225,6 +232,10 @@ void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
+/** Whether a line in lower case names a call of CUDA or HIP that pins memory of the host. */
+bool gpu_is_host_call(const char *lower);
+/** The name of a call that allocates on a GPU in a line in lower case; NULL: none. */
+const char *gpu_find_alloc_call(const char *lower);
 bool read_gpu_detail(const struct line *line, struct reading *ret);
 bool read_gpu_sample(const struct line *line, struct reading *ret);
 bool read_gpu_device(const struct line *line, struct reading *ret);

@@ -137,10 +137,28 @@ const struct setting_row settings[SETTING_COUNT_] = {
 				   "activation_checkpointing: true|activation checkpointing: true|"
 				   "activation checkpointing enabled|use_reentrant=false|\"use_reentrant\": false",
 				   "use_reentrant=false"},
-	[SETTING_FULL_SHARD] = {"full-shard", "full_shard", "full_shard"},
+	[SETTING_FULL_SHARD] = {"full-shard",
+				"full_shard|zero_optimization_stage ...... 3|zero stage 3|zero stage: 3|zero3",
+				"full_shard"},
 	[SETTING_SHM] = {"shm-volume", "mounted at /dev/shm", "mounted at /dev/shm"},
 	[SETTING_ALLOCATOR] = {"allocator-variable", "_alloc_conf=|_alloc_conf:|_alloc_conf\": |_alloc_conf': ", NULL},
 };
+
+bool setting_is_in(enum setting setting, const char *text)
+{
+	const char *word = settings[setting].words;
+
+	while (*word) {
+		char one[READING_NAME_BYTES];
+
+		reading_copy(one, sizeof(one), word, "|");
+		if (strcasestr(text, one))
+			return true;
+		word += strcspn(word, "|");
+		word += *word == '|';
+	}
+	return false;
+}
 
 /* The hint of an out-of-memory message names settings that are not in force. */
 static bool is_hint(const struct line *line)

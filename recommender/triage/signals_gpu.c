@@ -11,9 +11,9 @@
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
 	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"     \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
-	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|" SERVING           \
-	"|" WITHOUT_SIZE
-/* vLLM and SGLang, before they serve: the card has no room for the KV cache, or less than they shall take. */
+	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|"                   \
+	"device memory allocation of size|requested amount of gpu memory|" SERVING "|" WITHOUT_SIZE
+/* vLLM and SGLang, before they serve: the GPU has no room for the KV cache, or less than they shall take. */
 #define SERVING                                                                                                        \
 	"tokens that can be stored in kv cache|kv cache is needed, which is larger|memory for the cache blocks|"       \
 	"is less than desired gpu memory utilization|leave no gpu memory|not enough memory. please try"
@@ -26,7 +26,7 @@
 	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
-	"error code: out of memory|cudamalloc failed: out of memory"
+	"error code: out of memory|of device memory (out of memory|error code 2: outofmemory|erroroutofdevicememory"
 /* The words alone: an error only with the name of an exception before them. */
 #define WORDS                                                                                                          \
 	"cuda out of memory|hip out of memory|gpu out of memory|npu out of memory|mlu out of memory|hpu out of "       \
@@ -38,7 +38,7 @@
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
 	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
 	"memory|out-of-memory handler|not enough memory: you "                                                         \
-	"tried"
+	"tried|out of memory, malloc failed|out of memory, realloc failed|out of memory, calloc failed"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
 #define CAUGHT	"caught|skipping|skipped|retrying|retry |will retry|recovered|recovering|attempting to recover|handled"
@@ -154,6 +154,33 @@ static void read_enforce(const char *lower, struct reading *ret)
 	figures_set(&ret->figures, FIGURE_FREE, free);
 }
 
+/* Calls that allocate on the device; those for the host have another name or `host` behind it. */
+static const char *const alloc_calls[] = {"cudamalloc", "cumemalloc", "cumemcreate", "hipmalloc", "hipextmalloc"};
+
+bool gpu_is_host_call(const char *lower)
+{
+	return text_has(lower, "cudahostalloc|cudamallochost|cudahostregister|cumemhostalloc|cumemallochost|"
+			       "cumemhostregister|hiphostmalloc|hiphostalloc|hipmallochost|hiphostregister");
+}
+
+const char *gpu_find_alloc_call(const char *lower)
+{
+	for (size_t i = 0; i < ARRAY_LEN(alloc_calls); i++)
+		for (const char *at = strstr(lower, alloc_calls[i]); at; at = strstr(at + 1, alloc_calls[i]))
+			if (!strstarts(at + strlen(alloc_calls[i]), "host"))
+				return at;
+	return NULL;
+}
+
+/* "cudaMalloc failed: out of memory", "cudaMalloc retry failed: out of memory", "cuMemAlloc failed: out of memory". */
+static const char *find_failed_call(const char *lower)
+{
+	const char *at = gpu_find_alloc_call(lower), *words = at ? strstr(at, "out of memory") : NULL;
+	const char *failed = at ? strstr(at, "fail") : NULL;
+
+	return failed && words && failed < words && words - at < 64 ? at : NULL;
+}
+
 /* Whether an exception's name or a level of errors leads to the words. */
 static bool is_raised(const struct line *line, const char *at)
 {
@@ -178,6 +205,9 @@ static const char *find_code(const char *lower)
 			continue;
 		while (start > lower && strchr(" =:(", start[-1]))
 			start--;
+		/* TensorRT: "Cuda Error in allocate: 2 (out of memory)" */
+		if (start - lower >= 8 && memcmp(start - 8, "allocate", 8) == 0)
+			return at;
 		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0))
 			return at;
 	}
@@ -193,6 +223,8 @@ static const char *find_words(const struct line *line, struct reading *ret)
 		at = text_find(line->lower, CODES);
 	if (!at && text_has(line->lower, "cuda|hip"))
 		at = find_code(line->lower);
+	if (!at)
+		at = find_failed_call(line->lower);
 	if (at)
 		return at;
 	at = text_find(line->lower, WORDS);
@@ -205,7 +237,7 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 {
 	const char *at, *start;
 
-	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) ||
+	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) || gpu_is_host_call(line->lower) ||
 	    text_has(line->lower, "that this is not a failure"))
 		return false;
 	at = find_words(line, ret);
@@ -307,6 +339,9 @@ bool read_xid(const struct line *line, struct reading *ret)
 		return false;
 	if (previous)
 		text_number(previous + strlen("caused by previous xid "), &ret->value);
+	/* "154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": it is well again. */
+	if (ret->value == 154 && strstr(line->lower, " to 0x0 (none)"))
+		return false;
 	return ret->value < 1000;
 }
 

@@ -355,11 +355,14 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|not enough memory: you tried";
+		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
+		"failed|"
+		"out of memory, realloc failed";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
-	/* Paddle's exception for a full GPU is a bad_alloc, too. */
-	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory"))
+	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */
+	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out") ||
+	    gpu_find_alloc_call(lower))
 		return false;
 	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))
 		return false;
@@ -373,6 +376,10 @@ bool read_refused(const struct line *line, struct reading *ret)
 	if (!at && text_has(lower, "pinned memory|pinned host memory|bytes on host") &&
 	    text_has(lower, "fail|cannot|could not|unable|error"))
 		at = text_find(lower, "pinned memory|pinned host memory|bytes on host");
+	/* Memory of the host that CUDA or HIP pins. */
+	if (!at && gpu_is_host_call(lower) &&
+	    text_has(lower, "out of memory|out_of_memory|outofmemory|memoryallocation"))
+		at = text_find(lower, "out of memory|out_of_memory|outofmemory|memoryallocation");
 	if (!at && strstr(body, "memoryerror")) {
 		/* The name of the exception at the end of a traceback; numpy's has a module before it. */
 		const char *name = strstr(body, "memoryerror");

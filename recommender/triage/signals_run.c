@@ -8,8 +8,10 @@ bool read_retry(const struct line *line, struct reading *ret)
 {
 	const char *at;
 
-	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. */
-	ret->is_exact = text_has(line->lower, "autobatch: using batch-size |finished batch size finder");
+	/* Ultralytics and Lightning try sizes until one fails, and then say which one they use. TensorRT tries ways to
+	 * compute a layer, and leaves out those that do not fit. */
+	ret->is_exact = text_has(line->lower,
+				 "autobatch: using batch-size |finished batch size finder|skipping tactic ");
 	if (ret->is_exact)
 		return true;
 	at = text_find(line->lower,
@@ -362,6 +364,15 @@ bool read_snapshot(const struct line *line, struct reading *ret)
 	return read_path(line, at, ".pickle|.pkl|.html|.json", ret);
 }
 
+/* The last number of "2.9.1" at `at`, behind the second one; 0: there is none. */
+static int64_t read_patch(const char *at)
+{
+	int64_t patch;
+
+	at += strspn(at, "0123456789");
+	return *at == '.' && text_number(at + 1, &patch) && patch <= 99 ? patch : 0;
+}
+
 /* "PyTorch version 2.3.0+cu121", "torch==2.9.1", "torch 2.5.1", "torch: 1.13.1". */
 bool read_torch_version(const struct line *line, struct reading *ret)
 {
@@ -377,7 +388,7 @@ bool read_torch_version(const struct line *line, struct reading *ret)
 		n = text_number(end, &major);
 		if (!n || n > 2 || end[n] != '.' || !text_number(end + n + 1, &minor) || major > 9 || minor > 99)
 			continue;
-		ret->value = major * 1000 + minor;
+		ret->value = TORCH_VERSION(major, minor, read_patch(end + n + 1));
 		return true;
 	}
 	return false;

@@ -192,6 +192,38 @@ bool triage_render_resume(const struct triage *self, struct strbuf *buf)
 	return true;
 }
 
+static bool has_ranks(const struct facts *facts)
+{
+	int rank = RANK_NONE;
+
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		int other = facts->positions.items[i].rank;
+
+		if (other != RANK_NONE && rank != RANK_NONE && other != rank)
+			return true;
+		rank = other == RANK_NONE ? rank : other;
+	}
+	return false;
+}
+
+bool triage_is_held(const struct triage *self)
+{
+	const char *at = strbuf_text(&self->next);
+	bool is_stopping = false;
+
+	for (struct str line; triage_next_note(&at, &line);)
+		is_stopping = is_stopping || triage_is_stop(line);
+	for (size_t i = 0; i < n_levers_next; i++)
+		if (levers_next[i].kind == self->verdict.kind && streq(levers_next[i].text, LEVER_STOP))
+			return is_stopping || self->verdict.collateral || has_ranks(&self->facts);
+	return is_stopping;
+}
+
+bool triage_is_stop(struct str line)
+{
+	return memmem(line.p, line.n, TRIAGE_HUNG, strlen(TRIAGE_HUNG)) != NULL;
+}
+
 /* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */
 static const char *find_uid(const char *path, char *uid, size_t size)
 {

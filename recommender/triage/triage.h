@@ -41,10 +41,16 @@ void triage_note(struct strbuf *lines, const char *fmt, ...) ATTR_PRINTF(2, 3);
 bool triage_next_note(const char **at, struct str *ret);
 /** Appends a command or setting with the names of the subject for POD and NODE. */
 void triage_render_command(const struct triage *self, const char *text, struct strbuf *buf);
+/* In the line of `next` with the command that frees what ranks hold that wait for a dead one. */
+#define TRIAGE_HUNG "# gang-hung: "
 /** Whether a row of levers_next is for the verdict; what was done already is not. */
 bool triage_is_next(const struct triage *self, const struct advice *row);
 /** Appends what to resume from. @return false: the kind is none of memory, or no checkpoint is known. */
 bool triage_render_resume(const struct triage *self, struct strbuf *buf);
+/** Whether ranks that did not die may still hold their GPUs: the log shows several, or pods of the job still run. */
+bool triage_is_held(const struct triage *self);
+/** Whether a line of `next` is a command that frees what is held. */
+bool triage_is_stop(struct str line);
 /** A kernel's cgroup path as words: "pod UID, container ID". @return whether it is of Kubernetes. */
 bool triage_render_cgroup(const char *path, char *buf, size_t size);
 

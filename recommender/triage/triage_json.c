@@ -50,9 +50,9 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 	for (size_t i = 0; i < n_levers; i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text;
 
-		if (!lever_fits(&levers[i], verdict))
+		if (!lever_is_left(&levers[i], verdict, &self->facts))
 			continue;
-		lever_render(&levers[i], verdict, &text);
+		lever_render(&levers[i], verdict, &self->facts, &text);
 		triage_render_command(self, strbuf_text(&text), &setting);
 		json_write_line(buf, 4);
 		json_write_open(buf, NULL, '{');

@@ -96,6 +96,46 @@ static void add_evidence(const struct triage *self, const struct style *style, s
 	}
 }
 
+/* What holds memory or GPUs for nothing while people read: before everything else. */
+static void add_first(const struct triage *self, const struct style *style, struct strbuf *buf)
+{
+	const char *at = strbuf_text(&self->next);
+
+	if (!triage_is_held(self))
+		return;
+	add_head(buf, style, "First");
+	for (struct str line; triage_next_note(&at, &line);)
+		if (triage_is_stop(line))
+			strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
+	for (size_t i = 0; i < n_levers_next; i++)
+		if (triage_is_next(self, &levers_next[i]) && streq(levers_next[i].text, LEVER_STOP))
+			strbuf_addf(buf, "%s%s\n", style->item, levers_next[i].text);
+}
+
+/* Levers that were in force and did not prevent the end. */
+static void add_used(const struct triage *self, bool is_any_left, const struct style *style, struct strbuf *buf)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_levers; i++) {
+		CLEANUP(strbuf_release) struct strbuf name = STRBUF_INIT(KIB);
+
+		if (!lever_fits(&levers[i], &self->verdict) || !lever_render_used(&levers[i], &self->facts, &name))
+			continue;
+		if (!n && !is_any_left)
+			add_head(buf, style, "What to do");
+		strbuf_addf(buf, "%s%s",
+			    n			 ? ", "
+			    : style->is_markdown ? "\nIn force already: "
+						 : "  In force already: ",
+			    strbuf_text(&name));
+		n++;
+	}
+	if (n)
+		strbuf_addf(buf, "; %s did not prevent the end%s.\n", n == 1 ? "this" : "these",
+			    is_any_left ? "" : ", and no lever of this kind is left");
+}
+
 static void add_levers(const struct triage *self, const struct style *style, struct strbuf *buf)
 {
 	int order = 0;
@@ -103,16 +143,17 @@ static void add_levers(const struct triage *self, const struct style *style, str
 	for (size_t i = 0; i < n_levers; i++) {
 		CLEANUP(strbuf_release) struct strbuf setting = STRBUF_INIT(4 * KIB);
 
-		if (!lever_fits(&levers[i], &self->verdict))
+		if (!lever_is_left(&levers[i], &self->verdict, &self->facts))
 			continue;
 		if (!order)
 			add_head(buf, style, "What to do, in this order");
 		strbuf_addf(buf, "%s%d. %s: %s", style->is_markdown ? "" : "  ", ++order, levers[i].action,
 			    style->quote);
-		lever_render(&levers[i], &self->verdict, &setting);
+		lever_render(&levers[i], &self->verdict, &self->facts, &setting);
 		triage_render_command(self, strbuf_text(&setting), buf);
 		strbuf_addf(buf, "%s (%s)\n", style->quote, levers[i].why);
 	}
+	add_used(self, order > 0, style, buf);
 }
 
 static void add_avoid(enum kind kind, const struct style *style, struct strbuf *buf)
@@ -155,12 +196,14 @@ static void add_next(const struct triage *self, const struct style *style, struc
 {
 	CLEANUP(strbuf_release) struct strbuf resume = STRBUF_INIT(4 * KIB);
 	const char *at = strbuf_text(&self->next);
+	bool is_held = triage_is_held(self);
 
 	add_head(buf, style, "Next");
 	for (struct str line; triage_next_note(&at, &line);)
-		strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
+		if (!is_held || !triage_is_stop(line))
+			strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
 	for (size_t i = 0; i < n_levers_next; i++) {
-		if (!triage_is_next(self, &levers_next[i]))
+		if (!triage_is_next(self, &levers_next[i]) || (is_held && streq(levers_next[i].text, LEVER_STOP)))
 			continue;
 		strbuf_adds(buf, style->item);
 		triage_render_command(self, levers_next[i].text, buf);
@@ -181,6 +224,7 @@ static int render(const struct triage *self, const struct style *style, struct s
 		    verdict->cause ? " Cause: " : "", verdict->cause ? verdict->cause : "", verdict->cause ? "." : "");
 	add_where(self, buf);
 	add_gaps(self, buf);
+	add_first(self, style, buf);
 	add_evidence(self, style, buf);
 	add_levers(self, style, buf);
 	add_avoid(verdict->kind, style, buf);

@@ -81,9 +81,9 @@ static void add_lever_of_kind(struct verification *self, const struct verdict *v
 	for (size_t i = 0; i < n_levers; i++) {
 		CLEANUP(strbuf_release) struct strbuf setting = STRBUF_INIT(4 * KIB);
 
-		if (!lever_fits(&levers[i], verdict))
+		if (!lever_is_left(&levers[i], verdict, &self->triage->facts))
 			continue;
-		lever_render(&levers[i], verdict, &setting);
+		lever_render(&levers[i], verdict, &self->triage->facts, &setting);
 		triage_note(&self->next, "First lever for %s: %s: %s", triage_kinds[verdict->kind].name,
 			    levers[i].action, strbuf_text(&setting));
 		return;

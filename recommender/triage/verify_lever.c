@@ -36,13 +36,23 @@ static int find_setting(const struct verification *self, struct verify_check *re
 	return found;
 }
 
+/* The lever that a smaller number of a row is: its setting has the name of the table, or that of the number. */
+static int find_row_of_number(const struct crash *crash, const struct number_row *number)
+{
+	char key[READING_NAME_BYTES];
+	int row = find_row(crash, number->lever);
+
+	snprintf(key, sizeof(key), "%s=", number->key);
+	return row >= 0 || !number->lever ? row : find_row(crash, key);
+}
+
 /* A smaller number of the same name; a lever behind `found` in the list. */
 static int find_number(const struct verification *self, int found, struct verify_check *ret)
 {
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		const struct seen_number *now = &self->triage->facts.numbers[i];
 		int64_t then = self->crash->numbers[i];
-		int row = find_row(self->crash, number_rows[i].lever);
+		int row = find_row_of_number(self->crash, &number_rows[i]);
 
 		if (row <= found || now->value == NUMBER_NONE || then == NUMBER_NONE || now->value >= then)
 			continue;

@@ -165,7 +165,8 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 	static const struct {
 		const char *name;
 		struct fake_step steps[8];
-		bool has_setting, is_refused;
+		bool has_setting;
+		const char *variable;
 	} rows[] = {
 		{"by a version that refuses the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
@@ -176,7 +177,27 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
 		 false,
-		 true},
+		 ""},
+		{"by a version with the new variable",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57")))},
+		  {LOG("a"), .body = "torch==2.9.0\nstep 100 loss 2.1\n" CUDA_LINE "\n"},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 false,
+		 ALLOCATOR_VARIABLE},
+		{"by a version that ignores the new variable",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57")))},
+		  {LOG("a"), .body = "torch==2.9.1\nstep 100 loss 2.1\n" CUDA_LINE "\n"},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 false,
+		 ALLOCATOR_VARIABLE_CUDA},
 		{"without the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
@@ -186,7 +207,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
 		 false,
-		 false},
+		 ALLOCATOR_VARIABLE_CUDA},
 		{"with the setting",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
@@ -196,7 +217,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {EVENTS("a"), .body = LIST("")},
 		  {.fits = NULL}},
 		 true,
-		 false},
+		 ALLOCATOR_VARIABLE_CUDA},
 	};
 
 	(void)state;
@@ -209,7 +230,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		find(&scene, NOW_MS, "train");
 		assert_int_equal(read_found(&scene, &diagnosed), 0);
 		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
-		assert_string_equal(diagnosed.diagnosis.variable, rows[i].is_refused ? "" : ALLOCATOR_VARIABLE_CUDA);
+		assert_string_equal(diagnosed.diagnosis.variable, rows[i].variable);
 		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
 		assert_int_equal(diagnosed.has_setting, rows[i].has_setting);
 		stop(&scene);

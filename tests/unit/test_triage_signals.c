@@ -49,6 +49,46 @@ static void lines_are_recognised(void **state)
 		 "cuda_driver.cc:802] failed to alloc 34359738368 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of "
 		 "memory"},
 		{SIGNAL_GPU_OOM, true, "node1:22:33 [0] NCCL WARN Cuda failure 2 'out of memory'"},
+		{SIGNAL_GPU_OOM, true, "mxnet.base.MXNetError: cudaMalloc retry failed: out of memory"},
+		{SIGNAL_GPU_OOM, true, "MemoryError: cuMemAlloc failed: out of memory"},
+		{SIGNAL_REFUSED, false, "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory"},
+		{SIGNAL_GPU_OOM, true, "rocm: hipMalloc failed: out of memory"},
+		{SIGNAL_GPU_OOM, true, "ggml_vulkan: Device memory allocation of size 118497280 failed."},
+		{SIGNAL_GPU_OOM, true, "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory"},
+		{SIGNAL_GPU_OOM, true,
+		 "[TRT] [E] 2: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 2: OutOfMemory (no further "
+		 "information)"},
+		{SIGNAL_GPU_OOM, true,
+		 "[TRT] [W] Requested amount of GPU memory (17179869184 bytes) could not be allocated. There may not "
+		 "be "
+		 "enough free memory for allocation to succeed."},
+		{SIGNAL_GPU_OOM, true,
+		 "[E] [TRT] ../rtSafe/safeRuntime.cpp (25) - Cuda Error in allocate: 2 (out of memory)"},
+		{SIGNAL_GPU_OOM, true,
+		 "MemoryError: Error allocating 33554432 bytes of device memory (out of memory). Driver report "
+		 "21364736 "
+		 "bytes free and 11715084288 bytes total"},
+		{SIGNAL_REFUSED, false,
+		 "MemoryError: Error allocating 33554432 bytes of device memory (out of memory)."},
+		{SIGNAL_RETRY, true,
+		 "[TRT] [W] Skipping tactic 8 due to insufficient memory on requested size of 17179869184 detected"},
+		{SIGNAL_GPU_OOM, false, "cudaMalloc took 3 ms, no block was out of memory"},
+		/* Memory of the host. */
+		{SIGNAL_GPU_OOM, false, "cudaHostAlloc failed: out of memory"},
+		{SIGNAL_REFUSED, true, "cudaHostAlloc failed: out of memory"},
+		{SIGNAL_GPU_OOM, false, "hipHostMalloc failed: hipErrorOutOfMemory"},
+		{SIGNAL_REFUSED, true, "hipHostMalloc failed: hipErrorOutOfMemory"},
+		{SIGNAL_REFUSED, true, "CUDA error: out of memory in cudaMallocHost(&p, n)"},
+		{SIGNAL_REFUSED, false, "pinned_use_cuda_host_register: calls cudaHostRegister"},
+		{SIGNAL_GPU_OOM, false, "fatal: Out of memory, malloc failed (tried to allocate 272059101 bytes)"},
+		{SIGNAL_REFUSED, true, "fatal: Out of memory, malloc failed (tried to allocate 272059101 bytes)"},
+		{SIGNAL_REFUSED, true, "fatal: Out of memory, realloc failed"},
+		{SIGNAL_XID, true,
+		 "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot "
+		 "Required)"},
+		{SIGNAL_XID, false,
+		 "NVRM: Xid (PCI:0000:01:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 "
+		 "(None)"},
 		{SIGNAL_GPU_OOM, true,
 		 "Out of memory error on GPU 0. Cannot allocate 15.503906GB memory on GPU 0, 28.770508GB memory has "
 		 "been allocated and available memory is only 10.815613GB."},
@@ -324,9 +364,10 @@ static void positions_versions_and_paths_are_read(void **state)
 		{SIGNAL_STEP, "saved at step 12.", 12, ""},
 		{SIGNAL_STEP, "max_steps=1000 warmup_step=5", -2, ""},
 		{SIGNAL_STEP, "gradient_accumulation_steps: 4", -2, ""},
-		{SIGNAL_TORCH_VERSION, "PyTorch version 2.3.0+cu121", 2003, ""},
-		{SIGNAL_TORCH_VERSION, "torch==2.9.1", 2009, ""},
-		{SIGNAL_TORCH_VERSION, "torch.__version__ = 1.13.1", 1013, ""},
+		{SIGNAL_TORCH_VERSION, "PyTorch version 2.3.0+cu121", TORCH_VERSION(2, 3, 0), ""},
+		{SIGNAL_TORCH_VERSION, "torch==2.9.1", TORCH_VERSION(2, 9, 1), ""},
+		{SIGNAL_TORCH_VERSION, "torch.__version__ = 1.13.1", TORCH_VERSION(1, 13, 1), ""},
+		{SIGNAL_TORCH_VERSION, "torch 2.9", TORCH_VERSION(2, 9, 0), ""},
 		{SIGNAL_TORCH_VERSION, "import torch", -2, ""},
 		{SIGNAL_CHECKPOINT, "Saving model checkpoint to ./out/checkpoint-500", -1, "./out/checkpoint-500"},
 		{SIGNAL_CHECKPOINT, "loading checkpoint /data/x.pt", -2, ""},

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings of levers, as exactly as what was read allows. */
+#include "triage/levers.h"
+
+#include <stdio.h>
+
+/* PyTorch 2.9 renamed the variable of its own devices. 2.9.1 ignores expandable_segments in the new one on CUDA, and
+ * takes the old one with a warning (pytorch/pytorch issue 183387). */
+static bool reads_new_variable(const struct verdict *verdict)
+{
+	if (verdict->torch_version == TORCH_VERSION(2, 9, 1))
+		return verdict->fact && strstr(verdict->fact->text, "XPU out of memory");
+	return verdict->torch_version >= TORCH_VERSION(2, 9, 0);
+}
+
+/* Devices with a build of their own keep their variable. Without a version the message's own words count. */
+const char *lever_variable(const struct verdict *verdict)
+{
+	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
+
+	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
+		return variable_names[variable];
+	if (reads_new_variable(verdict))
+		return variable_names[VARIABLE_ANY];
+	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
+		return variable_names[VARIABLE_CUDA];
+	return variable_names[variable];
+}
+
+/* ---- placeholders ---- */
+
+struct render {
+	const struct verdict *verdict;
+	const struct facts *facts; /* NULL: none */
+	struct strbuf *buf;
+	char was[64]; /* the numbers before, as "8 and 4" */
+};
+
+static bool add_conf(struct render *self)
+{
+	strbuf_adds(self->buf, lever_variable(self->verdict));
+	return true;
+}
+
+static bool add_double(struct render *self)
+{
+	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
+	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
+	bool is_slurm = streq(self->verdict->cause, "slurm");
+
+	if (recommended > limit && recommended <= FIGURE_MAX)
+		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
+	else if (limit <= 0 || limit > FIGURE_MAX / 2)
+		strbuf_adds(self->buf, is_slurm ? "<twice the old one>" : "<at most twice the old limit>");
+	else
+		strbuf_addf(self->buf, is_slurm ? "%lldM" : "%lldMi", (long long)((2 * limit + mi - 1) / mi));
+	return true;
+}
+
+/* What an evicted pod used and a ninth, so that the use is at most 90 % of it. */
+static bool add_peak(struct render *self)
+{
+	int64_t used = self->verdict->figures.bytes[FIGURE_USAGE], mi = (int64_t)MIB;
+
+	if (self->verdict->kind != KIND_EVICTED_MEMORY || used <= 0 || used > FIGURE_MAX / 2)
+		return false;
+	strbuf_addf(self->buf, "%lldMi", (long long)((used + used / 9 + mi - 1) / mi));
+	return true;
+}
+
+/* The first number of this kind that was read; NUMBER_COUNT: none. */
+static size_t find_number(const struct render *self, enum number_kind kind)
+{
+	size_t i = 0;
+
+	while (i < NUMBER_COUNT &&
+	       !(self->facts && number_rows[i].kind == kind && self->facts->numbers[i].value != NUMBER_NONE))
+		i++;
+	return i;
+}
+
+static void add_number(struct render *self, size_t row, int64_t value)
+{
+	size_t n = strlen(self->was);
+
+	strbuf_addf(self->buf, "%s=%lld", number_rows[row].key, (long long)value);
+	snprintf(self->was + n, sizeof(self->was) - n, "%s%lld", n ? " and " : "",
+		 (long long)self->facts->numbers[row].value);
+}
+
+/* What the micro-batch is divided by: 2, or 3 where only that leaves as many samples for a step of the optimizer. 0:
+ * the micro-batch is not known, or 1. */
+static int64_t find_divisor(const struct render *self, size_t *ret_row)
+{
+	int64_t batch;
+
+	*ret_row = find_number(self, NUMBER_BATCH);
+	batch = *ret_row < NUMBER_COUNT ? self->facts->numbers[*ret_row].value : 0;
+	if (batch < 2)
+		return 0;
+	return batch % 2 && batch % 3 == 0 ? 3 : 2;
+}
+
+static bool add_batch(struct render *self)
+{
+	size_t row;
+	int64_t divisor = find_divisor(self, &row);
+
+	if (divisor)
+		add_number(self, row, self->facts->numbers[row].value / divisor);
+	return divisor != 0;
+}
+
+static bool add_accumulation(struct render *self)
+{
+	size_t row, steps = find_number(self, NUMBER_ACCUMULATION);
+	int64_t divisor = find_divisor(self, &row);
+
+	if (divisor && steps < NUMBER_COUNT)
+		add_number(self, steps, self->facts->numbers[steps].value * divisor);
+	else if (divisor)
+		strbuf_addf(self->buf, "gradient_accumulation_steps=%lld*A", (long long)divisor);
+	return divisor != 0;
+}
+
+static bool add_half(struct render *self, enum number_kind kind)
+{
+	size_t row = find_number(self, kind);
+
+	if (row == NUMBER_COUNT || self->facts->numbers[row].value < 2)
+		return false;
+	add_number(self, row, self->facts->numbers[row].value / 2);
+	return true;
+}
+
+static bool add_length(struct render *self)
+{
+	return add_half(self, NUMBER_LENGTH);
+}
+
+static bool add_workers(struct render *self)
+{
+	return add_half(self, NUMBER_WORKERS);
+}
+
+/* @return false: not known, the text stays as it is. */
+static const struct placeholder {
+	const char *text;
+	bool (*add)(struct render *self);
+} placeholders[] = {
+	{"{conf}", add_conf},
+	{"{double}", add_double},
+	{"<peak>", add_peak},
+	{"per_device_train_batch_size=B/2", add_batch},
+	{"gradient_accumulation_steps=2*A", add_accumulation},
+	{"max_seq_length=S/2", add_length},
+	{"num_workers=W/2", add_workers},
+};
+
+/* @return the bytes of the setting that were replaced; 0: none. */
+static size_t replace(struct render *self, const char *at)
+{
+	for (size_t i = 0; i < ARRAY_LEN(placeholders); i++)
+		if (strstarts(at, placeholders[i].text) && placeholders[i].add(self))
+			return strlen(placeholders[i].text);
+	return 0;
+}
+
+int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,
+		 struct strbuf *buf)
+{
+	struct render self = {.verdict = verdict, .facts = facts, .buf = buf};
+
+	for (const char *at = lever->setting; *at;) {
+		size_t n = replace(&self, at);
+
+		if (!n)
+			strbuf_addc(buf, *at);
+		at += n ? n : 1;
+	}
+	return *self.was ? strbuf_addf(buf, "   # before: %s", self.was) : buf->status;
+}

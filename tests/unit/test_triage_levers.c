@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which levers an answer lists, in which order, and how exact their settings are. */
+#include "support/test.h"
+
+#include "base/strbuf.h"
+#include "triage/levers.h"
+#include "triage/triage.h"
+
+#include <stdlib.h>
+
+static struct triage *decide(enum input input, const char *text)
+{
+	struct triage *triage = malloc(sizeof(*triage));
+
+	assert_non_null(triage);
+	assert_int_equal(triage_init(triage), 0);
+	assert_int_equal(facts_read_bytes(&triage->facts, "a.log", input, text, strlen(text)), 0);
+	triage_decide(triage);
+	return triage;
+}
+
+static void end(struct triage *triage)
+{
+	triage_release(triage);
+	free(triage);
+}
+
+#define MESSAGE(tried, capacity, free_, process, allocated, unallocated)                                               \
+	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " tried                                         \
+	" GiB. GPU 0 has a total capacity of " capacity " GiB of which " free_                                         \
+	" GiB is free. Including non-PyTorch memory, this process has " process                                        \
+	" GiB memory in use. Of the allocated memory " allocated " GiB is allocated by PyTorch, and " unallocated      \
+	" GiB is reserved by PyTorch but unallocated.\n"
+#define FULL   MESSAGE("2.00", "10.00", "0.10", "9.90", "9.00", "0.20")
+#define PIECES MESSAGE("2.00", "10.00", "1.00", "9.00", "5.00", "3.50")
+
+#define KILLED "OOMKilled\n"
+
+/* ---- order ---- */
+
+#define EXPANDABLE_LEVER "Let segments grow"
+#define SPLIT_LEVER	 "do not split large blocks"
+#define COLLECT_LEVER	 "give unused blocks back"
+
+/* The first lever, one that the answer has, and one that it has not; NULL: not tested. */
+static const struct order_row {
+	const char *name;
+	enum input input;
+	const char *text, *first, *has, *has_not;
+} order_rows[] = {
+	{"fragments", INPUT_LOG, PIECES, EXPANDABLE_LEVER, SPLIT_LEVER, "In force already"},
+	{"fragments with expandable segments", INPUT_LOG, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES,
+	 SPLIT_LEVER, "In force already: expandable-segments; this did not prevent the end.", EXPANDABLE_LEVER},
+	{"two settings in one line", INPUT_LOG,
+	 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256\n" PIECES, COLLECT_LEVER,
+	 "In force already: expandable-segments, max-split-size; these did not prevent the end.", SPLIT_LEVER},
+	{"a threshold alone says nothing of splits", INPUT_LOG,
+	 "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6\n" PIECES, EXPANDABLE_LEVER, SPLIT_LEVER,
+	 COLLECT_LEVER},
+	{"all levers", INPUT_LOG,
+	 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256,garbage_collection_threshold:0."
+	 "6\n" PIECES,
+	 NULL, "these did not prevent the end, and no lever of this kind is left.", "in this order"},
+	{"switched off", INPUT_LOG, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False\n" PIECES, EXPANDABLE_LEVER,
+	 NULL, "In force already"},
+	{"a hint is no setting", INPUT_LOG,
+	 "CUDA out of memory. try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES, EXPANDABLE_LEVER,
+	 NULL, "In force already"},
+	{"checkpointing and full sharding", INPUT_LOG, "gradient_checkpointing=True\nFSDP FULL_SHARD\n" FULL,
+	 "Halve the micro-batch", "In force already: activation-checkpointing, full-shard; these", "Shard more"},
+	{"ZeRO-3", INPUT_LOG, "[INFO] [config.py:1001:print]   zero_optimization_stage ...... 3\n" FULL,
+	 "Halve the micro-batch", "In force already: full-shard; this", "Shard more"},
+	{"ZeRO-1", INPUT_LOG, "[INFO] [config.py:1001:print]   zero_optimization_stage ...... 1\n" FULL,
+	 "Halve the micro-batch", "Shard more", "In force already"},
+	{"a batch of one", INPUT_LOG, "batch_size=1\n" FULL, "Shorten or bucket",
+	 "In force already: batch_size=1; this", "Halve the micro-batch"},
+	{"no workers", INPUT_LOG,
+	 "num_workers=0\nDataLoader worker (pid 1) is killed by signal: Bus error. It is possible that dataloader's "
+	 "workers are out of shared memory.\n",
+	 "Mount a larger /dev/shm", "In force already: num_workers=0", "prefetch_factor=2"},
+	{"a volume may be larger", INPUT_LOG,
+	 "volume shm mounted at /dev/shm, sizeLimit 1Gi\nDataLoader worker (pid 1) is killed by signal: Bus error. It "
+	 "is "
+	 "possible that dataloader's workers are out of shared memory.\n",
+	 "Mount a larger /dev/shm", NULL, "In force already"},
+	{"a leak of the host", INPUT_LOG, "step 1 rss 2.0 GB\nstep 2 rss 3.0 GB\nstep 3 rss 4.0 GB\n" KILLED,
+	 "Find what grows from step to step", "a higher limit only delays the end", "offload_optimizer"},
+	{"data in memory as a whole", INPUT_LOG, "reading all shards into memory\n" KILLED,
+	 "Stream or memory-map the data", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "offload_optimizer"},
+	{"offload", INPUT_LOG, "cpu_offload=true\n" KILLED, "Keep the optimizer out of host memory",
+	 "estimate_zero3_model_states_mem_needs_all_live", "streaming=True"},
+	{"a checkpoint", INPUT_LOG, "step 5\nSaving checkpoint to /ck/step_5\n" KILLED,
+	 "Write the checkpoint in shards", "rank0_only=True", "streaming=True"},
+	{"no cause", INPUT_LOG, "step 5\n" KILLED, "Raise the limit once", "streaming=True", "offload_optimizer"},
+	{"an array of a whole data set", INPUT_LOG,
+	 "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 31.0 GiB for an array with shape (1, 2) and "
+	 "data "
+	 "type float64\n",
+	 "Stream or memory-map the data", "ulimit -v", NULL},
+};
+
+static void levers_come_in_order(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(order_rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		const struct order_row *row = &order_rows[i];
+		struct triage *triage = decide(row->input, row->text);
+		const char *text, *first, *end_of_line;
+
+		assert_int_equal(triage_text(triage, &buf), 0);
+		text = strbuf_text(&buf);
+		first = strstr(text, "  1. ");
+		end_of_line = first ? strchr(first, '\n') : NULL;
+		if (row->first ? !first || !memmem(first, (size_t)(end_of_line - first), row->first, strlen(row->first))
+			       : first != NULL)
+			fail_msg("%s: the first lever is not %s: %s", row->name, row->first, text);
+		if (row->has && !strstr(text, row->has))
+			fail_msg("%s: no %s: %s", row->name, row->has, text);
+		if (row->has_not && strstr(text, row->has_not))
+			fail_msg("%s: %s: %s", row->name, row->has_not, text);
+		end(triage);
+	}
+}
+
+/* Text, Markdown and JSON list the same levers. */
+static void all_formats_agree(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(order_rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), json = STRBUF_INIT(MIB), markdown = json;
+		struct triage *triage = decide(order_rows[i].input, order_rows[i].text);
+
+		assert_int_equal(triage_text(triage, &text), 0);
+		assert_int_equal(triage_markdown(triage, &markdown), 0);
+		assert_int_equal(triage_json(triage, &json), 0);
+		for (size_t k = 0; k < n_levers; k++) {
+			char action[256], member[256];
+			bool is_in_text;
+
+			if (levers[k].kind != triage->verdict.kind)
+				continue;
+			snprintf(action, sizeof(action), ". %s: ", levers[k].action);
+			snprintf(member, sizeof(member), "\"action\":\"%s\"", levers[k].action);
+			is_in_text = strstr(strbuf_text(&text), action) != NULL;
+			if (is_in_text != (strstr(strbuf_text(&json), member) != NULL) ||
+			    is_in_text != (strstr(strbuf_text(&markdown), action) != NULL))
+				fail_msg("%s: %s", order_rows[i].name, levers[k].action);
+		}
+		end(triage);
+	}
+}
+
+/* ---- settings ---- */
+
+static void settings_are_exact(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{FULL, "per_device_train_batch_size=B/2 gradient_accumulation_steps=2*A ("},
+		{"per_device_train_batch_size=8 gradient_accumulation_steps=4\n" FULL,
+		 "per_device_train_batch_size=4 gradient_accumulation_steps=8   # before: 8 and 4 ("},
+		{"  Instantaneous batch size per device = 8\n  Gradient Accumulation steps = 2\n" FULL,
+		 "per_device_train_batch_size=4 gradient_accumulation_steps=4   # before: 8 and 2 ("},
+		/* The name is that of the log. */
+		{"--micro-batch-size 8\n" FULL, ": micro_batch_size=4 gradient_accumulation_steps=2*A   # before: 8 ("},
+		{"batch_size=9\n" FULL, ": batch_size=3 gradient_accumulation_steps=3*A   # before: 9 ("},
+		{"batch_size=7\n" FULL, ": batch_size=3 gradient_accumulation_steps=2*A   # before: 7 ("},
+		{"{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 1}\n" FULL,
+		 ": train_micro_batch_size_per_gpu=1 gradient_accumulation_steps=2   # before: 2 and 1 ("},
+		{"max_seq_length=4096\n" FULL, ": max_seq_length=2048 group_by_length=True   # before: 4096 ("},
+		{FULL, ": max_seq_length=S/2 group_by_length=True ("},
+		{"num_workers=16 prefetch_factor=4\nDataLoader worker (pid 1) is killed by signal: Bus error. It is "
+		 "possible that dataloader's workers are out of shared memory.\n",
+		 ": num_workers=8 prefetch_factor=2   # before: 16 ("},
+		{"The node was low on resource: memory. Container a was using 31Gi, request is 16Gi\n",
+		 "resources: requests: memory: 35272Mi ("},
+		{"Pod was evicted due to memory pressure: The node was low on resource: memory.\n",
+		 "resources: requests: memory: <peak> ("},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		struct triage *triage = decide(INPUT_LOG, rows[i].text);
+
+		assert_int_equal(triage_text(triage, &buf), 0);
+		if (!strstr(strbuf_text(&buf), rows[i].want))
+			fail_msg("%s: %s", rows[i].want, strbuf_text(&buf));
+		end(triage);
+	}
+}
+
+static void settings_follow_the_version(void **state)
+{
+	static const struct {
+		const char *version, *want, *want_not;
+	} rows[] = {
+		{"torch 2.8.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.9.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		/* It ignores the new name. */
+		{"torch==2.9.1+cu128\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF="},
+		{"torch==2.10.0\n", "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		{"torch==2.9.1\nXPU out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 10.00 GiB "
+		 "of "
+		 "which 0 bytes is free. Of the allocated memory 5.00 GiB is allocated by PyTorch, and 4.00 GiB is "
+		 "reserved "
+		 "by PyTorch but unallocated.\n",
+		 "PYTORCH_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF="},
+		{"", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		/* Options that the version does not know would end the run at its start. */
+		{"torch 2.1.0\n", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", " PYTORCH_ALLOC_CONF"},
+		{"torch 2.0.1\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=expandable_segments"},
+		{"torch==1.13.1\n", "PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold", "=expandable_segments"},
+		{"torch==1.11.0\n", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128", "=garbage_collection"},
+		{"NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB already "
+		 "allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
+		 "PYTORCH_NPU_ALLOC_CONF=expandable_segments:True", "PYTORCH_CUDA_ALLOC_CONF=exp"},
+	};
+	char text[1024];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		struct triage *triage;
+
+		snprintf(text, sizeof(text), "%s%s", rows[i].version, PIECES);
+		triage = decide(INPUT_LOG, text);
+		assert_int_equal(triage_text(triage, &buf), 0);
+		if (!strstr(strbuf_text(&buf), rows[i].want) || strstr(strbuf_text(&buf), rows[i].want_not))
+			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
+		end(triage);
+	}
+}
+
+/* ---- what is held ---- */
+
+static void what_is_held_comes_first(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_first;
+	} rows[] = {
+		{"step 1\n" FULL, false},
+		{"[rank0]: step 1\n[rank1]: step 1\n[rank1]: " FULL, true},
+		{"[rank1]: " FULL "[rank0]:[E] Watchdog caught collective operation timeout\n", true},
+		{"[rank0]: step 1\n[rank1]: step 1\n[rank1]: " PIECES, true},
+		{"[rank0]: step 1\n[rank1]: step 1\n[rank1]: ValueError: x\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		struct triage *triage = decide(INPUT_LOG, rows[i].text);
+		const char *text, *stop, *what;
+
+		assert_int_equal(triage_text(triage, &buf), 0);
+		text = strbuf_text(&buf);
+		stop = strstr(text, LEVER_STOP);
+		what = strstr(text, "What to do");
+		if ((stop && stop < what) != rows[i].is_first || (stop && strstr(stop + 1, LEVER_STOP)))
+			fail_msg("%s", text);
+		if (rows[i].is_first)
+			assert_non_null(strstr(text, "First\n  - Stop the whole job first"));
+		end(triage);
+	}
+}
+
+/* The command that postmortem/ has found comes first, too, and only once. */
+static void the_command_comes_first(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+	struct triage *triage = decide(INPUT_LOG, KILLED);
+
+	(void)state;
+	triage_note(&triage->next, "kubectl delete job/a   " TRIAGE_HUNG "pod a is dead");
+	triage_note(&triage->next, "another command");
+	assert_int_equal(triage_text(triage, &buf), 0);
+	assert_non_null(
+		strstr(strbuf_text(&buf), "First\n  - kubectl delete job/a   # gang-hung: pod a is dead\nEvidence\n"));
+	assert_non_null(strstr(strbuf_text(&buf), "Next\n  - another command\n"));
+	end(triage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(levers_come_in_order),	    cmocka_unit_test(all_formats_agree),
+		cmocka_unit_test(settings_are_exact),	    cmocka_unit_test(settings_follow_the_version),
+		cmocka_unit_test(what_is_held_comes_first), cmocka_unit_test(the_command_comes_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
