@@ -37,7 +37,8 @@ static const struct row of_people[] = {
 	 "value means `off`."},
 	{KEY_DATASET, "annotation", "pod, also in a pod template", "a quantity, such as `200Gi`",
 	 "The size of the data set that the program reads: if it is larger than the memory limit, check "
-	 "`dataset-exceeds-memory` warns. Leave it out where the program streams its data."},
+	 "`dataset-exceeds-memory` warns, and `triage` says so after a kill. Leave it out where the program streams "
+	 "its data."},
 };
 
 /* ---- memtamer sets them ---- */

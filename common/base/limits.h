@@ -110,6 +110,7 @@
 /* Logs that `triage` reads. */
 #define LIMIT_TRIAGE_LINE_BYTES	    (64 * KIB) /* a longer line is read in pieces */
 #define LIMIT_TRIAGE_FACTS	    4096       /* lines that are kept: the first and the last of a signal and a rank */
+#define LIMIT_TRIAGE_POD_FACTS	    512	       /* of these, lines of one file that name pods: the last ones stay */
 #define LIMIT_TRIAGE_RANKS	    1024       /* ranks with a position of their own; further ones share one */
 #define LIMIT_TRIAGE_SOURCES	    4096       /* files of one call */
 #define LIMIT_TRIAGE_EVIDENCE	    12	       /* lines that the answer quotes */

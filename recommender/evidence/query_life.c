@@ -7,14 +7,13 @@
 
 #include <stdlib.h>
 
-enum target { TARGET_KILLS, TARGET_PEAK, TARGET_PEAK_RSS, TARGET_COUNT };
+enum target { TARGET_KILLS, TARGET_PEAK, TARGET_PEAK_RSS, TARGET_COUNT, TARGET_CURVE };
 
-#define STEPS_MAX 64
-#define ALL	  "{$C!=\"\",$P!=\"\"$M}[$W]"
+#define ALL "{$C!=\"\",$P!=\"\"$M}[$W]"
 /* The kubelet's /metrics/resource has the working set once more, in a series without an id. */
 #define OF_LIFE(function, metric) "max by ($N,$P,$C,id)(" function "_over_time(" metric ALL "))"
 
-static metric_take_fn take_kills, take_figure;
+static metric_take_fn take_kills, take_figure, take_curve;
 
 static const struct metric_row rows[] = {
 	{CADVISOR_OOM_EVENTS, FAMILY_CADVISOR, PHASE_OPEN, OF_LIFE("max", CADVISOR_OOM_EVENTS), take_kills,
@@ -24,11 +23,13 @@ static const struct metric_row rows[] = {
 	{CADVISOR_RSS, FAMILY_CADVISOR, PHASE_OPEN, OF_LIFE("max", CADVISOR_RSS), take_figure, TARGET_PEAK_RSS, ""},
 	{CADVISOR_WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, OF_LIFE("count", CADVISOR_WORKING_SET), take_figure,
 	 TARGET_COUNT, ""},
+	{CADVISOR_WORKING_SET, FAMILY_CADVISOR, PHASE_OPEN, OF_LIFE("max", CADVISOR_WORKING_SET), take_curve,
+	 TARGET_CURVE, ""},
 };
 
 static int64_t step_of(const struct evidence_life *life)
 {
-	return MAX((life->end_ms - life->start_ms) / STEPS_MAX, LIFE_STEP_MS);
+	return MAX((life->end_ms - life->start_ms) / LIFE_STEPS, LIFE_STEP_MS);
 }
 
 /* Pods of some frameworks have the name of an earlier one. */
@@ -73,15 +74,27 @@ static int take_figure(struct metric_sink *sink, struct json_object *labels, dou
 	return 0;
 }
 
-/* The steps of the counter end with the life. What is left at its start is seen in the first step, as the counter does
- * not fall. */
+/* A point is of the step that ends with it. */
+static int take_curve(struct metric_sink *sink, struct json_object *labels, double value, struct err *err)
+{
+	struct evidence_life *life = sink->life;
+	int64_t step = (sink->time_ms - life->start_ms) / step_of(life);
+
+	(void)err;
+	if (is_of(life, labels) && step >= 0 && step <= LIFE_STEPS)
+		life->curve_bytes[step] = MAX(life->curve_bytes[step], whole(value));
+	return 0;
+}
+
+/* The steps of a range query end with the life. What is left at its start is seen in the first step, as the counter
+ * does not fall. */
 static struct query query_of(const struct metric_row *row, const struct query_place *place, struct evidence_life *life)
 {
 	int64_t length_ms = life->end_ms - life->start_ms, step_ms = step_of(life);
 	struct query query = {
 		.row = row, .place = place, .end_ms = life->end_ms, .range_ms = length_ms, .sink = {.life = life}};
 
-	if (row->argument != TARGET_KILLS)
+	if (row->argument != TARGET_KILLS && row->argument != TARGET_CURVE)
 		return query;
 	query.start_ms = life->end_ms - (MAX(length_ms / step_ms, 1) - 1) * step_ms;
 	query.step_ms = query.range_ms = step_ms;
@@ -96,7 +109,8 @@ static int ask(struct evidence_reader *reader, struct evidence_life *lives, size
 	for (size_t i = 0; i < n; i++) {
 		places[i] = (struct query_place){lives[i].namespace_name, lives[i].pod, lives[i].container};
 		for (size_t k = 0; k < ARRAY_LEN(rows); k++)
-			queries[n_queries++] = query_of(&rows[k], &places[i], &lives[i]);
+			if (rows[k].argument != TARGET_CURVE || lives[i].wants_curve)
+				queries[n_queries++] = query_of(&rows[k], &places[i], &lives[i]);
 	}
 	return query_ask_at_once(reader, queries, n_queries, NULL, 0, err);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* query_life: what Prometheus knows of the last hours of one start of a container: its greatest use, and the OOM kills
- * that cAdvisor counted in its cgroup. One range query and three instant queries for each container. Threads:
- * the reader's. */
+/* query_life: what Prometheus knows of the last hours of one start of a container: its greatest use, the OOM kills
+ * that cAdvisor counted in its cgroup, and if it is wanted the curve of its use. One or two range queries and three
+ * instant queries for each container. Threads: the reader's. */
 #include "evidence/evidence.h"
+
+#define LIFE_STEPS 64
 
 struct evidence_life {
 	const char *namespace_name, *pod, *container; /* borrowed */
@@ -14,7 +16,9 @@ struct evidence_life {
 	int64_t kills;				     /* container_oom_events_total at the end */
 	int64_t killed_from_ms, killed_to_ms;	     /* between these times the counter rose the last time */
 	int64_t counted_ms;			     /* the last point of the counter; 0: there is no such series */
-	int64_t counted;			     /* private: of the series that is being read */
+	bool wants_curve;
+	int64_t curve_bytes[LIFE_STEPS + 1]; /* the greatest working set in each of equal steps; 0: not measured */
+	int64_t counted;		     /* private: of the series that is being read */
 };
 
 /** The shortest time between two points at which the counter of kills is read. */

@@ -19,7 +19,7 @@ static const struct ended_pod *find_subject(const struct postmortem *self)
 	size_t group = 0;
 
 	if (triage->verdict.fact)
-		group = triage->facts.sources.items[triage->verdict.fact->source].origin.group;
+		group = facts_group_of(&triage->facts, triage->verdict.fact);
 	return find_pod(self, group ? group : 1);
 }
 

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "k8s/accelerator.h"
+#include "k8s/keys.h"
 #include "k8s/pod.h"
 #include "k8s/quantity.h"
 #include "postmortem/object.h"
@@ -266,4 +267,30 @@ void pod_facts_of_status(struct facts *facts, const struct ended_pod *pod)
 	take_reason(facts, pod);
 	for (size_t i = 0; i < object_count(conditions); i++)
 		take_condition(facts, pod, json_object_array_get_idx(conditions, i));
+}
+
+/* ---- its life ---- */
+
+/* The last end of a container; INT64_MAX: one may still run, or its end is not known. */
+static int64_t find_last_end_ms(const struct ended_pod *pod)
+{
+	int64_t last_ms = 0;
+
+	for (size_t i = 0; i < pod->containers.n; i++) {
+		const struct ended_container *item = &pod->containers.items[i];
+
+		if (item->is_running || *item->waiting || (item->has_ended && !item->finished_ms))
+			return INT64_MAX;
+		last_ms = MAX(last_ms, item->finished_ms);
+	}
+	return last_ms ? last_ms : INT64_MAX;
+}
+
+/* Pods of files of the kubelet have another uid in their cgroups than in the API. */
+void pod_facts_of_life(struct facts *facts, const struct ended_pod *pod)
+{
+	const char *mirror = object_label(object_at(pod->json, "metadata.annotations"), KEY_MIRROR);
+
+	if (*pod->uid)
+		facts_add_life(facts, *mirror ? mirror : pod->uid, pod->created_ms, find_last_end_ms(pod));
 }

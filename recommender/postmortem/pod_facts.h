@@ -7,7 +7,10 @@
 #include "triage/facts.h"
 
 void pod_facts_of_status(struct facts *facts, const struct ended_pod *pod);
-/** Settings of the tables of levers that the spec of the pod has: allocator variables, a volume at /dev/shm. */
+/** From when to when the pod lived, and its uid: what a log of its node says of others is not about it. */
+void pod_facts_of_life(struct facts *facts, const struct ended_pod *pod);
+/** Settings of the tables of levers that the spec of the pod has: allocator variables, a volume at /dev/shm; volumes in
+ * memory and a data set that are not below the memory limit. */
 void pod_facts_of_spec(struct facts *facts, const struct ended_pod *pod);
 /** `pod`: whose event it is; NULL: the pod is gone, or it is an event of its owner. */
 void pod_facts_of_event(struct facts *facts, const struct ended_pod *pod, struct json_object *event);

@@ -233,6 +233,7 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, en
 	int r = 0;
 
 	facts->origin = postmortem_origin(pod);
+	pod_facts_of_life(facts, pod);
 	if (part >= POSTMORTEM_TAIL)
 		r = read_logs(self, pod);
 	if (!r && part == POSTMORTEM_ALL)

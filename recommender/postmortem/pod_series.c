@@ -44,6 +44,7 @@ static bool find_life(const struct ended_pod *pod, const struct ended_container 
 				      .pod = pod->name,
 				      .uid = pod->uid,
 				      .container = item->name,
+				      .wants_curve = true,
 				      .start_ms = MAX(start_ms, end_ms - LIFE_MS),
 				      .end_ms = end_ms};
 	return (!item->has_ended || item->finished_ms) && ret->start_ms > 0 && ret->start_ms < end_ms;
@@ -115,6 +116,8 @@ static void take_life(struct facts *facts, const struct ended_pod *pod, const st
 		figures_set(&reading.figures, FIGURE_LIMIT, limit_bytes);
 	if (life->peak_bytes) {
 		figures_set(&reading.figures, FIGURE_USAGE, life->peak_bytes);
+		if (life->peak_rss_bytes)
+			figures_set(&reading.figures, FIGURE_CGROUP_ANON, life->peak_rss_bytes);
 		reading.is_exact = life->counted_ms && !life->kills;
 		render_peak(item, life, limit_bytes, text);
 		facts_add(facts, SIGNAL_PEAK, &reading, text);
@@ -148,6 +151,58 @@ static void take_xid(struct triage *triage, const struct ended_pod *pod, const s
 		 time_render(xid->from_ms / TIME_SECOND_MS * TIME_SECOND_MS, from),
 		 time_render(xid->to_ms / TIME_SECOND_MS * TIME_SECOND_MS, to));
 	facts_add(&triage->facts, SIGNAL_XID, &reading, text);
+}
+
+/* ---- the curve ---- */
+
+#define QUARTERS 4
+
+/* The use at the end of each quarter, of what was measured. @return how many measured steps there are. */
+static size_t read_quarters(const struct evidence_life *life, int64_t ret[QUARTERS + 1])
+{
+	int64_t measured[LIFE_STEPS + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i <= LIFE_STEPS; i++)
+		if (life->curve_bytes[i] > 0)
+			measured[n++] = life->curve_bytes[i];
+	for (size_t i = 0; n && i <= QUARTERS; i++)
+		ret[i] = measured[(n - 1) * i / QUARTERS];
+	return n;
+}
+
+/* Whether the use rose in each quarter by a twentieth of the limit, from below its half to nearly all of it. A run that
+ * has read its data and then trains does not. */
+static bool is_climb(const struct evidence_life *life, int64_t limit, int64_t quarters[QUARTERS + 1])
+{
+	if (limit <= 0 || read_quarters(life, quarters) <= QUARTERS || quarters[0] > limit / 2 ||
+	    quarters[QUARTERS] < limit / 10 * 9)
+		return false;
+	for (size_t i = 0; i < QUARTERS; i++)
+		if (quarters[i + 1] - quarters[i] < limit / 20)
+			return false;
+	return true;
+}
+
+static void take_curve(struct facts *facts, const struct ended_pod *pod, const struct ended_container *item,
+		       const struct evidence_life *life)
+{
+	int64_t limit = item->limit_bytes != FIGURE_NONE ? item->limit_bytes : pod->limit_bytes;
+	int64_t quarters[QUARTERS + 1];
+	struct reading reading;
+	char text[TEXT_BYTES];
+
+	if (!item->has_ended || !is_climb(life, limit, quarters))
+		return;
+	reading_init(&reading);
+	reading_copy(reading.name, sizeof(reading.name), item->name, "");
+	figures_set(&reading.figures, FIGURE_LIMIT, limit);
+	snprintf(text, sizeof(text),
+		 "container %.253s: its use rose from its start to its end: %s, %s, %s, %s, %s of the memory limit of "
+		 "%s",
+		 item->name, FIGURE_TEXT(quarters[0]), FIGURE_TEXT(quarters[1]), FIGURE_TEXT(quarters[2]),
+		 FIGURE_TEXT(quarters[3]), FIGURE_TEXT(quarters[4]), FIGURE_TEXT(limit));
+	facts_add(facts, SIGNAL_CLIMB, &reading, text);
 }
 
 /* ---- reading ---- */
@@ -205,6 +260,7 @@ static int take_series(struct postmortem *self, const struct ended_pod *pod, con
 	if (facts_open(facts, postmortem_name(self, "series of pod/%s container %s", pod->name, item->name)))
 		return -ENOMEM;
 	take_life(facts, pod, item, life);
+	take_curve(facts, pod, item, life);
 	for (size_t i = 0; i < xids->n; i++)
 		take_xid(self->triage, pod, item, &xids->items[i]);
 	return 0;

@@ -30,6 +30,7 @@ void facts_release(struct facts *self)
 	vec_release(&self->sources);
 	vec_release(&self->items);
 	vec_release(&self->positions);
+	vec_release(&self->lives);
 	vec_release(&self->kernel.tasks);
 	progress_release(&self->progress);
 	free(self->buffer);
@@ -142,6 +143,35 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .n_lines = 1};
 }
 
+/* ---- the time of a source ---- */
+
+#define HEAD_BYTES_MIN 19 /* of a date with a time */
+
+static void see_clock(struct facts *self, const char *text)
+{
+	struct clock clock = clock_read(text);
+
+	if (clock.kind == CLOCK_LOCAL || clock.kind == CLOCK_ZONED)
+		self->sources.items[self->sources.n - 1].clock = clock;
+}
+
+void facts_see_head(struct facts *self, const struct line *line)
+{
+	size_t n = MIN(sizeof(self->head) - 1, line->body);
+
+	if (line->body < HEAD_BYTES_MIN)
+		return;
+	memcpy(self->head, line->text, n);
+	self->head[n] = '\0';
+}
+
+void facts_close_head(struct facts *self)
+{
+	see_clock(self, self->head);
+}
+
+/* ---- lines ---- */
+
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal, const struct reading *reading)
 {
 	struct fact fact = make_fact(self, signal, reading, line->number, line->rank);
@@ -151,6 +181,7 @@ size_t facts_add_line(struct facts *self, const struct line *line, enum signal_i
 		return SIZE_MAX;
 	set_position(self, &fact);
 	fact.stamp = stamp_read(line->text, line->body, &fact.time_ms);
+	see_clock(self, line->text);
 	if (signals[signal].words)
 		line_excerpt(line, signals[signal].words, fact.text, sizeof(fact.text));
 	return facts_keep(self, &fact);
@@ -172,6 +203,8 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	self->first_position = self->positions.n;
 	self->stepped = SIZE_MAX;
 	self->most_progress = 0;
+	self->head[0] = '\0';
+	self->n_pod_facts = 0;
 	return vec_push(&self->sources, source);
 }
 
@@ -187,6 +220,14 @@ void facts_see_numbers(struct facts *self, const char *lower, uint64_t number)
 	for (size_t i = 0; i < NUMBER_COUNT; i++)
 		if (values[i] != NUMBER_NONE && self->numbers[i].value == NUMBER_NONE)
 			self->numbers[i] = (struct seen_number){values[i], self->sources.n - 1, number};
+}
+
+int64_t facts_number(const struct facts *self, const char *key)
+{
+	for (size_t i = 0; i < NUMBER_COUNT; i++)
+		if (streq(number_rows[i].key, key))
+			return self->numbers[i].value;
+	return NUMBER_NONE;
 }
 
 void facts_add_numbers(struct facts *self, const char *text)
@@ -254,6 +295,30 @@ bool facts_add_read(struct facts *self, enum signal_id signal, const char *text)
 	if (!self->status)
 		add_statement(self, &line, signal, &reading);
 	return true;
+}
+
+void facts_add_life(struct facts *self, const char *uid, int64_t start_ms, int64_t end_ms)
+{
+	struct pod_life life = {.start_ms = start_ms, .end_ms = end_ms, .group = self->origin.group};
+
+	reading_copy(life.uid, sizeof(life.uid), uid, "");
+	if (vec_push(&self->lives, life))
+		self->status = -ENOMEM;
+}
+
+const struct pod_life *facts_find_life(const struct facts *self, const char *uid)
+{
+	for (size_t i = 0; *uid && i < self->lives.n; i++)
+		if (strcasecmp(self->lives.items[i].uid, uid) == 0)
+			return &self->lives.items[i];
+	return NULL;
+}
+
+size_t facts_group_of(const struct facts *self, const struct fact *fact)
+{
+	const struct pod_life *life = facts_find_life(self, fact->reading.uid);
+
+	return life ? life->group : self->sources.items[fact->source].origin.group;
 }
 
 const struct fact *facts_first(const struct facts *self, enum signal_id signal)

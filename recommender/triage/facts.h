@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/limits.h"
-#include "triage/stamp.h"
+#include "triage/clock.h"
 #include "triage/kernel.h"
 #include "triage/node.h"
 #include "triage/numbers.h"
@@ -16,6 +16,7 @@
 #include "triage/scan.h"
 #include "triage/signals.h"
 #include "triage/smi.h"
+#include "triage/stamp.h"
 #include "triage/progress.h"
 
 enum input { INPUT_LOG, INPUT_DMESG, INPUT_SMI, INPUT_NODE, INPUT_STATUS };
@@ -51,6 +52,7 @@ struct source {
 	uint64_t n_lines, n_bytes;
 	bool is_damaged, is_binary; /* as in struct lines_result */
 	const char *packer;
+	struct clock clock; /* of the last line with a signal that has a date; CLOCK_NONE */
 };
 
 /* What nvidia-smi shows of the card with the most memory in use, and of processes. */
@@ -70,6 +72,13 @@ struct seen_number {
 
 #define FACTS_CROWD_MAX 5 /* how often room can be made */
 
+/* A pod that was read: what the log of its node says of other pods and other times is not about it (outside.h). */
+struct pod_life {
+	char uid[READING_UID_BYTES];
+	int64_t start_ms, end_ms; /* INT64_MAX: it may still run */
+	size_t group;
+};
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
@@ -80,12 +89,15 @@ struct facts {
 	int crowd;				/* how often room was made */
 	uint64_t n_left_out;			/* facts for which there was no room */
 	VEC(struct position) positions;
+	VEC(struct pod_life) lives; /* none: no pod was read */
 	/* Of the source that is being read: */
 	uint16_t ranks[LIMIT_TRIAGE_RANKS + 1]; /* the position of rank - 1, and of no rank at 0: index + 1; 0: none */
 	size_t first_position;
 	size_t stepped;		  /* the first of its positions with a step; SIZE_MAX: none */
 	uint64_t most_progress;	  /* the most n_progress of its positions */
 	struct progress progress; /* of the source that is being read */
+	char head[64];		  /* of its last line with a signal: what stands before the message */
+	size_t n_pod_facts;	  /* its facts that name a pod */
 	struct kernel_state kernel;
 	struct smi_state smi;
 	struct card card;			  /* of all sources */
@@ -123,6 +135,14 @@ void facts_add_numbers(struct facts *self, const char *text);
  *  the order of reading stays. */
 void facts_order_by_time(struct facts *self);
 
+/** Adds a pod that was read. @param uid  cut where it is longer than any. */
+void facts_add_life(struct facts *self, const char *uid, int64_t start_ms, int64_t end_ms);
+/** The pod with this uid; NULL: none. */
+const struct pod_life *facts_find_life(const struct facts *self, const char *uid);
+/** The group that a fact is of: that of its source, or of the pod whose task the kernel killed; 0: of all. */
+size_t facts_group_of(const struct facts *self, const struct fact *fact);
+/** The number of a row of numbers.h that was seen; NUMBER_NONE. */
+int64_t facts_number(const struct facts *self, const char *key);
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);
 /** The last one. */

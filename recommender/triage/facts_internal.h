@@ -17,6 +17,9 @@ void facts_see_progress(struct facts *self, const struct line *line, enum signal
 /** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal,
 		      const struct reading *reading);
+/** What stands before the message of a line may be its time: that of the last line is read when the source ends. */
+void facts_see_head(struct facts *self, const struct line *line);
+void facts_close_head(struct facts *self);
 /** Takes a line about a checkpoint. */
 void facts_add_checkpoint(struct facts *self, const struct line *line, const struct reading *reading);
 /** Keeps a fact, or adds it to one like it. Indices of facts that `self` has are kept right. @return its index;
@@ -24,5 +27,7 @@ void facts_add_checkpoint(struct facts *self, const struct line *line, const str
 size_t facts_keep(struct facts *self, struct fact *fact);
 /** Puts all facts anew, after their order or self->crowd has changed. */
 void facts_keep_again(struct facts *self);
+/** Compares two uint64_t, for qsort. */
+int facts_compare_orders(const void *a, const void *b);
 /** Whether a signal says how a rank ended, other than for the end of another one. */
 bool facts_is_end(enum signal_id signal);

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum width { WIDTH_RANK, WIDTH_SOURCE, WIDTH_GROUP };
 
@@ -47,6 +48,10 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_GPU_ECC_PAST:
 	case SIGNAL_DCGM_MEMORY:
 	case SIGNAL_RECORDED:
+	case SIGNAL_KERNEL_STATS:
+	case SIGNAL_CLIMB:
+	case SIGNAL_MEMORY_VOLUME:
+	case SIGNAL_DATASET:
 		return &of_ways;
 	case SIGNAL_CHECKPOINT:
 		return &of_checkpoints;
@@ -72,19 +77,22 @@ bool facts_is_end(enum signal_id signal)
 
 struct key {
 	int64_t value; /* what must be the same in the line, too */
+	uint64_t pod;  /* the hash of the uid of the pod that the line names; 0: none, or whatever */
 	size_t place;  /* the source or the group */
 	enum signal_id signal;
 	enum scope scope;
 	enum width width;
 	int rank;
 };
-static_assert(sizeof(struct key) == 32, "a key is hashed as bytes, so it has no padding");
+static_assert(sizeof(struct key) == 40, "a key is hashed as bytes, so it has no padding");
 
 static int64_t value_of(const struct fact *fact)
 {
 	switch (fact->signal) {
 	case SIGNAL_SETTING:
 	case SIGNAL_XID:
+	case SIGNAL_MEMORY_VOLUME:
+	case SIGNAL_DATASET:
 		return fact->reading.value;
 	case SIGNAL_EXCEPTION:
 	case SIGNAL_RETRY:
@@ -103,6 +111,9 @@ static struct key make_key(const struct facts *self, const struct fact *fact)
 	key.signal = fact->signal;
 	key.scope = fact->reading.scope;
 	key.width = widths_of(fact->signal)->at[self->crowd];
+	key.pod = key.width != WIDTH_GROUP && fact->reading.uid[0]
+			  ? hash_seeded(fact->reading.uid, strlen(fact->reading.uid))
+			  : 0;
 	key.place = key.width == WIDTH_GROUP ? self->sources.items[fact->source].origin.group : fact->source;
 	key.rank = key.width == WIDTH_RANK ? fact->rank : RANK_NONE;
 	return key;
@@ -123,6 +134,12 @@ static uint16_t *find_slot(struct facts *self, const struct key *key)
 	return &self->slots[i];
 }
 
+/* Whether the fact is of the source that is being read, and names a pod. */
+static bool is_of_pod(const struct facts *self, const struct fact *fact)
+{
+	return fact->reading.uid[0] && fact->source == self->sources.n - 1;
+}
+
 /* Appends a fact whose key has less than two. @return its index; SIZE_MAX: no room or no memory. */
 static size_t append(struct facts *self, const struct fact *fact)
 {
@@ -133,6 +150,7 @@ static size_t append(struct facts *self, const struct fact *fact)
 		return SIZE_MAX;
 	}
 	self->items.items[self->items.n - 1].last = self->items.n - 1;
+	self->n_pod_facts += is_of_pod(self, fact);
 	return self->items.n - 1;
 }
 
@@ -173,22 +191,26 @@ static void move_index(size_t *index, size_t from, size_t to)
 		*index = to;
 }
 
-void facts_keep_again(struct facts *self)
+/* Puts all facts anew, but for those that name a pod in the current source and are older than `oldest`. */
+static void keep_from(struct facts *self, uint64_t oldest)
 {
 	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->kernel.open, &self->kernel.limited};
 	size_t old[ARRAY_LEN(indices)], n = self->items.n;
-	bool is_merged;
+	bool is_merged = false;
 
 	for (size_t k = 0; k < ARRAY_LEN(indices); k++) {
 		old[k] = *indices[k];
 		*indices[k] = SIZE_MAX;
 	}
-	self->items.n = 0;
+	self->items.n = self->n_pod_facts = 0;
 	memset(self->slots, 0, sizeof(self->slots));
 	for (size_t i = 0; i < n; i++) {
 		struct fact fact = self->items.items[i];
-		size_t now = put(self, &fact, &is_merged);
+		size_t now;
 
+		if (is_of_pod(self, &fact) && fact.order < oldest)
+			continue;
+		now = put(self, &fact, &is_merged);
 		self->n_left_out += is_merged;
 		for (size_t k = 0; k < ARRAY_LEN(indices); k++) {
 			/* The fact that was there has been written over. */
@@ -200,11 +222,39 @@ void facts_keep_again(struct facts *self)
 	}
 }
 
+void facts_keep_again(struct facts *self)
+{
+	keep_from(self, 0);
+}
+
+int facts_compare_orders(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return (*one > *other) - (*one < *other);
+}
+
+/* The log of a node may tell of any number of pods: of those that it names, the older half goes. */
+static void drop_old_pods(struct facts *self)
+{
+	uint64_t orders[LIMIT_TRIAGE_POD_FACTS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->items.n && n < ARRAY_LEN(orders); i++)
+		if (is_of_pod(self, &self->items.items[i]))
+			orders[n++] = self->items.items[i].order;
+	qsort(orders, n, sizeof(orders[0]), facts_compare_orders);
+	keep_from(self, n ? orders[n / 2] : 0);
+}
+
 size_t facts_keep(struct facts *self, struct fact *fact)
 {
 	bool is_merged;
-	size_t at = put(self, fact, &is_merged);
+	size_t at;
 
+	if (is_of_pod(self, fact) && self->n_pod_facts >= LIMIT_TRIAGE_POD_FACTS)
+		drop_old_pods(self);
+	at = put(self, fact, &is_merged);
 	while (at == SIZE_MAX && !is_merged && !self->status && self->crowd < FACTS_CROWD_MAX) {
 		self->crowd++;
 		facts_keep_again(self);

@@ -73,6 +73,8 @@ static void add_kill(struct facts *self, const struct line *line, enum signal_id
 		reading->scope = kernel->scope;
 		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
 	}
+	if (signal == SIGNAL_KERNEL_KILL && !reading->uid[0])
+		reading_copy(reading->uid, sizeof(reading->uid), kernel->uid, "");
 	if (reading->scope == SCOPE_NONE)
 		return;
 	figures_fill(&reading->figures, &kernel->figures);
@@ -98,7 +100,11 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
 		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
+		reading_copy(kernel->uid, sizeof(kernel->uid), reading->uid, "");
 		kernel->limited = facts_add_line(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_STATS:
+		kernel_open_stats(kernel, line->lower);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -108,6 +114,8 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		add_kill(self, line, signal, reading);
 		break;
 	default:
+		if (signal == SIGNAL_KERNEL_USAGE)
+			kernel_close_stats(kernel);
 		figures_fill(&kernel->figures, &reading->figures);
 		if (kernel->limited != SIZE_MAX)
 			figures_fill(&self->items.items[kernel->limited].reading.figures, &reading->figures);
@@ -320,6 +328,7 @@ static_assert(SCAN_VALUES_MAX == 2 * 64, "the set has two words");
 
 static void read_line(struct facts *self, struct line *line, const struct scan_set *found)
 {
+	facts_see_head(self, line);
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
 	line_focus(line);
@@ -345,12 +354,14 @@ static void take_log(struct facts *self, const struct raw_line *raw)
 	struct line line;
 
 	/* Colours may stand within words. */
-	if (line_has_colour(text) || self->kernel.is_table) {
+	if (line_has_colour(text) || self->kernel.is_table || self->kernel.is_stats) {
 		line_make(text, raw->number, self->buffer, &line);
 		text = (struct str){line.text, line.n};
 	}
 	if (self->kernel.is_table)
 		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
+	if (self->kernel.is_stats)
+		self->kernel.is_stats = kernel_read_stat(&self->kernel, line.lower);
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
 	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
@@ -380,6 +391,7 @@ static void close_source(struct facts *self, const struct lines_result *result)
 {
 	struct source *source = &self->sources.items[self->sources.n - 1];
 
+	facts_close_head(self);
 	source->n_lines = result->n_lines;
 	source->n_bytes = result->n_bytes;
 	source->is_damaged = result->is_damaged;

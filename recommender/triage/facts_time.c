@@ -13,27 +13,20 @@ struct timed {
 	size_t index;
 };
 
-static int compare_orders(const void *a, const void *b)
-{
-	const uint64_t *one = a, *other = b;
-
-	return (*one > *other) - (*one < *other);
-}
-
 static int compare_times(const void *a, const void *b)
 {
 	const struct timed *one = a, *other = b;
 
 	if (one->time_ms != other->time_ms)
 		return (one->time_ms > other->time_ms) - (one->time_ms < other->time_ms);
-	return compare_orders(&one->order, &other->order);
+	return facts_compare_orders(&one->order, &other->order);
 }
 
 static int compare_facts(const void *a, const void *b)
 {
 	const struct fact *one = a, *other = b;
 
-	return compare_orders(&one->order, &other->order);
+	return facts_compare_orders(&one->order, &other->order);
 }
 
 static int compare_sources(const void *a, const void *b)
@@ -42,7 +35,7 @@ static int compare_sources(const void *a, const void *b)
 
 	if ((*one)->source != (*other)->source)
 		return ((*one)->source > (*other)->source) - ((*one)->source < (*other)->source);
-	return compare_orders(&(*one)->order, &(*other)->order);
+	return facts_compare_orders(&(*one)->order, &(*other)->order);
 }
 
 /* Whether the ends of a file's facts all have a time of this kind. */
@@ -94,7 +87,7 @@ static bool reorder(struct facts *self, struct timed *timed, size_t n, uint64_t 
 
 	for (size_t i = 0; i < n; i++)
 		orders[i] = timed[i].order;
-	qsort(orders, n, sizeof(*orders), compare_orders);
+	qsort(orders, n, sizeof(*orders), facts_compare_orders);
 	qsort(timed, n, sizeof(*timed), compare_times);
 	for (size_t i = 0; i < n; i++) {
 		struct fact *fact = &self->items.items[timed[i].index];

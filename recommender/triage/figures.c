@@ -28,6 +28,14 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_SAME_RSS] = "same_name_rss_bytes",
 	[FIGURE_LARGEST_RSS] = "largest_rss_bytes",
 	[FIGURE_RECOMMENDED] = "recommended_bytes",
+	[FIGURE_TASKS_RSS] = "tasks_rss_bytes",
+	[FIGURE_GROUP_RSS] = "group_rss_bytes",
+	[FIGURE_WORKER_RSS] = "worker_rss_bytes",
+	[FIGURE_CGROUP_ANON] = "cgroup_anon_bytes",
+	[FIGURE_CGROUP_CACHE] = "cgroup_cache_bytes",
+	[FIGURE_CGROUP_SHMEM] = "cgroup_shmem_bytes",
+	[FIGURE_VOLUME] = "memory_volume_bytes",
+	[FIGURE_DATASET] = "dataset_bytes",
 };
 
 enum place {

@@ -24,18 +24,26 @@ enum figure {
 	FIGURE_ALLOWED,	    /* limit that the process set for itself */
 	FIGURE_PRIVATE,	    /* in private pools of CUDA graphs */
 	/* of a host */
-	FIGURE_LIMIT,	    /* of the cgroup */
-	FIGURE_USAGE,	    /* of the cgroup, or of what was evicted */
-	FIGURE_REQUEST,	    /* of the container that was evicted or killed */
-	FIGURE_THRESHOLD,   /* below which the kubelet evicts pods */
-	FIGURE_AVAILABLE,   /* on the node, when the kubelet evicted */
-	FIGURE_ANON_RSS,    /* of the process that was killed */
-	FIGURE_SHMEM_RSS,   /* of the process that was killed */
-	FIGURE_HUGEPAGES,   /* reserved on the node as huge pages */
-	FIGURE_NODE_RAM,    /* memory of the node */
-	FIGURE_SAME_RSS,    /* resident memory of all tasks with the name of the one that was killed */
-	FIGURE_LARGEST_RSS, /* resident memory of the largest task, where another one was killed */
-	FIGURE_RECOMMENDED, /* limit that the recommender advises for the container */
+	FIGURE_LIMIT,	     /* of the cgroup */
+	FIGURE_USAGE,	     /* of the cgroup, or of what was evicted */
+	FIGURE_REQUEST,	     /* of the container that was evicted or killed */
+	FIGURE_THRESHOLD,    /* below which the kubelet evicts pods */
+	FIGURE_AVAILABLE,    /* on the node, when the kubelet evicted */
+	FIGURE_ANON_RSS,     /* of the process that was killed */
+	FIGURE_SHMEM_RSS,    /* of the process that was killed */
+	FIGURE_HUGEPAGES,    /* reserved on the node as huge pages */
+	FIGURE_NODE_RAM,     /* memory of the node */
+	FIGURE_SAME_RSS,     /* resident memory of all tasks with the name of the one that was killed */
+	FIGURE_LARGEST_RSS,  /* resident memory of the largest task, where another one was killed */
+	FIGURE_TASKS_RSS,    /* resident memory of all tasks that the kernel chose from */
+	FIGURE_GROUP_RSS,    /* of the largest group of tasks of one name: data loader workers, forked copies */
+	FIGURE_WORKER_RSS,   /* of the largest task of that group */
+	FIGURE_CGROUP_ANON,  /* memory of processes in the cgroup that was at its limit; rss of cAdvisor */
+	FIGURE_CGROUP_CACHE, /* page cache of files on disks in that cgroup */
+	FIGURE_CGROUP_SHMEM, /* files in memory (tmpfs) and shared memory in that cgroup */
+	FIGURE_RECOMMENDED,  /* limit that the recommender advises for the container */
+	FIGURE_VOLUME,	     /* sizeLimit of a volume in memory that is not below the memory limit */
+	FIGURE_DATASET,	     /* of the data set, as an annotation says */
 	FIGURE_COUNT_
 };
 

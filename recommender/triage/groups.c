@@ -5,6 +5,9 @@ static enum standing standing_of(const struct verdict *verdict)
 {
 	enum signal_id signal = verdict->rule->signal;
 
+	/* What was measured, and nobody said. */
+	if (signal == SIGNAL_PEAK)
+		return STANDING_ERROR;
 	if (verdict->kind != KIND_NOT_OOM && verdict->kind != KIND_UNKNOWN)
 		return STANDING_MEMORY;
 	/* Controllers delete the pods that are left of a run that has failed. */
@@ -41,7 +44,7 @@ static bool has_log(const struct facts *facts, size_t group)
 
 static bool is_of(const struct facts *facts, const struct fact *fact, size_t group)
 {
-	size_t own = facts->sources.items[fact->source].origin.group;
+	size_t own = facts_group_of(facts, fact);
 
 	return own == group || own == 0;
 }

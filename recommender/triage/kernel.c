@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/kernel.h"
 
+#include <ctype.h>
+
 void kernel_reset(struct kernel_state *self)
 {
 	figures_init(&self->figures);
 	self->scope = SCOPE_NONE;
-	self->path[0] = '\0';
+	self->path[0] = self->uid[0] = '\0';
 	self->tasks.n = 0;
 	self->is_table = false;
+	kernel_close_stats(self);
 	self->open = self->limited = SIZE_MAX;
 	self->pid = -1;
 }
@@ -64,11 +67,151 @@ bool kernel_read_row(struct kernel_state *self, const char *text)
 	return true;
 }
 
-void kernel_add_tasks(const struct kernel_state *self, struct reading *reading)
+/* ---- statistics of the cgroup ---- */
+
+void kernel_close_stats(struct kernel_state *self)
+{
+	self->is_stats = false;
+	self->anon = self->file = self->shmem = FIGURE_NONE;
+}
+
+static void add_stat(int64_t *sum, int64_t bytes)
+{
+	*sum = MIN(MAX(*sum, 0) + MIN(bytes, FIGURE_ABSURD), FIGURE_ABSURD);
+}
+
+void kernel_open_stats(struct kernel_state *self, const char *lower)
+{
+	const struct {
+		const char *label;
+		int64_t *sum;
+	} rows[] = {{" cache:", &self->file}, {" rss:", &self->anon}, {" shmem:", &self->shmem}};
+	const char *at = strstr(lower, "memory cgroup stats for ");
+	int64_t bytes;
+
+	self->is_stats = true;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *value = strstr(at, rows[i].label);
+
+		if (!value || !text_size(value + strlen(rows[i].label), false, &bytes))
+			continue;
+		add_stat(rows[i].sum, bytes);
+		self->is_stats = false;
+	}
+}
+
+/* The name and the number that a line ends with, behind what a logger writes before them; NULL: it does not. */
+static const char *find_stat(const char *lower, int64_t *ret)
+{
+	size_t n = strlen(lower);
+	const char *name;
+
+	while (n && lower[n - 1] == ' ')
+		n--;
+	while (n && isdigit((unsigned char)lower[n - 1]))
+		n--;
+	if (!n || lower[n - 1] != ' ' || !text_number(lower + n, ret))
+		return NULL;
+	name = lower + n - 1;
+	while (name > lower && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+		name--;
+	return *name != ' ' && (name == lower || name[-1] == ' ') ? name : NULL;
+}
+
+bool kernel_read_stat(struct kernel_state *self, const char *lower)
+{
+	int64_t bytes;
+	const char *name = find_stat(lower, &bytes);
+
+	if (!name)
+		return false;
+	if (strstarts(name, "anon "))
+		add_stat(&self->anon, bytes);
+	else if (strstarts(name, "file "))
+		add_stat(&self->file, bytes);
+	else if (strstarts(name, "shmem "))
+		add_stat(&self->shmem, bytes);
+	/* cgroup v1 from 5.0 on: those of the cgroup itself, then with all below it. */
+	else if (strstarts(name, "cache ") || strstarts(name, "total_cache "))
+		self->file = MIN(bytes, FIGURE_ABSURD);
+	else if (strstarts(name, "rss ") || strstarts(name, "total_rss "))
+		self->anon = MIN(bytes, FIGURE_ABSURD);
+	else if (strstarts(name, "total_shmem "))
+		self->shmem = MIN(bytes, FIGURE_ABSURD);
+	return true;
+}
+
+static void add_stats(const struct kernel_state *self, struct figures *figures)
+{
+	if (self->anon != FIGURE_NONE)
+		figures_set(figures, FIGURE_CGROUP_ANON, self->anon);
+	if (self->shmem != FIGURE_NONE)
+		figures_set(figures, FIGURE_CGROUP_SHMEM, self->shmem);
+	if (self->file != FIGURE_NONE)
+		figures_set(figures, FIGURE_CGROUP_CACHE, MAX(self->file - MAX(self->shmem, 0), 0));
+}
+
+/* ---- who held the memory ---- */
+
+bool kernel_is_loader(const char *name)
+{
+	return text_has(name, "pt_data_|dataloader|DataLoader|data_loader|data_worker|loader_worker");
+}
+
+/* Forked copies of Python are most often workers. PyTorch names its workers, and each process that is none. */
+static bool is_python(const char *name)
+{
+	return strstarts(name, "python");
+}
+
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct task *one = a, *other = b;
+	int order = strcmp(one->name, other->name);
+
+	return order ? order : (one->rss_bytes < other->rss_bytes) - (one->rss_bytes > other->rss_bytes);
+}
+
+/* Takes tasks of one name, the largest first, if they hold more than the group so far. */
+static void take_group(const struct task *tasks, size_t n, struct reading *reading)
+{
+	size_t first = kernel_is_loader(tasks[0].name) ? 0 : 1;
+	int64_t sum = 0;
+
+	for (size_t i = first; i < n; i++)
+		sum = MIN(sum + tasks[i].rss_bytes, FIGURE_ABSURD);
+	if ((first && !is_python(tasks[0].name)) || n < 2 || sum <= reading->figures.bytes[FIGURE_GROUP_RSS])
+		return;
+	reading->n_group = (int)(n - first);
+	reading->is_group_even = n - first > 1 && tasks[n - 1].rss_bytes * 4 >= tasks[first].rss_bytes * 3;
+	reading_copy(reading->group, sizeof(reading->group), tasks[0].name, "");
+	figures_set(&reading->figures, FIGURE_GROUP_RSS, sum);
+	figures_set(&reading->figures, FIGURE_WORKER_RSS, tasks[first].rss_bytes);
+}
+
+static void add_groups(struct kernel_state *self, struct reading *reading)
+{
+	int64_t sum = 0;
+
+	if (!self->tasks.n)
+		return;
+	qsort(self->tasks.items, self->tasks.n, sizeof(self->tasks.items[0]), compare_tasks);
+	for (size_t i = 0, n; i < self->tasks.n; i += n) {
+		for (n = 0; i + n < self->tasks.n && streq(self->tasks.items[i + n].name, self->tasks.items[i].name);
+		     n++)
+			sum = MIN(sum + self->tasks.items[i + n].rss_bytes, FIGURE_ABSURD);
+		take_group(self->tasks.items + i, n, reading);
+	}
+	figures_set(&reading->figures, FIGURE_TASKS_RSS, sum);
+}
+
+void kernel_add_tasks(struct kernel_state *self, struct reading *reading)
 {
 	const struct task *largest = NULL;
 	int64_t sum = 0;
 
+	add_stats(self, &reading->figures);
+	add_groups(self, reading);
 	for (size_t i = 0; i < self->tasks.n; i++) {
 		const struct task *task = &self->tasks.items[i];
 

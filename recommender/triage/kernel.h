@@ -15,8 +15,11 @@ struct kernel_state {
 	struct figures figures;
 	enum scope scope;
 	char path[READING_WORDS_BYTES];
-	bool is_table;	/* the next line may be a row of the table of tasks */
-	int name_token; /* in a row: the tokens before the name */
+	char uid[READING_UID_BYTES]; /* of the pod that the task is of */
+	bool is_table;		     /* the next line may be a row of the table of tasks */
+	bool is_stats;		     /* the next line may be one of the statistics of the cgroup */
+	int64_t anon, file, shmem;   /* of these statistics; FIGURE_NONE; `file` has shmem in it */
+	int name_token;		     /* in a row: the tokens before the name */
 	int rss_token;
 	VEC(struct task) tasks;
 	size_t open;	/* the caller's number of this kill; SIZE_MAX: none yet */
@@ -30,6 +33,18 @@ void kernel_reset(struct kernel_state *self);
 void kernel_open_table(struct kernel_state *self, const char *lower);
 /** Takes a row such as "[ 1234]  1000  1234  5678  910  ...  0 python". @return whether it is one. */
 bool kernel_read_row(struct kernel_state *self, const char *text);
-/** Adds what all tasks of the victim's name hold, and the largest task of another name. The kernel cuts names to 15
- *  bytes. */
-void kernel_add_tasks(const struct kernel_state *self, struct reading *reading);
+/** A line "Memory cgroup stats for PATH: cache:0KB rss:4KB ..." (cgroup v1 before 5.0, a line for each cgroup below the
+ *  limit), or the heading of lines "anon 4096". */
+void kernel_open_stats(struct kernel_state *self, const char *lower);
+/** Takes a line such as "anon 4096" behind that heading. @return whether it is one. */
+bool kernel_read_stat(struct kernel_state *self, const char *lower);
+/** Forgets the statistics of an earlier report. */
+void kernel_close_stats(struct kernel_state *self);
+/** Adds what all tasks of the victim's name hold, the largest task of another name, the name whose tasks hold the most
+ *  together, and the statistics. The kernel cuts names to 15 bytes. Sorts the tasks. */
+void kernel_add_tasks(struct kernel_state *self, struct reading *reading);
+/** Whether tasks with this name are workers of a data loader. */
+bool kernel_is_loader(const char *name);
+
+/** Tasks of one name, beside the largest one, that are forked copies rather than chance. */
+#define KERNEL_COPIES_MIN 3

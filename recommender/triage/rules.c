@@ -27,7 +27,8 @@ const struct rule triage_rules[] = {
 	 "140 to 150, 154 unless to no action, 171, 172)",
 	 "The GPU failed, and what followed in the program is collateral."},
 	{"gpu-ecc", KIND_GPU_FAULT, "ecc", CONFIDENCE_HIGH, SIGNAL_GPU_ECC, NULL,
-	 "the log, nvidia-smi or DCGM has an uncorrectable ECC or NVLink error",
+	 "the log, nvidia-smi or DCGM has an uncorrectable ECC or NVLink error, or AMD's driver counts uncorrectable "
+	 "errors",
 	 "Memory or a link of the GPU is damaged."},
 	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
 	 "the driver says that the GPU is lost or has fallen off the bus", "The GPU does not answer any more."},
@@ -251,6 +252,12 @@ const struct rule triage_rules[] = {
 	 "the kernel log or DCGM has another XID, and nothing above holds", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
+	{"peak-at-limit", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_PEAK, rule_peak_at_limit,
+	 "a container failed, nothing above says why, and Prometheus saw it use at least 95 % of its memory limit; low "
+	 "confidence unless it ended with 137",
+	 NULL},
+	{"peak-at-pod-limit", KIND_POD_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_PEAK, rule_peak_at_pod_limit,
+	 "the same of the pod's limit (spec.resources), without a limit of the container", NULL},
 	{"status-unknown", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_STATUS_UNKNOWN, NULL,
 	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
 	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "
@@ -368,6 +375,8 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 	/* A rank that reports a time-out has waited for the one that died. */
 	ret->rank = ret->fact && ret->fact->signal != SIGNAL_COLLECTIVE_TIMEOUT ? ret->fact->rank : RANK_NONE;
 	ret->step = ret->fact ? ret->fact->step : STEP_NONE;
+	if (ret->fact)
+		rules_add_pod(facts, ret);
 	ret->n_ranks = count_ranks(facts, ret->fact);
 	ret->torch_version = version ? version->reading.value : -1;
 	ret->checkpoint = find_checkpoint(facts, ret->fact);

@@ -37,7 +37,7 @@ struct verdict {
 	enum confidence confidence;
 	const struct fact *fact; /* that decides; NULL: none */
 	struct figures figures;	 /* completed and computed from those of `fact` */
-	char why[512];		 /* one or two sentences */
+	char why[KIB];		 /* a few sentences */
 	/* Context, whatever the kind. */
 	int rank;		       /* the first one that died; RANK_NONE */
 	int64_t step;		       /* STEP_NONE */
@@ -73,6 +73,19 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end);
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 /** Whether the program went on after a failed allocation on a GPU. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
+/** Appends what the workers of the data loader need to `why`, where their number is known. */
+void rules_say_loader(const struct facts *facts, struct verdict *ret);
+/** Appends what data set, workers and volumes in memory need beside the limit of a container (NULL: of any), and sets
+ * the cause where it has none and they explain the end. */
+void rules_say_data(const struct facts *facts, struct verdict *ret, const char *container);
+/** Whether a log shows a step of training. */
+bool rules_has_steps(const struct facts *facts);
+/** Whether the use rose to the limit, and the log shows that no step and no error came before. */
+bool rules_is_climb_before_steps(const struct facts *facts);
+/** Rank and step of a verdict by the pod whose task the kernel killed, where the log of the node does not say them. */
+void rules_add_pod(const struct facts *facts, struct verdict *ret);
+/** The deadly allocation on a GPU that a log reports, where `fact` is of the log of a node; NULL: none. */
+const struct fact *rules_gpu_end_beside(const struct facts *facts, const struct fact *fact);
 /** The first failed allocation on a GPU that the program did not survive; NULL: none. */
 const struct fact *rules_find_deadly(const struct facts *facts);
 /** Whether the program went on after any other failure, and ended well. */
@@ -80,8 +93,8 @@ bool rules_is_survived(const struct facts *facts, const struct fact *fact);
 /** The first refusal of host memory that the program did not survive; NULL: none. */
 const struct fact *rules_find_refused(const struct facts *facts);
 
-/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_host.c, rules_stated.c and rules_pod.c. They
- * set `fact` and may set cause, confidence, figures and why.
+/* Tests of the rows, in rules_fault.c, rules_gpu.c, rules_deadly.c, rules_kernel.c, rules_host.c, rules_stated.c and
+ * rules_pod.c. They set `fact` and may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
@@ -112,6 +125,8 @@ bool rule_not_started(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted_pod(const struct facts *facts, struct verdict *ret);
 bool rule_oom_counted_node(const struct facts *facts, struct verdict *ret);
+bool rule_peak_at_limit(const struct facts *facts, struct verdict *ret);
+bool rule_peak_at_pod_limit(const struct facts *facts, struct verdict *ret);
 bool rule_hidden_kill(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_container(const struct facts *facts, struct verdict *ret);
 bool rule_kernel_pod(const struct facts *facts, struct verdict *ret);

@@ -2,6 +2,8 @@
 /* The rules about the errors (XIDs) that the driver of a card reports. */
 #include "triage/rules.h"
 
+#include "triage/clock.h"
+
 #include <stdio.h>
 
 /* XIDs that report a fault of the card, its memory, its links or its firmware. */
@@ -50,19 +52,55 @@ static bool is_nonfatal(const struct fact *fact)
 	return strcasestr(fact->text, "nonfatal") != NULL;
 }
 
-/* Facts keep each XID of a file: any of them may be the fault. */
+/* Errors within this time before the last one are of the same fault: its first one has the reason. */
+#define BURST_MS 600000
+
+static bool is_better(const struct fact *fact, const struct fact *found)
+{
+	return !found || (is_nonfatal(found) && !is_nonfatal(fact)) ||
+	       (is_nonfatal(found) == is_nonfatal(fact) && fact->order > found->order);
+}
+
+/* Without times in the log, all errors count as one fault. */
+static bool is_same_fault(const struct fact *fact, const struct fact *last)
+{
+	struct clock one = clock_read(fact->text), other = clock_read(last->text);
+
+	if (fact->source != last->source || is_nonfatal(fact) != is_nonfatal(last))
+		return false;
+	return one.kind != other.kind || one.kind == CLOCK_NONE || other.ms - one.ms <= BURST_MS;
+}
+
+/* Facts keep each XID of a file: any of them may be the fault. The first one of the last fault. */
 static const struct fact *find_fault_fact(const struct facts *facts)
 {
-	const struct fact *found = NULL;
+	const struct fact *last = NULL, *found;
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal == SIGNAL_XID && find_fault(fact->reading.value) &&
-		    (!found || (is_nonfatal(found) && !is_nonfatal(fact))))
+		if (fact->signal == SIGNAL_XID && find_fault(fact->reading.value) && is_better(fact, last))
+			last = fact;
+	}
+	found = last;
+	for (size_t i = 0; last && i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_XID && find_fault(fact->reading.value) && fact->order < found->order &&
+		    is_same_fault(fact, last))
 			found = fact;
 	}
 	return found;
+}
+
+/* Whether a log beside that of the node speaks of a fault, too. */
+static bool is_fault_told(const struct facts *facts, const struct fact *fault)
+{
+	for (size_t i = 0; i < facts->items.n; i++)
+		if (facts->items.items[i].signal <= SIGNAL_DEVICE_UNHEALTHY &&
+		    facts->items.items[i].source != fault->source)
+			return true;
+	return false;
 }
 
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
@@ -85,6 +123,15 @@ bool rule_xid_fault(const struct facts *facts, struct verdict *ret)
 			 "The driver reports XID %lld, a fault of the GPU (%s); what followed in the program is "
 			 "collateral.",
 			 number, ret->cause);
+	}
+	if (ret->confidence == CONFIDENCE_HIGH && rules_gpu_end_beside(facts, ret->fact) &&
+	    !is_fault_told(facts, ret->fact)) {
+		size_t n = strlen(ret->why);
+
+		ret->confidence = CONFIDENCE_MEDIUM;
+		snprintf(ret->why + n, sizeof(ret->why) - n,
+			 " The log names another end of its own, a failed allocation, so the error may be of another "
+			 "time or GPU.");
 	}
 	return true;
 }

@@ -1,55 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules about the memory of a host, mostly from what the kernel has said. */
+/* The rules about the memory of a host, from what a program and its launcher say. */
 #include "triage/rules.h"
 
 #include <stdio.h>
 
-static bool is_kill(const struct fact *fact)
+/* Whether the end is reported by the log of a node: this may have been read before the log of the run. */
+static bool is_elsewhere(const struct facts *facts, const struct fact *end, const struct fact *fact)
 {
-	return (fact->signal == SIGNAL_KERNEL_CONSTRAINT || fact->signal == SIGNAL_KERNEL_KILL) &&
-	       fact->reading.scope != SCOPE_NONE;
-}
-
-/* The first kill; kills in cgroups outside of Kubernetes count only where there is no other. A report that ends before
- * the line of the kill has said at whose limit a task was killed. */
-static const struct fact *find_kill(const struct facts *facts)
-{
-	const struct fact *found = NULL;
-
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-		bool is_other = fact->reading.scope == SCOPE_CGROUP;
-
-		if (!is_kill(fact) || (found && is_other && found->reading.scope != SCOPE_CGROUP))
-			continue;
-		if (!found || fact->order < found->order || (!is_other && found->reading.scope == SCOPE_CGROUP))
-			found = fact;
-	}
-	return found ? found : facts_first(facts, SIGNAL_KERNEL_LIMIT_OF);
-}
-
-static bool is_at_least(const struct figures *figures, enum figure a, enum figure b, int percent)
-{
-	return figures->bytes[a] > 0 && figures->bytes[b] > 0 && figures->bytes[a] <= FIGURE_MAX &&
-	       figures->bytes[a] * 100 >= figures->bytes[b] * percent;
-}
-
-/* Who held the memory, by the kernel's figures. */
-static const char *kill_cause(const struct verdict *verdict)
-{
-	const struct reading *reading = &verdict->fact->reading;
-	const struct figures *figures = &reading->figures;
-
-	if (reading->scope == SCOPE_NODE && is_at_least(figures, FIGURE_HUGEPAGES, FIGURE_NODE_RAM, 25))
-		return "hugepages";
-	if (is_at_least(figures, FIGURE_SHMEM_RSS, FIGURE_LIMIT, 50))
-		return "shm";
-	if (strncmp(reading->name, "pt_data_worker", 14) == 0)
-		return "loader-workers";
-	/* Forked copies: several tasks of one name, none of which holds most of it. */
-	if (reading->n_tasks >= 4 && is_at_least(figures, FIGURE_SAME_RSS, FIGURE_ANON_RSS, 250))
-		return "loader-workers";
-	return NULL;
+	return fact->source != end->source && facts->sources.items[end->source].input == INPUT_DMESG;
 }
 
 /* The checkpoint that was being written when the end came: behind it the run shows no further step. */
@@ -58,8 +16,8 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal == SIGNAL_CHECKPOINT && fact->order < end->order && strcasestr(fact->text, "saving") &&
-		    !fact->reading.is_exact && !facts_progress_since(facts, fact))
+		if (fact->signal == SIGNAL_CHECKPOINT && (fact->order < end->order || is_elsewhere(facts, end, fact)) &&
+		    strcasestr(fact->text, "saving") && !fact->reading.is_exact && !facts_progress_since(facts, fact))
 			return true;
 	}
 	return false;
@@ -68,90 +26,17 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 /* What the program was doing, by its own log. */
 const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 {
-	bool has_steps = false, is_growing = false;
+	bool has_steps = rules_has_steps(facts), is_growing = false;
 
-	for (size_t i = 0; i < facts->positions.n; i++) {
-		has_steps = has_steps || facts->positions.items[i].step != STEP_NONE ||
-			    facts->positions.items[i].n_progress;
+	for (size_t i = 0; i < facts->positions.n; i++)
 		is_growing = is_growing || position_is_rss_growing(&facts->positions.items[i]);
-	}
 	if (is_saving(facts, end))
 		return "checkpoint";
 	if (!has_steps && facts_first(facts, SIGNAL_OFFLOAD))
 		return "offload";
-	if (!has_steps && facts_first(facts, SIGNAL_LOADING))
+	if ((!has_steps && facts_first(facts, SIGNAL_LOADING)) || rules_is_climb_before_steps(facts))
 		return "load-everything";
 	return has_steps && is_growing ? "leak" : NULL;
-}
-
-static void say_kill(struct verdict *ret, const char *what)
-{
-	const struct reading *reading = &ret->fact->reading;
-	int n = snprintf(ret->why, sizeof(ret->why), "%s and the kernel killed %s", what,
-			 reading->name[0] ? reading->name : "a task");
-
-	if (reading->value >= 0 && (size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " (process %lld", (long long)reading->value);
-	if (reading->value >= 0 && figures_has(&ret->figures, FIGURE_ANON_RSS) && (size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s resident",
-			      FIGURE_TEXT(ret->figures.bytes[FIGURE_ANON_RSS]));
-	if ((size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, "%s", reading->value >= 0 ? ")." : ".");
-	if (figures_has(&ret->figures, FIGURE_LIMIT) && (size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The limit was %s.",
-			      FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
-	if (reading->n_tasks > 1 && (size_t)n < sizeof(ret->why))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " %d tasks of that name held %s.",
-			      reading->n_tasks, FIGURE_TEXT(ret->figures.bytes[FIGURE_SAME_RSS]));
-	if (ret->figures.bytes[FIGURE_LARGEST_RSS] > ret->figures.bytes[FIGURE_SAME_RSS] &&
-	    (size_t)n < sizeof(ret->why))
-		snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, " The largest task, %s, held %s.",
-			 reading->largest, FIGURE_TEXT(ret->figures.bytes[FIGURE_LARGEST_RSS]));
-}
-
-static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope scope, const char *what)
-{
-	ret->fact = find_kill(facts);
-	if (!ret->fact || ret->fact->reading.scope != scope)
-		return false;
-	ret->figures = ret->fact->reading.figures;
-	if (!ret->cause)
-		ret->cause = kill_cause(ret);
-	if (!ret->cause)
-		ret->cause = rules_run_cause(facts, ret->fact);
-	say_kill(ret, what);
-	return true;
-}
-
-bool rule_kernel_container(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_CONTAINER, "The container reached its memory limit,");
-}
-
-bool rule_kernel_pod(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_POD, "The pod as a whole reached its memory limit,");
-}
-
-bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_CGROUP, "A cgroup reached its memory limit,");
-}
-
-bool rule_kernel_kubepods(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_KUBEPODS,
-			"All pods of the node together reached what the node gives to pods,");
-}
-
-bool rule_kernel_policy(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_POLICY, "The NUMA nodes that the task may use are full,");
-}
-
-bool rule_kernel_node(const struct facts *facts, struct verdict *ret)
-{
-	return is_scope(facts, ret, SCOPE_NODE, "The node ran out of memory,");
 }
 
 /* Lines of a traceback between the call that makes a semaphore and its error. */

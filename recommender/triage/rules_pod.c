@@ -52,6 +52,7 @@ bool rule_oomkilled_pod(const struct facts *facts, struct verdict *ret)
 	snprintf(ret->why, sizeof(ret->why),
 		 "Container %s has no limit of its own and was OOM-killed at the pod's memory limit of %s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -90,6 +91,7 @@ static bool is_oomkilled_with_limit(const struct facts *facts, struct verdict *r
 		ret->confidence = CONFIDENCE_MEDIUM;
 	snprintf(ret->why, sizeof(ret->why), "Container %s was OOM-killed at its memory limit of %s%s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]), node);
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -166,6 +168,7 @@ bool rule_hidden_kill(const struct facts *facts, struct verdict *ret)
 		 is_zero ? "In Prometheus container_oom_events_total stayed 0: either it was not the OOM killer, or "
 			   "the container ended before the next scrape. The kernel log of the node can tell which."
 			 : "container_oom_events_total or the kernel log of the node can prove it.");
+	rules_say_data(facts, ret, NULL);
 	return true;
 }
 
@@ -203,6 +206,7 @@ bool rule_oom_counted(const struct facts *facts, struct verdict *ret)
 		 "The kernel killed a task of container %s, most likely at its memory limit of %s, and Kubernetes does "
 		 "not say OOMKilled.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -214,6 +218,7 @@ bool rule_oom_counted_pod(const struct facts *facts, struct verdict *ret)
 		 "The kernel killed a task of container %s, which has no limit of its own, most likely at the pod's "
 		 "memory limit of %s.",
 		 ret->fact->reading.name, FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	rules_say_data(facts, ret, ret->fact->reading.name);
 	return true;
 }
 
@@ -226,6 +231,71 @@ bool rule_oom_counted_node(const struct facts *facts, struct verdict *ret)
 		 "had no memory left.",
 		 ret->fact->reading.name);
 	return true;
+}
+
+/* ---- an end at the limit, by Prometheus alone ---- */
+
+#define AT_LIMIT_PERCENT 95 /* the history calls such a run suspected-oom */
+
+static bool is_at_limit(const struct figures *figures)
+{
+	int64_t peak = figures->bytes[FIGURE_USAGE], limit = figures->bytes[FIGURE_LIMIT];
+
+	return peak > 0 && limit > 0 && peak <= FIGURE_MAX && limit <= FIGURE_MAX &&
+	       peak * 100 >= limit * AT_LIMIT_PERCENT;
+}
+
+/* Page cache at the limit is given back before a task is killed. */
+static bool is_mostly_cache(const struct figures *figures)
+{
+	return figures_has(figures, FIGURE_CGROUP_ANON) &&
+	       figures->bytes[FIGURE_CGROUP_ANON] < figures->bytes[FIGURE_USAGE] / 2;
+}
+
+static bool take_peak(const struct facts *facts, struct verdict *ret, enum scope scope)
+{
+	const struct reading *reading;
+
+	for (size_t i = 0; i < facts->items.n && !ret->fact; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_PEAK && fact->reading.value > 0 && fact->reading.scope == scope &&
+		    is_at_limit(&fact->reading.figures))
+			ret->fact = fact;
+	}
+	if (!ret->fact)
+		return false;
+	reading = &ret->fact->reading;
+	ret->figures = reading->figures;
+	ret->cause = rules_run_cause(facts, ret->fact);
+	if (!ret->cause && reading->value != 137)
+		ret->cause = "child-killed";
+	if (reading->value != 137 || reading->is_exact || is_mostly_cache(&reading->figures) ||
+	    facts_first(facts, SIGNAL_STATUS_UNKNOWN))
+		ret->confidence = CONFIDENCE_LOW;
+	snprintf(ret->why, sizeof(ret->why),
+		 "Container %s ended with %lld, nothing says why, and it had used %s, at least %d %% of the %smemory "
+		 "limit of %s: most likely the kernel killed %s there.%s%s",
+		 reading->name, (long long)reading->value, FIGURE_TEXT(ret->figures.bytes[FIGURE_USAGE]),
+		 AT_LIMIT_PERCENT, scope == SCOPE_POD ? "pod's " : "", FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]),
+		 reading->value == 137 ? "it" : "a child of it",
+		 is_mostly_cache(&reading->figures) ? " Less than half of it was memory of processes, so it may have "
+						      "been page cache, which is given "
+						      "back before a kill."
+						    : "",
+		 reading->is_exact ? " In Prometheus container_oom_events_total stayed 0." : "");
+	rules_say_data(facts, ret, reading->name);
+	return true;
+}
+
+bool rule_peak_at_limit(const struct facts *facts, struct verdict *ret)
+{
+	return take_peak(facts, ret, SCOPE_CONTAINER);
+}
+
+bool rule_peak_at_pod_limit(const struct facts *facts, struct verdict *ret)
+{
+	return take_peak(facts, ret, SCOPE_POD);
 }
 
 /* ---- evictions ---- */

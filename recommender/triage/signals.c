@@ -28,6 +28,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
 				    read_kernel_limit_of, "which cgroup was at its limit"},
 	[SIGNAL_KERNEL_USAGE] = {"kernel-usage", "memory: usage ", read_kernel_usage, "use and limit of the cgroup"},
+	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", NULL,
+				 "what the memory of the cgroup was used for"},
 	[SIGNAL_KERNEL_TABLE] = {"kernel-table", "oom_score_adj name", NULL, "the tasks that the kernel chose from"},
 	[SIGNAL_KERNEL_HUGEPAGES] = {"kernel-hugepages", "hugepages_total=", read_kernel_hugepages,
 				     "memory that only huge pages may use"},
@@ -126,7 +128,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
 		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
 		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
-		 "memory, calloc failed",
+		 "memory, calloc failed|: memory exhausted|virtual memory exhausted",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
@@ -230,6 +232,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "the runtime says that the container was not killed at its memory limit"},
 	[SIGNAL_PEAK] = {"peak", NULL, NULL, "how much memory the container used at most, by Prometheus"},
 	[SIGNAL_RECORDED] = {"recorded", NULL, NULL, "what the recommender has recorded of the workload's runs"},
+	[SIGNAL_CLIMB] = {"climb", NULL, NULL,
+			  "the use of memory rose from the start of the container to its limit, by Prometheus"},
+	[SIGNAL_MEMORY_VOLUME] = {"memory-volume", NULL, NULL,
+				  "files in a volume of the pod are memory and count against its limit"},
+	[SIGNAL_DATASET] = {"dataset", NULL, NULL,
+			    "the data set that an annotation of the pod names is larger than the memory limit"},
 	[SIGNAL_NODE_PRESSURE] = {"node-pressure", NULL, NULL, "the node says that it is short of memory or disk"},
 	[SIGNAL_RESIZE_PENDING] = {"resize-pending", NULL, NULL, "a resize of the pod had not been done"},
 	[SIGNAL_STRICT_OVERCOMMIT] = {"strict-overcommit", NULL, NULL,

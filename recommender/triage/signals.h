@@ -20,6 +20,7 @@ enum signal_id {
 	SIGNAL_KERNEL_INVOKED,
 	SIGNAL_KERNEL_LIMIT_OF,
 	SIGNAL_KERNEL_USAGE,
+	SIGNAL_KERNEL_STATS,
 	SIGNAL_KERNEL_TABLE,
 	SIGNAL_KERNEL_HUGEPAGES,
 	SIGNAL_KERNEL_RAM,
@@ -90,6 +91,9 @@ enum signal_id {
 	SIGNAL_OOM_DENIED,
 	SIGNAL_PEAK,
 	SIGNAL_RECORDED,
+	SIGNAL_CLIMB,
+	SIGNAL_MEMORY_VOLUME,
+	SIGNAL_DATASET,
 	SIGNAL_NODE_PRESSURE,
 	SIGNAL_RESIZE_PENDING,
 	SIGNAL_STRICT_OVERCOMMIT,
@@ -171,12 +175,13 @@ extern const struct stop_row triage_stops[STOP_COUNT_];
 
 #define READING_NAME_BYTES  64
 #define READING_WORDS_BYTES 256
+#define READING_UID_BYTES   40
 
 /** What one line says. */
 struct reading {
 	struct figures figures;
-	int64_t value; /* number of an XID, process, exit code, step or version (TORCH_VERSION); an enum stop or
-			* setting; a throughput in thousandths; how many processes share a GPU */
+	int64_t value; /* number of an XID, process, container, exit code, step or version (TORCH_VERSION); an enum stop
+			* or setting; a throughput in thousandths; how many processes share a GPU */
 	int64_t total; /* of how many steps, -1: not said; the enum rate_unit of a throughput; thousandths of epochs
 			* that are done, -1: not said */
 	enum framework framework;
@@ -188,9 +193,14 @@ struct reading {
 			* checkpoint that was written, not only begun */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
+	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
+	bool is_group_even;	     /* these had nearly the same size */
+	char uid[READING_UID_BYTES]; /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
+	char group[24];		     /* name of these tasks */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
 	char largest[24];		 /* of the task that held the most when the kernel killed another one */
-	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint or a snapshot; name of an exception */
+	char words[READING_WORDS_BYTES]; /* path of a cgroup, a checkpoint, a snapshot or a mount; name of an exception
+					  */
 };
 
 struct signal {
@@ -224,6 +234,8 @@ bool is_exit_code_next(const char *behind, size_t n);
 /** Whether a line in lower case reports an exit code: "exit code 137", "Exit Code:    137", "\"ExitCode\" : 137", "exit
  * code (137)", "exitcode: -9". */
 bool is_exit_code(const char *lower, int64_t code);
+/** The uid of the pod in the path of a cgroup, with dashes. @return what comes behind it in the path; NULL: none. */
+const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 

@@ -360,6 +360,25 @@ static bool is_bad_field(const char *at)
 	return *value && !strstarts(value, "none") && !strstarts(value, "n/a") && !strstarts(value, "no");
 }
 
+/* AMD's driver: "1 new uncorrectable hardware errors detected in umc block", "no uncorrectable hardware errors detected
+ * in gfx block", "uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!". */
+static bool is_amd_error(const char *lower, const char *at)
+{
+	const char *start = at;
+	int64_t n;
+
+	if (strstarts(at, "uncorrectable hardware error("))
+		return true;
+	if (!strstr(at, " detected"))
+		return false;
+	start -= at - lower >= 4 && strstarts(at - 4, "new ") ? 4 : 0;
+	while (start > lower && start[-1] == ' ')
+		start--;
+	while (start > lower && isdigit((unsigned char)start[-1]))
+		start--;
+	return text_number(start, &n) && n > 0;
+}
+
 /* A driver, a tool or a runtime reports it, or a field has it; sentences about such errors report none. */
 bool read_ecc(const struct line *line, struct reading *ret)
 {
@@ -371,6 +390,8 @@ bool read_ecc(const struct line *line, struct reading *ret)
 	if (text_has(lower,
 		     "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
 		return true;
+	if (strstarts(line->at, "uncorrectable hardware error"))
+		return is_amd_error(lower, line->at);
 	return is_bad_field(line->at);
 }
 

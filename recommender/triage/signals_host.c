@@ -192,6 +192,9 @@ bool read_oom_killed(const struct line *line, struct reading *ret)
 		ret->is_exact = true;
 		return last && text_number(last + 1, &ret->value) && ret->value > 0;
 	}
+	/* "Tasks in PATH are going to be killed due to memory.oom.group set" */
+	if (strstr(line->lower, "memory.oom.group set") == at)
+		cgroup_pod_uid(line->text, ret->uid);
 	/* Until 2015 Kubernetes wrote two words. */
 	if (text_find(line->lower, "oomkilled|oom killed") != at)
 		return !is_mention(line, at) &&
@@ -226,21 +229,6 @@ bool read_slurm(const struct line *line, struct reading *ret)
 	return !is_mention(line, line->at);
 }
 
-/* A shell's report of a command: "/bin/bash: line 27:   318 Killed                  python train.py" */
-static bool is_shell_kill(const char *lower)
-{
-	const char *at = strstr(lower, ": line ");
-	int64_t number;
-	size_t n;
-
-	for (int i = 0; at && i < 2; i++) {
-		at += i ? strspn(at, ": ") : strlen(": line ");
-		n = text_number(at, &number);
-		at = n ? at + n : NULL;
-	}
-	return at && strstarts(at + strspn(at, " "), "killed") && strchr(" ", at[strspn(at, " ") + 6]);
-}
-
 /* "7.2 GB of 4.2 GB virtual memory used", "8.3 GB of 8 GB physical memory used" */
 bool read_yarn(const struct line *line, struct reading *ret)
 {
@@ -264,6 +252,22 @@ bool read_earlyoom(const struct line *line, struct reading *ret)
 	return text_has(line->lower, "sending sigterm to process |sending sigkill to process |killing process ");
 }
 
+/* A shell's report of a command: "/bin/bash: line 27:   318 Killed                  python train.py" */
+static bool is_shell_end(const char *lower, const char *word)
+{
+	const char *at = strstr(lower, ": line ");
+	int64_t number;
+	size_t n;
+
+	for (int i = 0; at && i < 2; i++) {
+		at += i ? strspn(at, ": ") : strlen(": line ");
+		n = text_number(at, &number);
+		at = n ? at + n : NULL;
+	}
+	at = at ? at + strspn(at, " ") : NULL;
+	return at && strstarts(at, word) && strchr(" ", at[strlen(word)]);
+}
+
 /* A bus error counts where it is a child's end; a path below /dev/shm where something failed on it. */
 bool read_shm(const struct line *line, struct reading *ret)
 {
@@ -275,7 +279,7 @@ bool read_shm(const struct line *line, struct reading *ret)
 		return false;
 	if (text_has(lower, "bus error"))
 		return text_has(lower, "signal|worker|core dumped|insufficient shared|fatal|unexpected") ||
-		       lower + line->body == at;
+		       lower + line->body == at || is_shell_end(lower, "bus error");
 	if (text_has(lower, "insufficient shared memory|out of shared memory"))
 		return true;
 	/* Another error than that the file system is full. */
@@ -300,10 +304,11 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 
 	(void)ret;
-	return (is_exit_code(lower, -9) || is_shell_kill(lower) || is_srun_end(lower, "killed") ||
-		text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
-				"signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill")) &&
-	       !is_launcher_kill(lower) && !is_mention(line, line->at);
+	if (is_launcher_kill(lower) || is_mention(line, line->at))
+		return false;
+	return is_exit_code(lower, -9) || is_shell_end(lower, "killed") || is_srun_end(lower, "killed") ||
+	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
+			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
@@ -357,7 +362,7 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
 		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
 		"failed|"
-		"out of memory, realloc failed";
+		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
 	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */

@@ -21,6 +21,35 @@ static enum scope scope_of_path(const char *path)
 	return pod[1 + n] == '/' && pod[2 + n] ? SCOPE_CONTAINER : SCOPE_POD;
 }
 
+/* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. Pods of files of the kubelet
+ * have 32 digits. */
+const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES])
+{
+	for (const char *at = strstr(path, "pod"); at; at = strstr(at + 1, "pod")) {
+		size_t n = strspn(at + 3, "0123456789abcdefABCDEF-_");
+
+		if (n < 32 || n >= READING_UID_BYTES)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
+		uid[n] = '\0';
+		return at + 3 + n;
+	}
+	return NULL;
+}
+
+/* The pod in the path behind a label; else `uid` stays. */
+static void read_uid(const struct line *line, const char *label, struct reading *ret)
+{
+	const char *at = strstr(line->lower, label);
+	char path[READING_WORDS_BYTES];
+
+	if (!at)
+		return;
+	reading_copy(path, sizeof(path), line->text + (at - line->lower) + strlen(label), ", ");
+	cgroup_pod_uid(path, ret->uid);
+}
+
 /* "Task in A killed as a result of limit of B" (3.10 to 4.x). */
 bool read_kernel_limit_of(const struct line *line, struct reading *ret)
 {
@@ -32,6 +61,8 @@ bool read_kernel_limit_of(const struct line *line, struct reading *ret)
 	at += strspn(at, " ");
 	reading_copy(ret->words, sizeof(ret->words), at, " ,");
 	ret->scope = scope_of_path(ret->words);
+	cgroup_pod_uid(ret->words, ret->uid);
+	read_uid(line, "task in ", ret);
 	return ret->words[0] == '/';
 }
 
@@ -91,6 +122,8 @@ bool read_kernel_constraint(const struct line *line, struct reading *ret)
 	else if (strstr(line->lower, ",task_memcg="))
 		reading_copy(ret->words, sizeof(ret->words),
 			     line->text + (strstr(line->lower, ",task_memcg=") - line->lower) + 12, ", ");
+	read_uid(line, ",oom_memcg=", ret);
+	read_uid(line, ",task_memcg=", ret);
 	if (task)
 		reading_copy(ret->name, sizeof(ret->name), line->text + (task - line->lower) + 6, ",");
 	text_labelled(line->lower, ",pid=", &ret->value);

@@ -4,6 +4,7 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 #include "triage/groups.h"
+#include "triage/outside.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -114,9 +115,35 @@ static void note_crowd(struct triage *self)
 			    facts->n_left_out == 1 ? "was" : "were", what[facts->crowd]);
 }
 
+/* What the log of a node says of other pods and other times. */
+static void note_outside(struct triage *self, const struct outside *outside)
+{
+	const struct reading *reading = &outside->foreign.reading;
+
+	if (outside->n_foreign)
+		triage_note(
+			&self->unseen,
+			"%s also reports OOM kills of tasks that are not of %s; they were left out, the last one in "
+			"%s%s (%s).",
+			self->facts.sources.items[outside->foreign.source].name,
+			self->facts.lives.n == 1 ? "this pod" : "these pods", reading->uid[0] ? "pod " : "cgroup ",
+			reading->uid[0] ? reading->uid : reading->words,
+			reading->name[0] ? reading->name : "task unknown");
+	if (outside->n_old)
+		triage_note(
+			&self->unseen,
+			"%s also has lines about another time than that of the run; they were left out, the last one "
+			"is: %.200s",
+			self->facts.sources.items[outside->old.source].name, outside->old.text);
+}
+
 void triage_decide(struct triage *self)
 {
+	struct outside outside;
+
 	facts_order_by_time(&self->facts);
+	outside_leave_out(&self->facts, &outside);
+	note_outside(self, &outside);
 	groups_decide(&self->facts, &self->verdict);
 	note_crowd(self);
 	note_forms(self);
@@ -224,26 +251,10 @@ bool triage_is_stop(struct str line)
 	return memmem(line.p, line.n, TRIAGE_HUNG, strlen(TRIAGE_HUNG)) != NULL;
 }
 
-/* The uid of a pod has 36 characters; systemd's driver writes underscores for its dashes. */
-static const char *find_uid(const char *path, char *uid, size_t size)
-{
-	for (const char *at = strstr(path, "pod"); at; at = strstr(at + 1, "pod")) {
-		size_t n = strspn(at + 3, "0123456789abcdefABCDEF-_");
-
-		if (n < 32 || n >= size)
-			continue;
-		for (size_t i = 0; i < n; i++)
-			uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
-		uid[n] = '\0';
-		return at + 3 + n;
-	}
-	return NULL;
-}
-
 bool triage_render_cgroup(const char *path, char *buf, size_t size)
 {
-	char uid[64], id[80];
-	const char *rest = find_uid(path, uid, sizeof(uid)), *start;
+	char uid[READING_UID_BYTES], id[80];
+	const char *rest = cgroup_pod_uid(path, uid), *start;
 
 	if (!rest)
 		return false;

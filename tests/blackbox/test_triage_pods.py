@@ -164,6 +164,27 @@ class Pods(World):
         self.assertEqual(answer["kind"], "gpu-fault")
         self.assertIn(dmesg, [one["source"] for one in answer["inputs"]])
 
+    def test_kernel_log_of_the_node(self):
+        """Kills of other pods, and errors of a GPU of another time, are not about the pods."""
+        theirs, other = "0b5e5c1d-0000-4000-8000-00000000000a", "11111111-2222-3333-4444-555555555555"
+        case = dict(cases())["gang-first-death"]
+        case["pods"][-1]["metadata"]["uid"] = theirs
+        self.serve(case)
+        without = json.loads(self.triage("pytorchjob/llama", "-o", "json").stdout)
+        kill = ("[100.0] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/kubepods/burstable/pod%s/0123456789ab,"
+                "task_memcg=/kubepods/burstable/pod%s/0123456789ab,task=redis,pid=7,uid=0\n")
+        for dmesg, words in ((kill % (other, other), f"in pod {other} (redis)"),
+                             ("[Mon Oct  5 03:00:00 2026] NVRM: Xid (PCI:0000:65:00): 94, pid=1, contained\n", "another time")):
+            answer = json.loads(self.triage("pytorchjob/llama", "--dmesg", self.write("dmesg.txt", dmesg), "-o", "json").stdout)
+            for key in ("kind", "rule", "confidence", "rank", "why"):
+                self.assertEqual(answer[key], without[key], answer)
+            self.assertTrue(any(words in text for text in answer["unseen"]), answer["unseen"])
+            self.assertFalse(any(one["signal"].startswith(("kernel", "xid")) for one in answer["evidence"]), answer["evidence"])
+        ours = self.write("dmesg.txt", kill % (other, other) + kill % (theirs, theirs))
+        answer = json.loads(self.triage("pytorchjob/llama", "--dmesg", ours, "-o", "json").stdout)
+        self.assertEqual((answer["rule"], answer["confidence"], answer["rank"]), ("kernel-container", "high", 3), answer)
+        self.assertIn(theirs, answer["evidence"][0]["text"])
+
     def test_long_log(self):
         """Only the end of a log is read, and it says so."""
         case = dict(cases())["oomkilled-main"]

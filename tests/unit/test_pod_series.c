@@ -32,8 +32,25 @@ static const struct row {
 	 ""},
 	{"ten minutes before the end", "1Gi", NULL, "Error", 1, "", 10, LIMIT_BYTES, "oom-counted", "child-killed",
 	 "medium", ""},
-	{"long before the end", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES, "exit-code", "", "low",
+	{"long before the end", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES / 2, "exit-code", "", "low",
 	 "container_oom_events_total is 1"},
+	{"only a peak at the limit, and 137", "1Gi", NULL, "Error", 137, "step 1", 12, LIMIT_BYTES, "peak-at-limit",
+	 "null", "medium", "Container c ended with 137, nothing says why, and it had used 1.00 GiB"},
+	{"95 % of the limit", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES * 95 / 100 + 1, "peak-at-limit", "",
+	 "medium", ""},
+	{"below 95 % of the limit", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES * 95 / 100 - 1, "exit-137", "",
+	 "low", ""},
+	{"a peak at the limit, and no kill was counted", "1Gi", NULL, "Error", 137, "", -1, LIMIT_BYTES,
+	 "peak-at-limit", "", "low", "container_oom_events_total stayed 0"},
+	{"a peak at the limit of page cache", "1Gi", NULL, "Error", 137, "", 12, LIMIT_BYTES, "peak-at-limit", "",
+	 "low", "it may have been page cache"},
+	{"a peak at the limit, and 1", "1Gi", NULL, "Error", 1, "", 12, LIMIT_BYTES, "peak-at-limit", "child-killed",
+	 "low", "killed a child of it"},
+	{"a peak at the limit, and an error", "1Gi", NULL, "Error", 1, "ValueError: no such column", 12, LIMIT_BYTES,
+	 "exception", "error", "medium", ""},
+	{"a peak at the limit, and 0", "1Gi", NULL, "Completed", 0, "", 12, LIMIT_BYTES, "done", "", "", ""},
+	{"a peak at the limit of the pod", NULL, "1Gi", "Error", 137, "", 12, LIMIT_BYTES, "peak-at-pod-limit", "",
+	 "medium", "the pod's memory limit of 1.00 GiB"},
 	{"half of the limit", "1Gi", NULL, "Error", 1, "", 0, LIMIT_BYTES / 2, "oom-counted", "child-killed", "medium",
 	 ""},
 	{"below half of the limit", "1Gi", NULL, "Error", 1, "", 0, LIMIT_BYTES / 2 - 1, "oom-counted-node",
@@ -56,6 +73,21 @@ static const struct row {
 	{"the log names the child, and no kill was counted", "1Gi", NULL, "Error", 1,
 	 "RuntimeError: DataLoader worker (pid 31) is killed by signal: Killed.", -1, LIMIT_BYTES, "hidden-kill",
 	 "child-killed", "low", "container_oom_events_total stayed 0"},
+	{"the use climbs before the first step", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "oomkilled", "load-everything", "high",
+	 "The container's use rose until its end, and its log shows no training step: it was still reading its data."},
+	{"its quarters are evidence: it climbs", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "", "", "", "from its start to its end: 17.07 MiB, "},
+	{"the use climbs in training", "1Gi", NULL, "OOMKilled", 137, "step 7 loss 1", -1, LIMIT_BYTES, "oomkilled",
+	 "null", "high", "its use rose from its start"},
+	{"the use climbs, and the log has an error", "1Gi", NULL, "OOMKilled", 137, "ValueError: no such column", -1,
+	 LIMIT_BYTES, "oomkilled", "null", "high", ""},
+	{"the use climbs, and there is no log", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES, "oomkilled", "null",
+	 "high", ""},
+	{"the use climbs to half of the limit", "2Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES,
+	 "oomkilled", "null", "high", ""},
+	{"the use has a plateau", "1Gi", NULL, "OOMKilled", 137, "reading the shards", -1, LIMIT_BYTES, "oomkilled",
+	 "null", "high", ""},
 	{"the kubelet says it", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES, "oomkilled", "", "high", ""},
 	{"the kubelet says it, far below the limit", "1Gi", NULL, "OOMKilled", 137, "", -1, LIMIT_BYTES / 4,
 	 "oomkilled", "", "medium", "25 %"},
@@ -136,11 +168,26 @@ static void add_xids(struct strbuf *buf, const struct gpu_error *error)
 	strbuf_adds(buf, "]}");
 }
 
+/* A curve of 60 minutes: a straight line to the peak, or one that rises only at its beginning and end. */
+static void add_curve(struct strbuf *buf, const struct row *row)
+{
+	bool is_flat = strstr(row->name, "plateau") != NULL;
+
+	for (int i = 1; i <= 60; i++) {
+		int64_t share = is_flat && i < 60 ? MIN(i * 4, 40) : i;
+
+		strbuf_addf(buf, "%s[%d.999,\"%lld\"]", i > 1 ? "," : "", END_S - (60 - i) * 60,
+			    (long long)(row->peak_bytes * share / 60));
+	}
+	strbuf_adds(buf, "]}");
+}
+
 static char *answer(void *context, const char *request, struct fake_step *ret)
 {
 	CLEANUP(strbuf_release) struct strbuf series = STRBUF_INIT(64 * KIB), buf = series;
 	const struct answering *answering = context;
 	const struct row *row = answering->row;
+	bool is_cache = strstr(row->name, "page cache") != NULL;
 
 	(void)ret;
 	if (strstr(request, "GET /api/v1/labels?"))
@@ -151,12 +198,18 @@ static char *answer(void *context, const char *request, struct fake_step *ret)
 		return strbuf_detach(&buf);
 	}
 	strbuf_adds(&series, "{\"metric\":{\"id\":\"/kubepods/pod" UID "/a\"},");
-	if (strstr(request, "/query_range"))
+	if (strstr(request, "/query_range") && strstr(request, "working_set") &&
+	    text_has(row->name, "climbs|plateau")) {
+		strbuf_adds(&series, "\"values\":[");
+		add_curve(&series, row);
+	} else if (strstr(request, "/query_range"))
 		strbuf_addf(&series, "\"values\":[[%d.999,\"0\"],[%d.999,\"%d\"]]}", END_S - 3000,
 			    END_S - MAX(row->kill_minute, 0) * 60, row->kill_minute >= 0);
 	else
 		strbuf_addf(&series, "\"value\":[1,\"%lld\"]}",
-			    strstr(request, "count_") ? 120LL : (long long)row->peak_bytes);
+			    strstr(request, "count_")			? 120LL
+			    : is_cache && strstr(request, "memory_rss") ? (long long)row->peak_bytes / 4
+									: (long long)row->peak_bytes);
 	strbuf_addf(&buf, ANSWER, strbuf_text(&series));
 	return strbuf_detach(&buf);
 }
@@ -225,7 +278,7 @@ static void check(const struct row *row, const struct gpu_error *error)
 	assert_int_equal(triage_markdown(asked.triage, &text), 0);
 	if (!strstr(strbuf_text(&text), row->evidence))
 		fail_msg("%s: no \"%s\" in: %s", row->name, row->evidence, strbuf_text(&text));
-	assert_int_equal(fake_api_count(api, "/api/v1/"), error ? 7 : 5);
+	assert_int_equal(fake_api_count(api, "/api/v1/"), error ? 8 : 6);
 	asked_release(&asked);
 	fake_api_free(api);
 }
@@ -257,7 +310,7 @@ static void a_job_is_asked_within_bounds(void **state)
 		size_t least, most; /* requests */
 		const char *words;
 	} cases[] = {
-		{"it answers", NULL, 600000, 1 + 4 * LIMIT_TRIAGE_LOGS_PODS, 1 + 4 * LIMIT_TRIAGE_LOGS_PODS, ""},
+		{"it answers", NULL, 600000, 1 + 5 * LIMIT_TRIAGE_LOGS_PODS, 1 + 5 * LIMIT_TRIAGE_LOGS_PODS, ""},
 		{"it refuses", refuses, 600000, 1, 1, "Prometheus was not read: "},
 		{"it is silent", is_silent, 100, 1, 2, "Prometheus was not read: it took too long."},
 	};

@@ -218,6 +218,41 @@ static void queries_are_few_and_bounded(void **state)
 	}
 }
 
+/* The curve is asked for where it is wanted, and has a place for each step. */
+static void a_curve_is_read(void **state)
+{
+	static const struct row row = {.name = "curve",
+				       8,
+				       {{CGROUP, {10, 20, 30, -1, 50, 60, 70, 80}, 8}, {OTHER, {99, 99}, 2}},
+				       "",
+				       "",
+				       "",
+				       0,
+				       0,
+				       0,
+				       0,
+				       0,
+				       0};
+	struct fake_api *api = fake_api_start_with(answer_life, (void *)(uintptr_t)&row);
+	struct prometheus_config prometheus;
+	struct evidence_reader *reader = make_reader(api, &prometheus);
+	struct evidence_life life = {.namespace_name = "ml",
+				     .pod = "train-0",
+				     .container = "trainer",
+				     .uid = UID,
+				     .start_ms = START_MS,
+				     .end_ms = START_MS + 8 * MINUTE_MS,
+				     .wants_curve = true};
+
+	(void)state;
+	assert_int_equal(query_lives(reader, &life, 1, NULL), 0);
+	assert_int_equal(fake_api_count(api, "POST /api/v1/query"), 5);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(life.curve_bytes[i], i == 3 ? 0 : 10 * (i + 1));
+	query_reader_freep(&reader);
+	fake_api_free(api);
+}
+
 static void refusals_are_errors(void **state)
 {
 	static const struct {
@@ -322,9 +357,8 @@ static void a_node_becomes_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_life_is_read),
-		cmocka_unit_test(queries_are_few_and_bounded),
-		cmocka_unit_test(refusals_are_errors),
+		cmocka_unit_test(a_life_is_read),	cmocka_unit_test(queries_are_few_and_bounded),
+		cmocka_unit_test(a_curve_is_read),	cmocka_unit_test(refusals_are_errors),
 		cmocka_unit_test(a_node_becomes_lines),
 	};
 

@@ -99,7 +99,8 @@ class Series(Asked):
             ("exit-1-killed-worker", 32000, {"kills_at": near},
              ("oom-counted", "container-limit", "child-killed", "high"), "97 %", "is 1"),
             ("exit-1-killed-worker", 32000, {}, ("hidden-kill", "container-limit", "child-killed", "low"), "97 %", ""),
-            ("exit-137-only", 4000, {}, ("exit-137", "unknown", None, "low"), "97 %", ""),
+            ("exit-137-only", 4000, {}, ("peak-at-limit", "container-limit", None, "low"), "97 %", ""),
+            ("exit-137-only", 3800, {}, ("exit-137", "unknown", None, "low"), "92 %", ""),
             ("oomkilled-main", 20, {}, ("oomkilled", "container-limit", None, "medium"), "31 % of the memory limit of 64", ""),
             ("oomkilled-main", 60, {}, ("oomkilled", "container-limit", None, "high"), "93 % of the memory limit of 64", ""),
         )
