@@ -338,6 +338,24 @@ static const char *cause_of(const struct lever *lever)
 	return lever->cause ? lever->cause : "";
 }
 
+/* The last cell: cause, framework and, where not all devices have what the setting names, devices. */
+static void add_only(struct strbuf *buf, const char *framework, const struct lever *lever)
+{
+	const char *cause = cause_of(lever), *between = *cause && *framework ? ", " : "";
+	bool is_for_all = true;
+
+	strbuf_addf(buf, " | %s%s%s", cause, between, framework);
+	for (int i = 0; i < DEVICE_COUNT_; i++)
+		is_for_all = is_for_all && device_has((enum device)i, lever->setting);
+	between = *cause || *framework ? "; " : "";
+	for (int i = 0; i < DEVICE_COUNT_ && !is_for_all; i++)
+		if (device_has((enum device)i, lever->setting)) {
+			strbuf_addf(buf, "%s%s", between, device_names[i]);
+			between = ", ";
+		}
+	strbuf_adds(buf, " |\n");
+}
+
 static void add_levers(struct strbuf *buf, enum kind kind)
 {
 	static const char *const frameworks[] = {[FRAMEWORK_NONE] = "",
@@ -345,6 +363,7 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 						 [FRAMEWORK_MPS] = "PyTorch on Metal",
 						 [FRAMEWORK_TENSORFLOW] = "TensorFlow",
 						 [FRAMEWORK_JAX] = "JAX",
+						 [FRAMEWORK_PADDLE] = "Paddle",
 						 [FRAMEWORK_OTHER] = ""};
 	int order = 0;
 
@@ -359,9 +378,7 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 		add_cell(buf, levers[i].setting);
 		strbuf_adds(buf, "` | ");
 		add_cell(buf, levers[i].why);
-		strbuf_addf(buf, " | %s%s%s |\n", cause_of(&levers[i]),
-			    levers[i].cause && *frameworks[levers[i].framework] ? ", " : "",
-			    frameworks[levers[i].framework]);
+		add_only(buf, frameworks[levers[i].framework], &levers[i]);
 	}
 }
 
@@ -406,7 +423,9 @@ int triage_render_docs(struct strbuf *buf)
 		"is "
 		"twice the limit that was reached, or the limit that is recommended for the workload, if that is known "
 		"and greater. `<peak>`, and the numbers `B`, `A`, `S` and `W`\nof micro-batch, "
-		"accumulation, sequence and workers, become figures where the inputs have them.\n");
+		"accumulation, sequence and workers, become figures where the inputs have them. Commands and resources "
+		"are those of NVIDIA;\non another device that the deciding line names, an answer has those of that "
+		"device, such as `amd-smi process` and\n`amd.com/gpu: 1`, and leaves out what it does not have.\n");
 	for (int i = 0; i < KIND_COUNT_; i++) {
 		strbuf_addf(buf, "\n### %s\n", triage_kinds[i].name);
 		add_levers(buf, (enum kind)i);

@@ -24,7 +24,8 @@ static bool is_named(const struct sighting_owner *object, const char *owner)
 	size_t n = strnlen(object->kind, NOTICE_KIND_BYTES);
 	char text[RUN_NAME_BYTES];
 
-	if (strncmp(object->kind, owner, n) || owner[n] != '/' || strncmp(object->name, owner + n + 1, HEAD_BYTES))
+	if (strncmp(object->kind, owner, n) != 0 || owner[n] != '/' ||
+	    strncmp(object->name, owner + n + 1, HEAD_BYTES) != 0)
 		return false;
 	notice_owner(object->kind, object->name, text);
 	return streq(text, owner);

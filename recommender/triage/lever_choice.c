@@ -28,15 +28,10 @@ static bool is_of_cause(const struct lever *lever, const char *cause)
 
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
-	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
-
 	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict->cause) ||
-	    lever_is_refused(lever->setting, verdict))
+	    lever_is_refused(lever->setting, verdict) || !device_has(lever_device(verdict), lever->setting))
 		return false;
-	/* Where the framework is not known, PyTorch's levers are shown. */
-	if (framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER)
-		framework = FRAMEWORK_TORCH;
-	return lever->framework == FRAMEWORK_NONE || lever->framework == framework;
+	return lever->framework == FRAMEWORK_NONE || lever->framework == lever_framework(verdict);
 }
 
 /* ---- what was tried already ---- */

@@ -163,7 +163,7 @@ static size_t replace(struct render *self, const char *at)
 	for (size_t i = 0; i < ARRAY_LEN(placeholders); i++)
 		if (strstarts(at, placeholders[i].text) && placeholders[i].add(self))
 			return strlen(placeholders[i].text);
-	return 0;
+	return device_render_word(lever_device(self->verdict), at, self->buf);
 }
 
 int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,

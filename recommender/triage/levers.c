@@ -63,6 +63,17 @@
 			"the copies of all ranks are then not in memory together"                                      \
 	}
 
+#define LEVER_CHECKPOINTING(framework, setting)                                                                        \
+	{                                                                                                              \
+		KIND_TRUE_OOM, NULL, (framework), "Turn on activation checkpointing", (setting),                       \
+			"activations are computed again instead of kept, at about a third more time"                   \
+	}
+#define LEVER_SHARDING(framework, setting)                                                                             \
+	{                                                                                                              \
+		KIND_TRUE_OOM, NULL, (framework), "Shard more", (setting),                                             \
+			"each rank then holds a part of optimizer, gradients and weights"                              \
+	}
+
 const struct lever levers[] = {
 	/* GPU: true OOM */
 	{KIND_TRUE_OOM, "process-limit", FRAMEWORK_TORCH, "Raise the limit that the process sets for itself",
@@ -84,17 +95,24 @@ const struct lever levers[] = {
 	 "activations shrink with the micro-batch, and the optimizer sees the same batch"},
 	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Shorten or bucket the sequences",
 	 "max_seq_length=S/2 group_by_length=True", "activations grow with the longest sequence of a batch"},
-	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Turn on activation checkpointing",
-	 "torch.utils.checkpoint.checkpoint(fn, x, use_reentrant=False)",
-	 "activations are computed again instead of kept, at about a third more time"},
-	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Shard more",
-	 "FSDP FULL_SHARD, or DeepSpeed zero_optimization.stage: 2, then 3",
-	 "each rank then holds a part of optimizer, gradients and weights"},
+	LEVER_CHECKPOINTING(FRAMEWORK_TORCH, "torch.utils.checkpoint.checkpoint(fn, x, use_reentrant=False)"),
+	LEVER_CHECKPOINTING(FRAMEWORK_MPS, "torch.utils.checkpoint.checkpoint(fn, x, use_reentrant=False)"),
+	LEVER_CHECKPOINTING(FRAMEWORK_JAX, "jax.checkpoint(fn), which is also jax.remat"),
+	LEVER_CHECKPOINTING(FRAMEWORK_TENSORFLOW, "tf.recompute_grad(fn)"),
+	LEVER_CHECKPOINTING(FRAMEWORK_PADDLE, "paddle.distributed.fleet.utils.recompute(fn, x)"),
+	LEVER_SHARDING(FRAMEWORK_TORCH, "FSDP FULL_SHARD, or DeepSpeed zero_optimization.stage: 2, then 3"),
+	LEVER_SHARDING(FRAMEWORK_JAX,
+		       "jax.device_put(params, jax.sharding.NamedSharding(mesh, PartitionSpec('fsdp')))"),
+	LEVER_SHARDING(FRAMEWORK_PADDLE,
+		       "paddle.distributed.sharding.group_sharded_parallel(model, optimizer, level='p_g_os')"),
 	{KIND_TRUE_OOM, NULL, FRAMEWORK_JAX, "Let XLA take more of the GPU", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.92",
 	 "XLA takes only 75 % of the GPU unless it is told otherwise"},
 	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Use a GPU with more memory",
 	 "nodeSelector: nvidia.com/gpu.product: <a product with more memory>",
 	 "nothing else helps if the smallest step does not fit"},
+	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Use a larger slice, and shard over its chips",
+	 "nodeSelector: cloud.google.com/gke-tpu-topology: <a topology with more chips>",
+	 "each chip then holds a smaller part; nothing else helps if the smallest step does not fit"},
 	/* GPU: fragmentation */
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TENSORFLOW, "Use CUDA's own pool", "TF_GPU_ALLOCATOR=cuda_malloc_async",
 	 "its pool maps free pages together"},
@@ -108,16 +126,16 @@ const struct lever levers[] = {
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
 	 "{conf}=garbage_collection_threshold:0.8,max_split_size_mb:128",
 	 "blocks that were not used for long are freed before the GPU is full; it works only where the process also "
-	 "limits itself with torch.cuda.set_per_process_memory_fraction(0.95)"},
+	 "limits itself with set_per_process_memory_fraction(0.95)"},
 	/* GPU: co-tenant */
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the GPU, or wait for it",
 	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
 	 "the memory is held outside of this job; no change of the job frees it"},
-	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Put each rank on its own GPU",
+	{KIND_CO_TENANT, NULL, FRAMEWORK_TORCH, "Put each rank on its own GPU",
 	 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
 	 "ranks that forget it all hold a context or a model on GPU 0"},
 	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Ask for a whole GPU", "resources: limits: nvidia.com/gpu: 1",
-	 "time-slicing shares the GPU's memory without a limit for each pod"},
+	 "pods that share a GPU have no limit of its memory each"},
 	/* the card */
 	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Take the node out of service", "kubectl cordon NODE",
 	 "the next job would fail on the same GPU"},
@@ -126,6 +144,9 @@ const struct lever levers[] = {
 	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Reset or replace the GPU",
 	 "nvidia-smi --gpu-reset -i INDEX; dcgmi diag -r 3",
 	 "row remapping needs a reset; a GPU that fails the diagnosis goes back to its maker"},
+	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Reset or replace the GPU",
+	 "amd-smi reset --gpureset --gpu INDEX; amd-smi bad-pages --gpu INDEX",
+	 "a GPU that still counts uncorrectable errors after the reset goes back to its maker"},
 	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE,
 	 "Resume from the last good checkpoint, with fewer ranks if no GPU is spare", "torchrun --nnodes=N-1",
 	 "the job's settings are not at fault and need no change"},
@@ -247,6 +268,7 @@ const struct advice levers_next[] = {
 	{KIND_CO_TENANT,
 	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv   # on the node"},
 	{KIND_GPU_FAULT, "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER   # on the node"},
+	{KIND_GPU_FAULT, "dmesg -T | grep -i amdgpu; amd-smi metric --ecc; amd-smi bad-pages   # on the node"},
 	{KIND_CONTAINER_LIMIT, TRIAGE_POD_COMMAND "   # the limit that was reached, and the log before"},
 	{KIND_CONTAINER_LIMIT, "dmesg -T | grep -A40 'invoked oom-killer'   # on the node: who held the memory"},
 	{KIND_POD_LIMIT, "kubectl top pod POD --containers"},

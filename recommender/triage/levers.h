@@ -19,6 +19,35 @@ struct advice {
 	const char *text;
 };
 
+/* Texts of the tables name NVIDIA's commands and resources. Other devices have their own for them, or none: then the
+ * text is not for them. */
+enum device {
+	DEVICE_NVIDIA, /* also where the device is not known */
+	DEVICE_AMD,
+	DEVICE_TPU,
+	DEVICE_NPU,
+	DEVICE_MLU,
+	DEVICE_XPU,
+	DEVICE_HPU,
+	DEVICE_MPS,
+	DEVICE_COUNT_
+};
+extern const char *const device_names[DEVICE_COUNT_];
+
+/** The device, by the line that decided. */
+enum device lever_device(const struct verdict *verdict);
+/** Whether a device has all that a text names. */
+bool device_has(enum device device, const char *text);
+/** Appends what the device has for the word of NVIDIA that begins at `at`. @return the bytes of the word; 0: none
+ * begins here. */
+size_t device_render_word(enum device device, const char *at, struct strbuf *buf);
+/** The framework, by the line that decided; FRAMEWORK_TORCH where it is not known. */
+enum framework lever_framework(const struct verdict *verdict);
+/** Whether a row of levers_avoid or levers_next is for this kind, device and framework: torch.cuda is PyTorch's. */
+bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict);
+/** Appends the text with the words of the device. */
+void lever_render_advice(const struct advice *advice, const struct verdict *verdict, struct strbuf *buf);
+
 #define LEVER_NO_CAUSE ""
 
 /* The row of levers_next that frees what the ranks that still wait hold. */
@@ -34,8 +63,8 @@ extern const size_t n_levers_avoid;
 extern const struct advice levers_next[]; /* commands */
 extern const size_t n_levers_next;
 
-/** Whether a lever is for this verdict. Levers without a cause are for all verdicts of their kind; an option that the
- *  version of PyTorch in the log does not know is for none. */
+/** Whether a lever is for this verdict, its framework and its device. Levers without a cause are for all verdicts of
+ * their kind; an option that the version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
 /** Whether a lever that fits is left to try: it was not in force when the run ended, and its number can be smaller. All
  * answers list these. */

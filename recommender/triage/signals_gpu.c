@@ -47,6 +47,8 @@ const char *const gpu_oom_forms[GPU_OOM_FORMS] = {FORMS, CODES, WORDS};
 
 static enum framework read_framework(const char *lower)
 {
+	if (text_has(lower, "paddle|out of memory error on gpu|enforce allocating <= available"))
+		return FRAMEWORK_PADDLE;
 	if (text_has(lower, "resource_exhausted|jaxlib|xla_extension|xlaruntimeerror|jaxruntimeerror"))
 		return text_has(lower, "tensorflow|oom when allocating") ? FRAMEWORK_TENSORFLOW : FRAMEWORK_JAX;
 	if (text_has(lower, "resource exhausted|resourceexhausted|bfc_allocator|gpu_0_bfc|_bfc)|stream_executor"))

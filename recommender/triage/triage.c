@@ -203,7 +203,8 @@ void triage_render_command(const struct triage *self, const char *text, struct s
 
 bool triage_is_next(const struct triage *self, const struct advice *row)
 {
-	return row->kind == self->verdict.kind && !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
+	return lever_advice_fits(row, &self->verdict) &&
+	       !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
 }
 
 bool triage_render_resume(const struct triage *self, struct strbuf *buf)

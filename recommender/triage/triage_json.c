@@ -65,12 +65,17 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 	strbuf_addc(buf, ']');
 }
 
-static void add_avoid(enum kind kind, struct strbuf *buf)
+static void add_avoid(const struct verdict *verdict, struct strbuf *buf)
 {
 	json_write_open(buf, "avoid", '[');
-	for (size_t i = 0; i < n_levers_avoid; i++)
-		if (levers_avoid[i].kind == kind)
-			json_write_text(buf, NULL, levers_avoid[i].text);
+	for (size_t i = 0; i < n_levers_avoid; i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+
+		if (!lever_advice_fits(&levers_avoid[i], verdict))
+			continue;
+		lever_render_advice(&levers_avoid[i], verdict, &text);
+		json_write_text(buf, NULL, strbuf_text(&text));
+	}
 	strbuf_addc(buf, ']');
 }
 
@@ -93,12 +98,13 @@ static void add_next(const struct triage *self, struct strbuf *buf)
 	json_write_open(buf, "next", '[');
 	add_notes(&self->next, buf);
 	for (size_t i = 0; i < n_levers_next; i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), command = text;
 
 		if (!triage_is_next(self, &levers_next[i]))
 			continue;
-		triage_render_command(self, levers_next[i].text, &text);
-		json_write_text(buf, NULL, strbuf_text(&text));
+		lever_render_advice(&levers_next[i], &self->verdict, &text);
+		triage_render_command(self, strbuf_text(&text), &command);
+		json_write_text(buf, NULL, strbuf_text(&command));
 	}
 	if (triage_render_resume(self, &resume))
 		json_write_text(buf, NULL, strbuf_text(&resume));
@@ -217,7 +223,7 @@ int triage_json(const struct triage *self, struct strbuf *buf)
 	json_write_line(buf, 2);
 	add_levers(self, buf);
 	json_write_line(buf, 2);
-	add_avoid(verdict->kind, buf);
+	add_avoid(verdict, buf);
 	add_next(self, buf);
 	json_write_line(buf, 2);
 	add_node(self, buf);

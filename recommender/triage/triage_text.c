@@ -156,17 +156,19 @@ static void add_levers(const struct triage *self, const struct style *style, str
 	add_used(self, order > 0, style, buf);
 }
 
-static void add_avoid(enum kind kind, const struct style *style, struct strbuf *buf)
+static void add_avoid(const struct verdict *verdict, const struct style *style, struct strbuf *buf)
 {
 	bool is_begun = false;
 
 	for (size_t i = 0; i < n_levers_avoid; i++) {
-		if (levers_avoid[i].kind != kind)
+		if (!lever_advice_fits(&levers_avoid[i], verdict))
 			continue;
 		if (!is_begun)
 			add_head(buf, style, "What not to do");
 		is_begun = true;
-		strbuf_addf(buf, "%s%s\n", style->item, levers_avoid[i].text);
+		strbuf_adds(buf, style->item);
+		lever_render_advice(&levers_avoid[i], verdict, buf);
+		strbuf_addc(buf, '\n');
 	}
 }
 
@@ -203,10 +205,13 @@ static void add_next(const struct triage *self, const struct style *style, struc
 		if (!is_held || !triage_is_stop(line))
 			strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
 	for (size_t i = 0; i < n_levers_next; i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
+
 		if (!triage_is_next(self, &levers_next[i]) || (is_held && streq(levers_next[i].text, LEVER_STOP)))
 			continue;
 		strbuf_adds(buf, style->item);
-		triage_render_command(self, levers_next[i].text, buf);
+		lever_render_advice(&levers_next[i], &self->verdict, &text);
+		triage_render_command(self, strbuf_text(&text), buf);
 		strbuf_addc(buf, '\n');
 	}
 	if (triage_render_resume(self, &resume))
@@ -227,7 +232,7 @@ static int render(const struct triage *self, const struct style *style, struct s
 	add_first(self, style, buf);
 	add_evidence(self, style, buf);
 	add_levers(self, style, buf);
-	add_avoid(verdict->kind, style, buf);
+	add_avoid(verdict, style, buf);
 	add_node(self, style, buf);
 	add_next(self, style, buf);
 	return buf->status;

@@ -26,9 +26,9 @@ static int find_setting(const struct verification *self, struct verify_check *re
 
 	for (int i = 0; i < SETTING_COUNT_; i++) {
 		const struct fact *fact = facts_setting(&self->triage->facts, (enum setting)i);
-		int row = fact && !self->crash->has_setting[i] ? find_row(self->crash, settings[i].lever) : -1;
+		int row = self->crash->has_setting[i] ? -1 : find_row(self->crash, settings[i].lever);
 
-		if (row <= found)
+		if (!fact || row <= found)
 			continue;
 		found = row;
 		show(fact, ret);

@@ -234,6 +234,101 @@ static void settings_follow_the_version(void **state)
 	}
 }
 
+/* ---- device and framework ---- */
+
+#define HIP_HELD                                                                                                       \
+	"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 4.50 GiB. GPU 0 has a total capacity of 15.98 "  \
+	"GiB of which 1.40 GiB is free. Of the allocated memory 1.26 GiB is allocated by PyTorch, and 152.50 MiB is "  \
+	"reserved by PyTorch but unallocated.\n"
+#define HIP_FULL                                                                                                       \
+	"torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 10.00 "  \
+	"GiB of which 0.10 GiB is free. Of the allocated memory 9.60 GiB is allocated by PyTorch, and 0.20 GiB is "    \
+	"reserved by PyTorch but unallocated.\n"
+#define HELD(device)                                                                                                   \
+	"RuntimeError: " device " out of memory. Tried to allocate 260.00 MiB (" device                                \
+	" 0; 28.50 GiB total capacity; 10.24 GiB already allocated; 149.57 MiB free; 10.28 GiB reserved in total by "  \
+	"PyTorch)\n"
+#define TPU                                                                                                            \
+	"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of "       \
+	"memory in memory space hbm. Used 21.95G of 15.48G hbm.\n"
+#define JAX                                                                                                            \
+	"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "            \
+	"8589934592 bytes.\n"
+#define MPS                                                                                                            \
+	"MPS backend out of memory (MPS allocated: 7.43 GB, other allocations: 24.46 GB, max allowed: 32.00 GB). "     \
+	"Tried to allocate 129.21 MB on private pool.\n"
+#define PADDLE                                                                                                         \
+	"Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0, 6.000000GB memory has been "       \
+	"allocated and available memory is only 0.000000B.\n"
+#define AMDGPU                                                                                                         \
+	"[92214.771022] amdgpu 0000:c6:00.0: amdgpu: {9} socket: 4, die: 0, 1 new uncorrectable hardware errors "      \
+	"detected in umc block\n"
+
+/* Each answer in text and JSON has all texts of `has`, and none of `has_not`; both are separated by '|'. */
+static const struct device_row {
+	enum input input;
+	const char *text, *has, *has_not;
+} device_rows[] = {
+	{INPUT_LOG, FULL,
+	 "nvidia.com/gpu.product|nvidia-smi --query|torch.cuda.empty_cache|FSDP FULL_SHARD|use_reentrant",
+	 "amd-smi|amd.com|gke-tpu|jax.|paddle"},
+	{INPUT_LOG, HIP_HELD, "amd-smi process|amd.com/gpu: 1|torch.cuda.set_device", "nvidia"},
+	{INPUT_LOG, HIP_FULL, "amd.com/gpu.product-name: <a|torch.cuda.empty_cache|amd-smi process   # that", "nvidia"},
+	{INPUT_DMESG, AMDGPU, "amd-smi reset --gpureset --gpu INDEX|grep -i amdgpu|kubectl drain",
+	 "nvidia|dcgmi|grep -i xid"},
+	{INPUT_DMESG, "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n",
+	 "nvidia-smi --gpu-reset|dcgmi|grep -i xid", "amd"},
+	{INPUT_LOG, HELD("NPU"), "npu-smi info|huawei.com/Ascend910: 1|torch.npu.set_device", "nvidia|torch.cuda"},
+	{INPUT_LOG, HELD("XPU"), "xpu-smi ps|gpu.intel.com/i915: 1|torch.xpu.set_device", "nvidia|torch.cuda"},
+	{INPUT_LOG, HELD("HPU"), "hl-smi|habana.ai/gaudi: 1", "nvidia|torch.cuda"},
+	{INPUT_LOG, HELD("MLU"), "cnmon|cambricon.com/mlu: 1|torch.mlu.set_device", "nvidia|torch.cuda"},
+	{INPUT_LOG, MPS, "PYTORCH_MPS_HIGH_WATERMARK_RATIO|use_reentrant|torch.mps.empty_cache",
+	 "nvidia|torch.cuda|FSDP|nodeSelector"},
+	{INPUT_LOG, TPU, "jax.checkpoint|jax.sharding|gke-tpu-topology|tpu-info",
+	 "nvidia|torch|FSDP|XLA_PYTHON_CLIENT_MEM_FRACTION"},
+	{INPUT_LOG, JAX, "jax.checkpoint|jax.sharding|nvidia.com/gpu.product|XLA_PYTHON_CLIENT_MEM_FRACTION",
+	 "torch|FSDP|gke-tpu"},
+	{INPUT_LOG, PADDLE, "fleet.utils.recompute|group_sharded_parallel|nvidia-smi", "torch|FSDP|jax."},
+};
+
+/* The first of `words` that `text` has (is_any) or has not; NULL: none. */
+static const char *find_one(const char *text, const char *words, bool is_any, char *buf, size_t size)
+{
+	while (*words) {
+		size_t n = strcspn(words, "|");
+
+		snprintf(buf, size, "%.*s", (int)n, words);
+		if ((strstr(text, buf) != NULL) == is_any)
+			return buf;
+		words += n + (words[n] == '|');
+	}
+	return NULL;
+}
+
+static void levers_are_those_of_the_device(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_LEN(device_rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
+		const struct device_row *row = &device_rows[i / 2];
+		struct triage *triage = decide(row->input, row->text);
+		const char *text, *found;
+		char one[256];
+
+		assert_int_equal(i % 2 ? triage_json(triage, &buf) : triage_text(triage, &buf), 0);
+		/* Without the evidence, which quotes the message. */
+		text = strstr(strbuf_text(&buf), i % 2 ? "\"levers\"" : "What to do");
+		assert_non_null(text);
+		found = find_one(text, row->has, false, one, sizeof(one));
+		if (found)
+			fail_msg("%s: no %s: %s", row->text, found, text);
+		found = find_one(text, row->has_not, true, one, sizeof(one));
+		if (found)
+			fail_msg("%s: %s: %s", row->text, found, text);
+		end(triage);
+	}
+}
+
 /* ---- what is held ---- */
 
 static void what_is_held_comes_first(void **state)
@@ -286,9 +381,13 @@ static void the_command_comes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(levers_come_in_order),	    cmocka_unit_test(all_formats_agree),
-		cmocka_unit_test(settings_are_exact),	    cmocka_unit_test(settings_follow_the_version),
-		cmocka_unit_test(what_is_held_comes_first), cmocka_unit_test(the_command_comes_first),
+		cmocka_unit_test(levers_come_in_order),
+		cmocka_unit_test(all_formats_agree),
+		cmocka_unit_test(settings_are_exact),
+		cmocka_unit_test(settings_follow_the_version),
+		cmocka_unit_test(levers_are_those_of_the_device),
+		cmocka_unit_test(what_is_held_comes_first),
+		cmocka_unit_test(the_command_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
