@@ -226,7 +226,9 @@ static struct fake_api *start(const struct fake_step *steps, fake_answer_fn *own
 	pthread_mutexattr_destroy(&attributes);
 	pthread_cond_init(&self->changed, NULL);
 	self->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (self->fd < 0 || bind(self->fd, (struct sockaddr *)&address, size) || listen(self->fd, 64) ||
+	/* With a shorter queue, of many connections at once on a slow machine one is answered by a cookie and then
+	 * reset. */
+	if (self->fd < 0 || bind(self->fd, (struct sockaddr *)&address, size) || listen(self->fd, MAX_CONNECTIONS) ||
 	    getsockname(self->fd, (struct sockaddr *)&address, &size))
 		abort();
 	snprintf(self->url, sizeof(self->url), "http://127.0.0.1:%u", ntohs(address.sin_port));
