@@ -82,3 +82,10 @@ uint64_t hash_stable_text(uint64_t state, const char *text)
 {
 	return text ? hash_stable(state, text, strlen(text) + 1) : hash_stable(state, "", 1);
 }
+
+int hash_compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}

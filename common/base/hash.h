@@ -14,3 +14,5 @@ uint64_t hash_stable(uint64_t state, const void *bytes, size_t n);
 /** The same for a string including its NUL, so that moving bytes between neighbouring strings changes the hash. NULL is
  *  "". */
 uint64_t hash_stable_text(uint64_t state, const char *text);
+/** For qsort and bsearch of hashes. */
+int hash_compare(const void *a, const void *b);

@@ -3,6 +3,7 @@
  * each object are 8 bytes while its list is read, and what a writer needs. */
 #include "store/store_kube.h"
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "kube/kube_list.h"
 
@@ -40,13 +41,6 @@ struct listing {
 	struct err err;
 };
 
-static int compare_hashes(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /* A list restarts at most once, as it has no pages then. */
 static void list_restarted(void *context)
 {
@@ -54,7 +48,7 @@ static void list_restarted(void *context)
 
 	self->has_restarted = self->given.n > 0;
 	if (self->has_restarted)
-		qsort(self->given.items, self->given.n, sizeof(*self->given.items), compare_hashes);
+		qsort(self->given.items, self->given.n, sizeof(*self->given.items), hash_compare);
 }
 
 /* Visitors count and collect, so an object that comes a second time, in a list that has restarted, is not given away
@@ -67,7 +61,7 @@ static int list_item(void *context, const struct kube_object *object, struct err
 	if (!self->has_restarted && vec_push(&self->given, name))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (self->has_restarted &&
-	    bsearch(&name, self->given.items, self->given.n, sizeof(*self->given.items), compare_hashes))
+	    bsearch(&name, self->given.items, self->given.n, sizeof(*self->given.items), hash_compare))
 		return 0;
 	return store_kube_give(self->store, self->kind, object, self->visitor, &self->scratch, err);
 }

@@ -2,6 +2,7 @@
 /* pods_batch: converts sightings to evidence. A run is reported with all of its pods or not at all, because half a run
  * would look like a smaller run. If one pod changed, all pods of its run are reported; if the owner chain of one pod is
  * not known, none is. */
+#include "base/hash.h"
 #include "base/timefmt.h"
 #include "pods/pods_internal.h"
 #include "runs/fold.h"
@@ -23,23 +24,16 @@ static void run_set_add(struct run_set *self, uint64_t hash)
 		self->status = -ENOMEM;
 }
 
-static int compare_hashes(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static void run_set_sort(struct run_set *self)
 {
 	if (self->hashes.n)
-		qsort(self->hashes.items, self->hashes.n, sizeof(uint64_t), compare_hashes);
+		qsort(self->hashes.items, self->hashes.n, sizeof(uint64_t), hash_compare);
 }
 
 static bool run_set_has(const struct run_set *self, uint64_t hash)
 {
 	return self->hashes.n &&
-	       bsearch(&hash, self->hashes.items, self->hashes.n, sizeof(uint64_t), compare_hashes) != NULL;
+	       bsearch(&hash, self->hashes.items, self->hashes.n, sizeof(uint64_t), hash_compare) != NULL;
 }
 
 /* ---- reporting ---- */

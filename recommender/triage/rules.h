@@ -73,6 +73,8 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end);
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 /** Whether the program went on after a failed allocation on a GPU. */
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
+/** Appends to `why` what fits. */
+ATTR_PRINTF(2, 3) void rules_say(struct verdict *ret, const char *fmt, ...);
 /** Appends what the workers of the data loader need to `why`, where their number is known. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret);
 /** Appends what data set, workers and volumes in memory need beside the limit of a container (NULL: of any), and sets

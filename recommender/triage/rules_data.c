@@ -7,8 +7,7 @@
 
 #define PREFETCH_DEFAULT 2 /* PyTorch's, for each worker */
 
-/* Appends what fits. */
-ATTR_PRINTF(2, 3) static void say(struct verdict *ret, const char *fmt, ...)
+void rules_say(struct verdict *ret, const char *fmt, ...)
 {
 	size_t n = strlen(ret->why);
 	va_list args;
@@ -32,17 +31,18 @@ void rules_say_loader(const struct facts *facts, struct verdict *ret)
 	if (workers <= 0 || workers > LIMIT_TRIAGE_TASKS || limit <= 0 || limit > FIGURE_MAX)
 		return;
 	if (one > 0 && one <= FIGURE_MAX / LIMIT_TRIAGE_TASKS) {
-		say(ret, " num_workers=%lld of this size need %s, and the limit is %s.", (long long)workers,
-		    FIGURE_TEXT(workers * one), FIGURE_TEXT(limit));
+		rules_say(ret, " num_workers=%lld of this size need %s, and the limit is %s.", (long long)workers,
+			  FIGURE_TEXT(workers * one), FIGURE_TEXT(limit));
 		return;
 	}
 	if (prefetch <= 0 || prefetch > LIMIT_TRIAGE_TASKS)
 		prefetch = PREFETCH_DEFAULT;
 	batches = workers * prefetch;
-	say(ret,
-	    " num_workers=%lld and prefetch_factor=%lld keep up to %lld batches in memory: of the limit that is %s "
-	    "each.",
-	    (long long)workers, (long long)prefetch, (long long)batches, FIGURE_TEXT(limit / batches));
+	rules_say(
+		ret,
+		" num_workers=%lld and prefetch_factor=%lld keep up to %lld batches in memory: of the limit that is %s "
+		"each.",
+		(long long)workers, (long long)prefetch, (long long)batches, FIGURE_TEXT(limit / batches));
 }
 
 /* ---- the data set ---- */
@@ -93,18 +93,20 @@ static void say_dataset(const struct facts *facts, struct verdict *ret, const ch
 	const struct fact *dataset = find_of(facts, SIGNAL_DATASET, container);
 
 	if (streq(ret->cause, "load-everything") && rules_is_climb_before_steps(facts))
-		say(ret, " The container's use rose until its end, and its log shows no training step: it was still "
-			 "reading its data.");
+		rules_say(ret,
+			  " The container's use rose until its end, and its log shows no training step: it was still "
+			  "reading its data.");
 	if (!dataset)
 		return;
 	figures_fill(&ret->figures, &dataset->reading.figures);
 	if (!ret->cause && !rules_has_steps(facts))
 		ret->cause = "load-everything";
-	say(ret,
-	    " The data set of %s (annotation memtamer.io/dataset-size) is larger than the memory limit, so it cannot "
-	    "be "
-	    "read into memory as a whole.",
-	    FIGURE_TEXT(dataset->reading.figures.bytes[FIGURE_DATASET]));
+	rules_say(ret,
+		  " The data set of %s (annotation memtamer.io/dataset-size) is larger than the memory limit, so it "
+		  "cannot "
+		  "be "
+		  "read into memory as a whole.",
+		  FIGURE_TEXT(dataset->reading.figures.bytes[FIGURE_DATASET]));
 }
 
 /* ---- volumes in memory ---- */
@@ -127,15 +129,16 @@ static void say_volume(const struct facts *facts, struct verdict *ret, const cha
 		return;
 	if (!ret->cause && is_held_by_files(facts, container)) {
 		ret->cause = "shm";
-		say(ret, " Less than half of what it used was memory of processes.");
+		rules_say(ret, " Less than half of what it used was memory of processes.");
 	}
 	if (!figures_has(&volume->reading.figures, FIGURE_VOLUME))
 		return;
 	figures_fill(&ret->figures, &volume->reading.figures);
-	say(ret,
-	    " Files in the volume at %s are memory and count against the limit, and the sizeLimit of %s is not below "
-	    "it.",
-	    volume->reading.words, FIGURE_TEXT(volume->reading.figures.bytes[FIGURE_VOLUME]));
+	rules_say(ret,
+		  " Files in the volume at %s are memory and count against the limit, and the sizeLimit of %s is not "
+		  "below "
+		  "it.",
+		  volume->reading.words, FIGURE_TEXT(volume->reading.figures.bytes[FIGURE_VOLUME]));
 }
 
 void rules_say_data(const struct facts *facts, struct verdict *ret, const char *container)

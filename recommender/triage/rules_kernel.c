@@ -4,9 +4,6 @@
 
 #include "triage/clock.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 /* Kills within this time before the last one are of the same shortage: its first kill shows who held the memory. */
 #define BURST_MS 60000
 
@@ -203,32 +200,23 @@ static const char *kill_cause(const struct facts *facts, const struct reading *r
 
 /* ---- in words ---- */
 
-/* Appends what fits. */
-ATTR_PRINTF(2, 3) static void say(struct verdict *ret, const char *fmt, ...)
-{
-	size_t n = strlen(ret->why);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(ret->why + n, sizeof(ret->why) - n, fmt, args);
-	va_end(args);
-}
-
 static void say_group(struct verdict *ret)
 {
 	const struct reading *reading = &ret->fact->reading;
 	const int64_t *bytes = ret->figures.bytes;
 
 	if (reading->n_tasks > 1 && !streq(reading->group, reading->name))
-		say(ret, " %d tasks of that name held %s.", reading->n_tasks, FIGURE_TEXT(bytes[FIGURE_SAME_RSS]));
+		rules_say(ret, " %d tasks of that name held %s.", reading->n_tasks,
+			  FIGURE_TEXT(bytes[FIGURE_SAME_RSS]));
 	if (!reading->n_group)
 		return;
-	say(ret, " %d tasks named %s%s held %s, at most %s each.", reading->n_group, reading->group,
-	    kernel_is_loader(reading->group) ? "" : " beside the largest one", FIGURE_TEXT(bytes[FIGURE_GROUP_RSS]),
-	    FIGURE_TEXT(bytes[FIGURE_WORKER_RSS]));
+	rules_say(ret, " %d tasks named %s%s held %s, at most %s each.", reading->n_group, reading->group,
+		  kernel_is_loader(reading->group) ? "" : " beside the largest one",
+		  FIGURE_TEXT(bytes[FIGURE_GROUP_RSS]), FIGURE_TEXT(bytes[FIGURE_WORKER_RSS]));
 	if (streq(ret->cause, "loader-workers") && reading->is_group_even)
-		say(ret, " They have nearly the same size, as each copies the objects of the main process that it "
-			 "touches (copy-on-write).");
+		rules_say(ret,
+			  " They have nearly the same size, as each copies the objects of the main process that it "
+			  "touches (copy-on-write).");
 }
 
 static void say_files(struct verdict *ret)
@@ -236,11 +224,12 @@ static void say_files(struct verdict *ret)
 	const int64_t *bytes = ret->figures.bytes;
 
 	if (streq(ret->cause, "shm") && figures_has(&ret->figures, FIGURE_CGROUP_SHMEM))
-		say(ret, " %s of it were files in memory (/dev/shm or another tmpfs) or shared memory.",
-		    FIGURE_TEXT(bytes[FIGURE_CGROUP_SHMEM]));
+		rules_say(ret, " %s of it were files in memory (/dev/shm or another tmpfs) or shared memory.",
+			  FIGURE_TEXT(bytes[FIGURE_CGROUP_SHMEM]));
 	if (streq(ret->cause, "page-cache"))
-		say(ret, " %s of it were page cache of files that were read or written, and processes held only %s.",
-		    FIGURE_TEXT(bytes[FIGURE_CGROUP_CACHE]), FIGURE_TEXT(bytes[FIGURE_CGROUP_ANON]));
+		rules_say(ret,
+			  " %s of it were page cache of files that were read or written, and processes held only %s.",
+			  FIGURE_TEXT(bytes[FIGURE_CGROUP_CACHE]), FIGURE_TEXT(bytes[FIGURE_CGROUP_ANON]));
 }
 
 static void say_kill(struct verdict *ret, const char *what)
@@ -248,18 +237,19 @@ static void say_kill(struct verdict *ret, const char *what)
 	const struct reading *reading = &ret->fact->reading;
 	const int64_t *bytes = ret->figures.bytes;
 
-	say(ret, "%s and the kernel killed %s", what, reading->name[0] ? reading->name : "a task");
+	rules_say(ret, "%s and the kernel killed %s", what, reading->name[0] ? reading->name : "a task");
 	if (reading->value >= 0)
-		say(ret, " (process %lld", (long long)reading->value);
+		rules_say(ret, " (process %lld", (long long)reading->value);
 	if (reading->value >= 0 && figures_has(&ret->figures, FIGURE_ANON_RSS))
-		say(ret, ", %s resident", FIGURE_TEXT(bytes[FIGURE_ANON_RSS]));
-	say(ret, "%s", reading->value >= 0 ? ")." : ".");
+		rules_say(ret, ", %s resident", FIGURE_TEXT(bytes[FIGURE_ANON_RSS]));
+	rules_say(ret, "%s", reading->value >= 0 ? ")." : ".");
 	if (figures_has(&ret->figures, FIGURE_LIMIT))
-		say(ret, " The limit was %s.", FIGURE_TEXT(bytes[FIGURE_LIMIT]));
+		rules_say(ret, " The limit was %s.", FIGURE_TEXT(bytes[FIGURE_LIMIT]));
 	say_files(ret);
 	say_group(ret);
 	if (bytes[FIGURE_LARGEST_RSS] > MAX(bytes[FIGURE_SAME_RSS], bytes[FIGURE_GROUP_RSS]))
-		say(ret, " The largest task, %s, held %s.", reading->largest, FIGURE_TEXT(bytes[FIGURE_LARGEST_RSS]));
+		rules_say(ret, " The largest task, %s, held %s.", reading->largest,
+			  FIGURE_TEXT(bytes[FIGURE_LARGEST_RSS]));
 }
 
 /* ---- the pod ---- */
@@ -302,7 +292,7 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 	if (is_sure || !find_other_end(facts))
 		return true;
 	ret->confidence = MIN(ret->confidence, CONFIDENCE_MEDIUM);
-	say(ret, " The log names another end of its own, so the kill may be of another program.");
+	rules_say(ret, " The log names another end of its own, so the kill may be of another program.");
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "triage/groups.h"
 #include "triage/triage.h"
+#include "triage_fixture.h"
 
 #include <stdlib.h>
 
@@ -15,26 +16,6 @@
 	"unallocated.\n"
 #define RANKS 1024
 #define DEAD  1021
-
-static struct triage *begin(void)
-{
-	struct triage *triage = malloc(sizeof(*triage));
-
-	assert_non_null(triage);
-	assert_int_equal(triage_init(triage), 0);
-	return triage;
-}
-
-static void read_text(struct triage *triage, const char *name, const char *text)
-{
-	assert_int_equal(facts_read_bytes(&triage->facts, name, INPUT_LOG, text, strlen(text)), 0);
-}
-
-static void end(struct triage *triage)
-{
-	triage_release(triage);
-	free(triage);
-}
 
 /* ---- what is kept ---- */
 
@@ -85,11 +66,11 @@ static void read_gang(struct triage *triage, const struct gang_row *row)
 		if (!row->has_files)
 			continue;
 		snprintf(names[rank], sizeof(names[rank]), "rank%d.log", rank);
-		read_text(triage, names[rank], strbuf_text(&text));
+		read_text(triage, names[rank], INPUT_LOG, strbuf_text(&text));
 		strbuf_clear(&text);
 	}
 	if (!row->has_files)
-		read_text(triage, "all.log", strbuf_text(&text));
+		read_text(triage, "all.log", INPUT_LOG, strbuf_text(&text));
 }
 
 /* A rank of a large gang that ends for memory is found, whatever the others have said before. */
@@ -130,7 +111,7 @@ static void all_ranks_end(void **state)
 	(void)state;
 	for (int rank = 3 * RANKS; rank > 0; rank--)
 		strbuf_addf(&text, "[rank%d]: " OOM "[rank%d]: " OOM "[rank%d]: MemoryError\n", rank, rank, rank);
-	read_text(triage, "all.log", strbuf_text(&text));
+	read_text(triage, "all.log", INPUT_LOG, strbuf_text(&text));
 	triage_decide(triage);
 	assert_int_equal(triage->verdict.kind, KIND_FRAGMENTATION);
 	assert_int_equal(triage->verdict.rank, 3 * RANKS);
@@ -156,7 +137,7 @@ static void room_is_made_within_a_message(void **state)
 				   "PyTorch version 2.4.0\nloading model\n"
 				   "(GPU 0; 10.00 GiB total capacity; 5.00 GiB already allocated;\n"
 				   "1.00 MiB free; 9.00 GiB reserved in total by PyTorch)\n");
-		read_text(triage, "a.log", strbuf_text(&text));
+		read_text(triage, "a.log", INPUT_LOG, strbuf_text(&text));
 		triage_decide(triage);
 		if (triage->verdict.kind != KIND_FRAGMENTATION)
 			fail_msg("%d: %s", n, triage_kinds[triage->verdict.kind].name);
@@ -182,7 +163,7 @@ static void lines_without_a_rank(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct triage *triage = begin();
 
-		read_text(triage, "a.log", rows[i].text);
+		read_text(triage, "a.log", INPUT_LOG, rows[i].text);
 		triage_decide(triage);
 		if (triage->verdict.kind != rows[i].want)
 			fail_msg("%s: %s", rows[i].name, triage_kinds[triage->verdict.kind].name);
@@ -203,7 +184,7 @@ static void caught_by_all(void **state)
 			if (step < 2)
 				strbuf_addf(&text, "[rank%d]: " OOM, rank);
 		}
-	read_text(triage, "all.log", strbuf_text(&text));
+	read_text(triage, "all.log", INPUT_LOG, strbuf_text(&text));
 	triage_decide(triage);
 	assert_string_equal(triage->verdict.cause, "oom-recovered");
 	end(triage);
@@ -247,7 +228,7 @@ static void first_death(void **state)
 		struct triage *triage = begin();
 
 		for (size_t k = 0; k < ARRAY_LEN(names) && rows[i].files[k]; k++)
-			read_text(triage, names[k], rows[i].files[k]);
+			read_text(triage, names[k], INPUT_LOG, rows[i].files[k]);
 		triage_decide(triage);
 		if (triage->verdict.rank != rows[i].want ||
 		    triage->verdict.figures.bytes[FIGURE_TRIED] != (int64_t)rows[i].want * (int64_t)GIB)
@@ -263,9 +244,9 @@ static void errors_before_others(void **state)
 
 	(void)state;
 	read_text(
-		triage, "rank0.log",
+		triage, "rank0.log", INPUT_LOG,
 		"2026-11-20 10:10:30,000 [E ProcessGroupNCCL.cpp:607] Watchdog caught collective operation timeout\n");
-	read_text(triage, "rank1.log", "2026-11-20 10:00:30,000 ValueError: bad label\n");
+	read_text(triage, "rank1.log", INPUT_LOG, "2026-11-20 10:00:30,000 ValueError: bad label\n");
 	triage_decide(triage);
 	assert_string_equal(triage->verdict.rule->name, "exception");
 	assert_int_equal(triage->verdict.rank, 1);
@@ -313,7 +294,7 @@ static void checkpoints(void **state)
 		struct triage *triage = begin();
 		const struct fact *found;
 
-		read_text(triage, "a.log", rows[i].text);
+		read_text(triage, "a.log", INPUT_LOG, rows[i].text);
 		triage_decide(triage);
 		found = triage->verdict.checkpoint;
 		if (!streq(found ? found->reading.words : "none", rows[i].want ? rows[i].want : "none"))
@@ -333,7 +314,7 @@ static void add_pod(struct triage *triage, size_t group, const char *log, const 
 
 	triage->facts.origin = (struct origin){.group = group, .rank = (int)group, .limit_bytes = FIGURE_NONE};
 	if (log)
-		read_text(triage, "log of pod/a container b", log);
+		read_text(triage, "log of pod/a container b", INPUT_LOG, log);
 	assert_int_equal(facts_open(&triage->facts, "pod/a status"), 0);
 	reading_init(&reading);
 	reading.value = 1;

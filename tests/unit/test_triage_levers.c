@@ -5,25 +5,9 @@
 #include "base/strbuf.h"
 #include "triage/levers.h"
 #include "triage/triage.h"
+#include "triage_fixture.h"
 
 #include <stdlib.h>
-
-static struct triage *decide(enum input input, const char *text)
-{
-	struct triage *triage = malloc(sizeof(*triage));
-
-	assert_non_null(triage);
-	assert_int_equal(triage_init(triage), 0);
-	assert_int_equal(facts_read_bytes(&triage->facts, "a.log", input, text, strlen(text)), 0);
-	triage_decide(triage);
-	return triage;
-}
-
-static void end(struct triage *triage)
-{
-	triage_release(triage);
-	free(triage);
-}
 
 #define MESSAGE(tried, capacity, free_, process, allocated, unallocated)                                               \
 	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " tried                                         \
@@ -105,7 +89,7 @@ static void levers_come_in_order(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(order_rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
 		const struct order_row *row = &order_rows[i];
-		struct triage *triage = decide(row->input, row->text);
+		struct triage *triage = decide("a.log", row->input, row->text);
 		const char *text, *first, *end_of_line;
 
 		assert_int_equal(triage_text(triage, &buf), 0);
@@ -129,7 +113,7 @@ static void all_formats_agree(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(order_rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), json = STRBUF_INIT(MIB), markdown = json;
-		struct triage *triage = decide(order_rows[i].input, order_rows[i].text);
+		struct triage *triage = decide("a.log", order_rows[i].input, order_rows[i].text);
 
 		assert_int_equal(triage_text(triage, &text), 0);
 		assert_int_equal(triage_markdown(triage, &markdown), 0);
@@ -183,7 +167,7 @@ static void settings_are_exact(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
-		struct triage *triage = decide(INPUT_LOG, rows[i].text);
+		struct triage *triage = decide("a.log", INPUT_LOG, rows[i].text);
 
 		assert_int_equal(triage_text(triage, &buf), 0);
 		if (!strstr(strbuf_text(&buf), rows[i].want))
@@ -226,7 +210,7 @@ static void settings_follow_the_version(void **state)
 		struct triage *triage;
 
 		snprintf(text, sizeof(text), "%s%s", rows[i].version, PIECES);
-		triage = decide(INPUT_LOG, text);
+		triage = decide("a.log", INPUT_LOG, text);
 		assert_int_equal(triage_text(triage, &buf), 0);
 		if (!strstr(strbuf_text(&buf), rows[i].want) || strstr(strbuf_text(&buf), rows[i].want_not))
 			fail_msg("%s: %s", rows[i].version, strbuf_text(&buf));
@@ -311,7 +295,7 @@ static void levers_are_those_of_the_device(void **state)
 	for (size_t i = 0; i < 2 * ARRAY_LEN(device_rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
 		const struct device_row *row = &device_rows[i / 2];
-		struct triage *triage = decide(row->input, row->text);
+		struct triage *triage = decide("a.log", row->input, row->text);
 		const char *text, *found;
 		char one[256];
 
@@ -347,7 +331,7 @@ static void what_is_held_comes_first(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
-		struct triage *triage = decide(INPUT_LOG, rows[i].text);
+		struct triage *triage = decide("a.log", INPUT_LOG, rows[i].text);
 		const char *text, *stop, *what;
 
 		assert_int_equal(triage_text(triage, &buf), 0);
@@ -366,7 +350,7 @@ static void what_is_held_comes_first(void **state)
 static void the_command_comes_first(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(MIB);
-	struct triage *triage = decide(INPUT_LOG, KILLED);
+	struct triage *triage = decide("a.log", INPUT_LOG, KILLED);
 
 	(void)state;
 	triage_note(&triage->next, "kubectl delete job/a   " TRIAGE_HUNG "pod a is dead");

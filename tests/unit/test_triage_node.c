@@ -5,23 +5,16 @@
 
 #include "triage/node_rules.h"
 #include "triage/triage.h"
+#include "triage_fixture.h"
 
 #include <stdlib.h>
 
 static struct triage *read_node(const char *text)
 {
-	struct triage *triage = malloc(sizeof(*triage));
+	struct triage *triage = begin();
 
-	assert_non_null(triage);
-	assert_int_equal(triage_init(triage), 0);
-	assert_int_equal(facts_read_bytes(&triage->facts, "rank7.txt", INPUT_NODE, text, strlen(text)), 0);
+	read_text(triage, "rank7.txt", INPUT_NODE, text);
 	return triage;
-}
-
-static void end(struct triage *triage)
-{
-	triage_release(triage);
-	free(triage);
 }
 
 static void list_findings(const struct node *node, struct strbuf *buf)

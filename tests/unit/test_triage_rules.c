@@ -4,25 +4,9 @@
 
 #include "base/strbuf.h"
 #include "triage/triage.h"
+#include "triage_fixture.h"
 
 #include <stdlib.h>
-
-static struct triage *decide(const char *name, enum input input, const char *text)
-{
-	struct triage *triage = malloc(sizeof(*triage));
-
-	assert_non_null(triage);
-	assert_int_equal(triage_init(triage), 0);
-	assert_int_equal(facts_read_bytes(&triage->facts, name, input, text, strlen(text)), 0);
-	triage_decide(triage);
-	return triage;
-}
-
-static void end(struct triage *triage)
-{
-	triage_release(triage);
-	free(triage);
-}
 
 /* A message of PyTorch 2.x with these amounts in MiB; O is what remains. */
 static void message(char *buf, size_t size, int tried, int capacity, int free_, int process, int unallocated)

@@ -5,6 +5,7 @@
 
 #include "base/strbuf.h"
 #include "triage/triage.h"
+#include "triage_fixture.h"
 
 #include <stdlib.h>
 
@@ -126,23 +127,6 @@ static void lines_are_recognised(void **state)
 	}
 }
 
-static struct triage *decide(enum input input, const char *text)
-{
-	struct triage *triage = malloc(sizeof(*triage));
-
-	assert_non_null(triage);
-	assert_int_equal(triage_init(triage), 0);
-	assert_int_equal(facts_read_bytes(&triage->facts, "a.log", input, text, strlen(text)), 0);
-	triage_decide(triage);
-	return triage;
-}
-
-static void end(struct triage *triage)
-{
-	triage_release(triage);
-	free(triage);
-}
-
 #define DRIVER                                                                                                         \
 	"cuda_driver.cc:789] failed to allocate 2.46G (2637627392 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out "  \
 	"of memory\n"
@@ -261,7 +245,7 @@ static void logs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct triage *triage = decide(rows[i].input, rows[i].text);
+		struct triage *triage = decide("a.log", rows[i].input, rows[i].text);
 
 		if (triage->verdict.kind != rows[i].want || !streq(triage->verdict.cause, rows[i].cause))
 			fail_msg("%s: %s, %s, by %s", rows[i].name, triage_kinds[triage->verdict.kind].name,
@@ -337,7 +321,7 @@ static void answers_do_not_mislead(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		CLEANUP(strbuf_release) struct strbuf buf = STRBUF_INIT(64 * KIB);
-		struct triage *triage = decide(rows[i].input, rows[i].text);
+		struct triage *triage = decide("a.log", rows[i].input, rows[i].text);
 
 		assert_int_equal(triage_text(triage, &buf), 0);
 		assert_int_equal(triage_json(triage, &buf), 0);

@@ -20,6 +20,16 @@ static inline void read_text(struct triage *triage, const char *name, enum input
 		assert_int_equal(facts_read_bytes(&triage->facts, name, input, text, strlen(text)), 0);
 }
 
+/* All that triage says of one text. */
+static inline struct triage *decide(const char *name, enum input input, const char *text)
+{
+	struct triage *triage = begin();
+
+	read_text(triage, name, input, text);
+	triage_decide(triage);
+	return triage;
+}
+
 static inline void end(struct triage *triage)
 {
 	triage_release(triage);
