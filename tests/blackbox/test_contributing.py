@@ -117,6 +117,17 @@ class Contributing(harness.Case):
                                    os.path.join(policy, path)], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_helm_needs_no_kubernetes(self):
+        """charts/generate calls tests/cluster/helm."""
+        os.mkdir(self.path("assets"))
+        helm = self.write("assets/helm", "#!/bin/sh\necho helm was called: \"$@\"\n")
+        os.chmod(helm, 0o755)
+        done = subprocess.run([os.path.join(harness.TOP, "tests/cluster/helm"), "template"], capture_output=True, text=True,
+                              check=False, timeout=harness.PATIENCE,
+                              env={**os.environ, "XDG_CACHE_HOME": self.folder, "MEMTAMER_CLUSTER": self.path("none"),
+                                   "KUBEBUILDER_ASSETS": self.path("assets")})
+        self.assertEqual((done.returncode, done.stdout), (0, "helm was called: template\n"), done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
