@@ -32,7 +32,7 @@ static void folders_are_walked_in_order(void **state)
 	assert_true(z && b && link && z < b && b < link);
 	assert_non_null(strstr(strbuf_text(&o.out), "\n4 files, 0 pods and 3 pod templates examined: 3 warn\n"
 						    "Not examined: 1 document that is no Kubernetes object, "
-						    "2 hidden files or folders\n"));
+						    "2 hidden files or folders, 1 link to a folder\n"));
 }
 
 static void standard_input_is_a_dash(void **state)

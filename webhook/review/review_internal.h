@@ -36,7 +36,8 @@ enum review_status {
 	REVIEW_UNREADABLE,   /* a file or object that cannot be read */
 	REVIEW_HIDDEN,
 	REVIEW_EXCLUDED,
-	REVIEW_EMPTY, /* an operand without any object */
+	REVIEW_LINKED, /* a link to a folder below a folder */
+	REVIEW_EMPTY,  /* an operand without any object */
 	REVIEW_STATUS_COUNT_
 };
 

@@ -27,6 +27,8 @@ const struct review_status_row review_statuses[REVIEW_STATUS_COUNT_] = {
 			       "unreadable files or objects"},
 	[REVIEW_HIDDEN] = {"hidden", "hidden", "hidden file or folder", "hidden files or folders"},
 	[REVIEW_EXCLUDED] = {"excluded", "excluded", "excluded file or folder", "excluded files or folders"},
+	[REVIEW_LINKED] = {"linked", "a link to a folder, which is not followed", "link to a folder",
+			   "links to folders"},
 	[REVIEW_EMPTY] = {"empty", "no Kubernetes object in it", "path without objects", "paths without objects"},
 };
 
