@@ -81,7 +81,7 @@ static const char *pair_text(const struct deciding *self, const struct pair *pai
 	char text[QUANTITY_TEXT_BYTES];
 
 	if (said)
-		return text_clean(self->arena, said, FINDING_NAME_CHARS);
+		return text_clean(self->arena, said, TEXT_VALUE_CHARS);
 	return arena_printf(self->arena, "%s (%s)", quantity_render(&amount->quantity, text),
 			    pair->container ? "by LimitRange" : "sum of containers");
 }

@@ -149,14 +149,14 @@ static const char *place_name(const struct deciding *self, const struct place *p
 	if (!place->volume)
 		return arena_printf(self->arena, "%s%s %s", place->container ? "" : "pod-level ", resource_name(place),
 				    place->is_limit ? "limit" : "request");
-	name = text_clean(self->arena, place->volume->name, FINDING_NAME_CHARS);
+	name = text_clean(self->arena, place->volume->name, TEXT_VALUE_CHARS);
 	return name ? arena_printf(self->arena, "volume \"%s\" sizeLimit", name) : NULL;
 }
 
 static int find_refused(const struct deciding *self, struct findings *list, const struct place *place, const char *kind,
 			const char *text, const char *better)
 {
-	const char *said = text_clean(self->arena, text, FINDING_NAME_CHARS), *name = place_name(self, place);
+	const char *said = text_clean(self->arena, text, TEXT_VALUE_CHARS), *name = place_name(self, place);
 
 	if (!said || !better || !name)
 		return -ENOMEM;
@@ -247,13 +247,14 @@ static const char *unit_trouble(const struct deciding *self, const struct sized 
 		return "";
 	if (!is_tiny && !is_far_below)
 		return "";
-	said = text_clean(self->arena, amount->text, FINDING_NAME_CHARS);
+	said = text_clean(self->arena, amount->text, TEXT_VALUE_CHARS);
 	limit_said = text_value(self, item, SIZED_MEMORY, SIZE_LIMIT);
 	if (!said || !limit_said)
 		return NULL;
 	if (is_milli)
 		return arena_printf(self->arena, "memory %s %s is in thousandths of a byte; write %.*sM or %.*sMi",
-				    name, said, (int)MIN(n - 1, 20), said, (int)MIN(n - 1, 20), said);
+				    name, said, (int)MIN(n - 1, TEXT_VALUE_CHARS - 3), said,
+				    (int)MIN(n - 1, TEXT_VALUE_CHARS - 3), said);
 	if (is_tiny)
 		return arena_printf(self->arena, "memory %s %s is less than 1Mi; is the unit missing?", name, said);
 	return arena_printf(self->arena, "memory request %s next to a limit of %s; is the unit right?", said,
@@ -280,14 +281,17 @@ int check_unit(const struct deciding *self, struct findings *list)
 
 /* ---- the data set ---- */
 
-/* The memory that the container may use with its sizes. 0: not limited. */
-static int64_t memory_cap(const struct deciding *self, const struct sized *item)
+/* The memory that the container may use with its sizes, and its text. 0: not limited. */
+static int64_t memory_cap(const struct deciding *self, const struct sized *item, const char **ret_text)
 {
 	const struct k8s_amount *of_pod = &self->facts->pod.resources.limits[K8S_MEMORY];
 	int64_t own = field_final(&item->fields[SIZED_MEMORY][SIZE_LIMIT]);
 
-	if (!k8s_amount_is_set(of_pod) || of_pod->value <= 0 || (own > 0 && own < of_pod->value))
+	if (!k8s_amount_is_set(of_pod) || of_pod->value <= 0 || (own > 0 && own < of_pod->value)) {
+		*ret_text = text_final(self, item, SIZED_MEMORY, SIZE_LIMIT);
 		return own;
+	}
+	*ret_text = text_clean(self->arena, of_pod->text, TEXT_VALUE_CHARS);
 	return of_pod->value;
 }
 
@@ -297,7 +301,7 @@ static int find_invalid_dataset(const struct deciding *self, struct findings *li
 
 	if (is_placeholder(text))
 		return 0;
-	said = text_clean(self->arena, text, QUANTITY_TEXT_BYTES);
+	said = text_clean(self->arena, text, TEXT_VALUE_CHARS);
 	better = said ? correction(self->arena, said, K8S_MEMORY) : NULL;
 	if (!better)
 		return -ENOMEM;
@@ -320,15 +324,18 @@ int check_dataset(const struct deciding *self, struct findings *list)
 	bytes = quantity_value(&quantity);
 	for (size_t i = 0; i < self->n_items && !r; i++) {
 		const struct sized *item = &self->items[i];
-		int64_t cap = memory_cap(self, item);
+		const char *said;
+		int64_t cap = memory_cap(self, item, &said);
 
+		if (!said)
+			return -ENOMEM;
 		if (item->is_main && cap > 0 && bytes > cap)
 			r = finding_add(self, list, CHECK_DATASET_EXCEEDS_MEMORY, false, item->container,
 					finding_pointer(self, item, SIZED_MEMORY, SIZE_LIMIT),
 					arena_printf(self->arena,
 						     "data set %s exceeds memory limit %s; stream, memory-map or ask "
 						     "for more",
-						     EXACT(bytes), EXACT(cap)));
+						     text, said));
 	}
 	return r;
 }
