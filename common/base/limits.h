@@ -17,7 +17,7 @@
 #define LIMIT_PROJECTED_TOKENS	  65536	      /* values that are kept from one document */
 #define LIMIT_POD_CONTAINERS	  128	      /* containers and init containers of one pod */
 #define LIMIT_OBJECT_CONTAINERS	  1024	      /* the same in all pod templates of one object together */
-#define LIMIT_EXTENDED_RESOURCES  64	      /* resource names with a domain in one container */
+#define LIMIT_EXTENDED_RESOURCES  64	      /* extended resources and huge pages of one container */
 #define LIMIT_OWNER_REFERENCES	  64
 #define LIMIT_QUALIFIED_NAME_BYTES                                                                                     \
 	317 /* a domain of 253, a slash, a name of 63: the longest name of any sort that the API server takes */

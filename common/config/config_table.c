@@ -49,8 +49,8 @@ static const struct config_key keys[] = {
 	{"prometheus.tls.insecureSkipVerify", CONFIG_BOOL, AT(prometheus.insecure_skip_verify), "false", 0, 0, NULL,
 	 "Do not check the server's certificate; for tests only."},
 	{"prometheus.headers", CONFIG_HEADERS, 0, "", 0, 0, NULL,
-	 "Headers sent with every query (name: value), such as `X-Scope-OrgID` for the tenant. `Authorization` is not "
-	 "allowed here: use bearerTokenFile or basicAuth."},
+	 "Headers sent with every query (name: value), such as `X-Scope-OrgID` for the tenant; not "
+	 "`Authorization`, for which there are bearerTokenFile and basicAuth."},
 	{"prometheus.extraMatchers", CONFIG_STRING, AT(prometheus.extra_matchers), "", 0, 0, NULL,
 	 "PromQL label matchers added to every selector, such as `cluster=\"a\"`. If the source has several "
 	 "clusters, a matcher of the label that distinguishes them is required. Without it the recommender refuses "

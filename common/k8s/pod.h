@@ -42,12 +42,15 @@ static inline bool k8s_amount_is_set(const struct k8s_amount *self)
 	return self->text && (self->is_invalid || self->quantity.nano != 0);
 }
 
-/** An extended resource (nvidia.com/gpu ...). Its request and limit must be equal; otherwise the larger one counts. */
+/** An extended resource (nvidia.com/gpu ...), or huge pages (hugepages-2Mi), which have no accelerator. Its request and
+ * limit must be equal; otherwise the larger one counts. */
 struct k8s_extended {
 	const char *name;
 	int64_t count;
-	int64_t milli;	 /* of one unit, as accelerator_milli(): 0: not known; -1: no accelerator */
-	bool is_invalid; /* present, but not a quantity (a placeholder): count may be 0 */
+	int64_t milli;	     /* of one unit, as accelerator_milli(): 0: not known; -1: no accelerator */
+	const char *refused; /* the first amount, as written, that k8s_extended_takes() is false for; NULL: none */
+	bool is_limit;	     /* whether `refused` is a limit */
+	bool is_invalid;     /* present, but not a quantity (a placeholder): count may be 0 */
 };
 
 struct k8s_resources {
@@ -127,6 +130,11 @@ int k8s_pod_decode(struct json_object *pod, struct arena *arena, struct k8s_pod 
 /** Does the same for a doc read with allow_pod or allow_workload, from which texts are borrowed. */
 struct doc;
 int k8s_pod_of_doc(const struct doc *pod, struct arena *arena, struct k8s_pod *ret, struct err *err) ATTR_NODISCARD;
+
+#define K8S_HUGEPAGES "hugepages-"
+/** Whether the API server takes a quantity of an extended resource: a whole number, rounded up to thousandths, of
+ * hugepages-SIZE a multiple of SIZE; not negative. Cost: linear in the name. */
+bool k8s_extended_takes(const char *name, const struct quantity *quantity);
 
 /** The value of a label. NULL: absent. Cost: linear in the labels. */
 const char *k8s_label_get(const struct k8s_labels *labels, const char *key);

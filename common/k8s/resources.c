@@ -50,7 +50,7 @@ int decode_amounts(const struct doc *object, const char *key, struct arena *aren
 	return r;
 }
 
-/* Extended resources have a domain; names without one belong to Kubernetes (hugepages, storage). A text that is too
+/* Extended resources have a domain; names without one belong to Kubernetes (hugepages-2Mi, storage). A text that is too
  * long for a name is no resource. */
 static bool is_extended(const struct doc *item)
 {
@@ -61,7 +61,24 @@ static bool is_extended(const struct doc *item)
 		return false;
 	STEPS_BULK(item->n_key);
 	slash = memchr(item->key, '/', item->n_key);
-	return slash && item->n_key - (size_t)(slash + 1 - item->key) <= LIMIT_NAME_PART_BYTES;
+	if (!slash)
+		return strstarts(item->key, K8S_HUGEPAGES) && item->n_key <= LIMIT_NAME_PART_BYTES;
+	return item->n_key - (size_t)(slash + 1 - item->key) <= LIMIT_NAME_PART_BYTES;
+}
+
+bool k8s_extended_takes(const char *name, const struct quantity *quantity)
+{
+	const __int128 nano_of_milli = 1000000;
+	struct quantity page;
+	const char *size;
+
+	if (quantity->nano < 0)
+		return false;
+	if (!strstarts(name, K8S_HUGEPAGES))
+		return (quantity->nano + nano_of_milli - 1) / nano_of_milli % 1000 == 0;
+	size = name + strlen(K8S_HUGEPAGES);
+	return !quantity_parse(size, strlen(size), &page, NULL) && quantity_value(&page) > 0 &&
+	       quantity_value(quantity) % quantity_value(&page) == 0;
 }
 
 static size_t extended_count(const struct doc *map)
@@ -83,7 +100,7 @@ static struct k8s_extended *extended_find(struct k8s_resources *self, const char
 	return NULL;
 }
 
-static int decode_extended(const struct doc *map, const char *key, struct k8s_resources *self, struct err *err)
+static int decode_extended(const struct doc *map, bool is_limit, struct k8s_resources *self, struct err *err)
 {
 	for (const struct doc *item = map ? map->first : NULL; item; item = item->next) {
 		struct k8s_amount amount = {.text = NULL};
@@ -94,12 +111,16 @@ static int decode_extended(const struct doc *map, const char *key, struct k8s_re
 			continue;
 		r = decode_amount(item, false, &amount, err);
 		if (r)
-			return decode_at(r, err, "%s.%s", key, item->key);
+			return decode_at(r, err, "%s.%s", is_limit ? "limits" : "requests", item->key);
 		extended = extended_find(self, item->key);
 		if (!extended) {
 			extended = &self->extended[self->n_extended++];
 			extended->name = item->key;
 			extended->milli = accelerator_milli(item->key);
+		}
+		if (!extended->refused && (amount.is_invalid || !k8s_extended_takes(item->key, &amount.quantity))) {
+			extended->refused = amount.text;
+			extended->is_limit = is_limit;
 		}
 		extended->is_invalid |= amount.is_invalid;
 		extended->count = MAX(extended->count, amount.value);
@@ -124,8 +145,8 @@ static int decode_all_extended(const struct doc *object, const char *key, struct
 	resources->extended = arena_array(arena, n, sizeof(*resources->extended));
 	if (!resources->extended)
 		return decode_oom(err);
-	r = decode_extended(requests, "requests", resources, err);
-	return r ? r : decode_extended(limits, "limits", resources, err);
+	r = decode_extended(requests, false, resources, err);
+	return r ? r : decode_extended(limits, true, resources, err);
 }
 
 #define F(key, type, member)                                                                                           \

@@ -34,7 +34,7 @@ static const struct codec_field value_fields[] = {
 	       "Highest mode for pods of this workload; in the profile named memtamer-namespace, for the whole "
 	       "namespace."),
 	CHOICE(mode_cap_before_undo, "modeCapBeforeUndo", mode_caps,
-	       "Written by `undo`: the modeCap that it replaced. `undo --release` restores it; it caps nothing."),
+	       "The modeCap that `undo` replaced and `undo --release` restores; it caps nothing."),
 };
 #undef F
 #undef BYTES

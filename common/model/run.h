@@ -81,7 +81,7 @@ struct run {
 	int n_killed_limits;
 	enum outcome outcome;
 	bool is_whole;		/* completed, and its use was observed from start to end */
-	bool is_cache_bound;	/* the working set near the limit is page cache (active_file), not need */
+	bool is_cache_bound;	/* much of the peak is page cache (active_file), not need */
 	bool is_quantile_exact; /* median and p95 are of one UTC day; false: merged from daily values */
 	int64_t samples;
 	/* Share of time in which the accelerators were busy, in permille: mean of all samples of all ranks and

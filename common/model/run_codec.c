@@ -134,7 +134,7 @@ static const struct codec_field run_fields[] = {
 	F(gpu.used_bytes, "gpuPeak", CODEC_BYTES, "Greatest use of GPU memory on one GPU, the fullest."),
 	F(gpu.capacity_bytes, "gpuCapacity", CODEC_BYTES, "What processes can use of that GPU."),
 	F(is_whole, "whole", CODEC_BOOL, "Completed, with usage seen from start to end."),
-	F(is_cache_bound, "cacheBound", CODEC_BOOL, "The working set near the limit is page cache."),
+	F(is_cache_bound, "cacheBound", CODEC_BOOL, "Much of the peak is page cache, which is not counted as need."),
 	F(is_quantile_exact, "exact", CODEC_BOOL, "Median and p95 within one UTC day."),
 	F(samples, "samples", CODEC_INT64, "Samples seen."),
 	CODEC_FIELD(struct run, activity_permille, "activity", CODEC_INT32,

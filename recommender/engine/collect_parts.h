@@ -3,7 +3,7 @@
 /* collect_parts: how much closed time collect reads as one window. It is a day where the day is over, and
  * COLLECT_PART_MS of the present day. What was read of a window is lost if reading ends within it: because of the
  * deadline, or because Prometheus gave no answer, and a query may even have ended it. If that happens in STUCK_CYCLES
- * cycles in succession, windows become half as long, then again in each further cycle. The shortest ones are gaps when
+ * cycles in a row, windows become half as long, then again in each further cycle. The shortest ones are gaps when
  * they fail. After a day windows become twice as long again.
  *
  * After a part that is not closed yet the open time is long. It is then read in such windows, too, but none of them

@@ -27,7 +27,7 @@ struct collector_state {
 	 * were accepted with one; 0: no warnings, or no such days. */
 	int64_t warned_since_ms, warned_from_ms;
 	/* collect_parts.h: the longest window of closed time, and since when; 0: a day. Where reading ended early, and
-	 * in how many cycles in succession. */
+	 * in how many cycles in a row. */
 	int64_t part_ms, part_since_ms, stuck_at_ms, stuck_cycles;
 };
 

@@ -75,6 +75,18 @@ static void take_numbers(const struct triage *triage, bool reads_logs, struct di
 	take_progress(triage, ret);
 }
 
+/* 2.9.1 ignores the new variable that its message names (lever_variable); all versions read the old one, but for
+ * Intel's devices. */
+static const char *setting_variable(const struct verdict *verdict)
+{
+	const char *variable = lever_variable(verdict);
+
+	if (verdict->torch_version < 0 && streq(variable, variable_names[VARIABLE_ANY]) &&
+	    !strstr(verdict->fact->text, "XPU out of memory"))
+		return variable_names[VARIABLE_CUDA];
+	return variable;
+}
+
 static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 {
 	bool is_torch = verdict->fact && verdict->fact->reading.framework == FRAMEWORK_TORCH;
@@ -86,7 +98,7 @@ static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 	if (verdict->fact)
 		diagnosis_set_evidence(ret, verdict->fact->text);
 	if (verdict->kind == KIND_FRAGMENTATION && is_torch && !lever_is_refused(ALLOCATOR_SETTING, verdict))
-		snprintf(ret->variable, sizeof(ret->variable), "%s", lever_variable(verdict));
+		snprintf(ret->variable, sizeof(ret->variable), "%s", setting_variable(verdict));
 }
 
 static int diagnose(struct triage *triage, const struct postmortem_source *source,

@@ -73,10 +73,14 @@ static int take(struct json_object *profile, struct crash *ret, struct err *err)
 	const char *kind = object_text(diagnosis, "kind");
 	bool has_helped = streq(object_text(diagnosis, "helped"), DIAGNOSIS_HELPED);
 	struct figures figures;
+	int r;
 
 	take_figures(diagnosis, &figures);
-	if (crash_make(kind, object_text(diagnosis, "cause"), object_text(diagnosis, "allocatorVariable"), &figures,
-		       ret))
+	r = crash_make(kind, object_text(diagnosis, "cause"), object_text(diagnosis, "allocatorVariable"),
+		       object_text(diagnosis, "evidence"), &figures, ret);
+	if (r == -ENOMEM)
+		return err_set(err, r, "no memory left");
+	if (r)
 		return err_set(
 			err, POSTMORTEM_NOT_FOUND,
 			"status.diagnosis of memoryprofile/%s is %.40s: only an end for memory or by a faulty GPU "

@@ -17,7 +17,7 @@ static void add_outcome(struct table *table, const struct history *history, cons
 	char words[SLOWER_TEXT_BYTES];
 
 	strbuf_addf(&text, "%s%s%s", outcome_names[run->outcome],
-		    run->outcome == OUTCOME_COMPLETED && !run->is_whole ? ", not seen whole" : "",
+		    run->outcome == OUTCOME_COMPLETED && !run->is_whole ? ", partly measured" : "",
 		    run->is_cache_bound ? ", cache-bound" : "");
 	for (int i = 0; i < HARM_COUNT_; i++)
 		if (run->harm & 1U << i)

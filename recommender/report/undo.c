@@ -136,7 +136,7 @@ static void conclude(const struct undoing *self)
 	if (!self->n_set)
 		return;
 	if (self->is_release) {
-		printf("\nNew pods of %s are sized again, as far as the mode of the namespace allows.\n", workload);
+		printf("\nNew pods of %s are sized again, within the mode of the namespace.\n", workload);
 		return;
 	}
 	printf("\nNew pods of %s keep the values of their manifest; memtamer continues to observe, warn and learn.\n"

@@ -10,7 +10,7 @@ int cycles_run(struct session *self, struct engine_result *ret, struct err *err)
 void cycles_leave_record(struct session *self, const struct engine_result *result, const struct err *err, int code);
 /** Runs and reports a complete cycle. The service must lead. */
 void cycles_whole(struct session *self);
-/** The time between the starts of two complete cycles: recommender.interval. After two cycles in succession that read
+/** The time between the starts of two complete cycles: recommender.interval. After two cycles in a row that read
  * nothing of Prometheus it is doubled with each further one, up to an hour. */
 int64_t cycles_interval_ms(const struct session *self);
 /** Whether a quick cycle is due: a change waits that a profile should reflect at once, and we lead. */

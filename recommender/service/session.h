@@ -40,7 +40,7 @@ struct session {
 	struct timespec config_mtime;
 	bool has_logged_missing;
 	struct cycle_record record;
-	int n_unread;		    /* complete cycles in succession that read nothing of Prometheus */
+	int n_unread;		    /* complete cycles in a row that read nothing of Prometheus */
 	atomic_bool is_interrupted; /* leadership was lost: reader and store must be reopened */
 };
 

@@ -222,14 +222,37 @@ static void add_lever(const struct lever *lever, const struct verdict *verdict, 
 		reading_copy(row->setting, sizeof(row->setting), text, "");
 }
 
-int crash_make(const char *kind, const char *cause, const char *variable, const struct figures *figures,
-	       struct crash *ret)
+/* The line as the rules would have it. */
+static int read_evidence(const char *evidence, struct fact *ret)
+{
+	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line line;
+
+	if (!buffer)
+		return -ENOMEM;
+	*ret = (struct fact){.signal = SIGNAL_GPU_OOM, .rank = RANK_NONE};
+	reading_copy(ret->text, sizeof(ret->text), evidence, "");
+	line_make((struct str){evidence, strlen(evidence)}, 1, buffer, &line);
+	reading_init(&ret->reading);
+	(void)signal_read(SIGNAL_GPU_OOM, &line, &ret->reading);
+	free(buffer);
+	return 0;
+}
+
+int crash_make(const char *kind, const char *cause, const char *variable, const char *evidence,
+	       const struct figures *figures, struct crash *ret)
 {
 	struct verdict verdict = {.torch_version = -1, .rank = RANK_NONE, .step = STEP_NONE};
+	struct fact fact;
 
 	crash_init(ret);
 	if (!find_kind(kind, &ret->kind))
 		return -EINVAL;
+	if (*evidence && ret->kind <= KIND_CO_TENANT) {
+		if (read_evidence(evidence, &fact))
+			return -ENOMEM;
+		verdict.fact = &fact;
+	}
 	reading_copy(ret->cause, sizeof(ret->cause), cause, "");
 	ret->figures = verdict.figures = *figures;
 	verdict.kind = ret->kind;

@@ -34,7 +34,7 @@ int crash_read(const char *name, const char *text, size_t n, struct crash *ret, 
 /** The same for a file of at most LIMIT_TRIAGE_OUTPUT_BYTES; "-" is standard input. @return also another -errno. */
 int crash_read_file(const char *path, struct crash *ret, struct err *err) ATTR_NODISCARD;
 /** Makes one from a kind and a cause ("": none), with the levers of the table. `variable`: the allocator's variable in
- * their settings; "": PyTorch's old one. @param figures  that are known of the end. @return 0; -EINVAL: no kind of
- * memory. */
-int crash_make(const char *kind, const char *cause, const char *variable, const struct figures *figures,
-	       struct crash *ret) ATTR_NODISCARD;
+ * their settings; "": PyTorch's old one. @param evidence  the line that decided, which tells device and framework; "":
+ * not known. @param figures  that are known of the end. @return 0; -EINVAL: no kind of memory; -ENOMEM. */
+int crash_make(const char *kind, const char *cause, const char *variable, const char *evidence,
+	       const struct figures *figures, struct crash *ret) ATTR_NODISCARD;

@@ -219,6 +219,10 @@ const struct lever levers[] = {
 	{KIND_ALLOCATION_REFUSED, LEVER_NO_CAUSE, FRAMEWORK_NONE, "Read the data in batches",
 	 "numpy.memmap, chunksize=N, streaming=True", "one array of this size is rarely needed as a whole"},
 	/* evictions */
+	{KIND_EVICTED_MEMORY, "refused-at-admission", FRAMEWORK_NONE, "Give the pod a memory request",
+	 "resources: requests: memory: <peak>",
+	 "the scheduler then chooses a node that has it, and pods with a request "
+	 "are let in under memory pressure"},
 	{KIND_EVICTED_MEMORY, NULL, FRAMEWORK_NONE, "Raise the request to what the job really uses",
 	 "resources: requests: memory: <peak>", "pods above their request are evicted first"},
 	{KIND_EVICTED_MEMORY, NULL, FRAMEWORK_NONE, "Make the pod Guaranteed",

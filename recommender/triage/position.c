@@ -3,7 +3,7 @@
 
 void position_init(struct position *self, size_t source, int rank)
 {
-	const struct sighted none = {.value = FIGURE_NONE};
+	const struct peak none = {.value = FIGURE_NONE, .step = STEP_NONE};
 
 	*self = (struct position){.source = source,
 				  .rank = rank,
@@ -14,7 +14,7 @@ void position_init(struct position *self, size_t source, int rank)
 				  .peak_allocated = none,
 				  .peak_cgroup = none,
 				  .peak_rss = none,
-				  .rate = none};
+				  .rate = {.value = FIGURE_NONE}};
 	figures_init(&self->sample);
 	figures_init(&self->device);
 }
@@ -81,11 +81,15 @@ static void see_epoch(struct position *self, const struct reading *reading, uint
 
 /* ---- memory and throughput ---- */
 
-static void see_peak(struct sighted *self, int64_t value, uint64_t number)
+static void see_peak(struct position *self, struct peak *peak, int64_t value, uint64_t number)
 {
-	if (value == FIGURE_NONE || value == FIGURE_ABSURD || value <= self->value)
+	if (value == FIGURE_NONE || value == FIGURE_ABSURD)
 		return;
-	*self = (struct sighted){value, number};
+	peak->step = self->step;
+	if (value <= peak->value)
+		return;
+	peak->value = value;
+	peak->number = number;
 }
 
 static void see_gap(struct position *self, const struct reading *reading, uint64_t number)
@@ -109,8 +113,8 @@ static void see_sample(struct position *self, const struct reading *reading, uin
 	for (int i = 0; i < FIGURE_COUNT_; i++)
 		if (figures->bytes[i] != FIGURE_NONE)
 			self->sample.bytes[i] = figures->bytes[i];
-	see_peak(&self->peak_reserved, figures->bytes[FIGURE_RESERVED], number);
-	see_peak(&self->peak_allocated, bytes, number);
+	see_peak(self, &self->peak_reserved, figures->bytes[FIGURE_RESERVED], number);
+	see_peak(self, &self->peak_allocated, bytes, number);
 	see_gap(self, reading, number);
 	if (bytes == FIGURE_NONE || bytes == FIGURE_ABSURD)
 		return;
@@ -123,7 +127,7 @@ static void see_sample(struct position *self, const struct reading *reading, uin
 
 static void see_rss(struct position *self, const struct reading *reading, uint64_t number)
 {
-	see_peak(&self->peak_rss, reading->figures.bytes[FIGURE_USAGE], number);
+	see_peak(self, &self->peak_rss, reading->figures.bytes[FIGURE_USAGE], number);
 	if (!self->n_rss++)
 		self->first_rss = reading->value;
 	else
@@ -156,7 +160,7 @@ void position_see(struct position *self, enum signal_id signal, const struct rea
 		see_rss(self, reading, number);
 		break;
 	case SIGNAL_CGROUP_PEAK:
-		see_peak(&self->peak_cgroup, reading->figures.bytes[FIGURE_USAGE], number);
+		see_peak(self, &self->peak_cgroup, reading->figures.bytes[FIGURE_USAGE], number);
 		break;
 	case SIGNAL_GPU_DEVICE:
 		figures_fill(&self->device, &reading->figures);

@@ -24,6 +24,13 @@ struct sighted {
 	uint64_t number;
 };
 
+/* The greatest of some figures. */
+struct peak {
+	int64_t value;	 /* FIGURE_NONE */
+	uint64_t number; /* its line */
+	int64_t step;	 /* of the rank at the last of the figures, which may be smaller; STEP_NONE */
+};
+
 struct position {
 	size_t source;
 	int rank;
@@ -42,11 +49,11 @@ struct position {
 	int64_t first_rss, last_rss;
 	struct figures device; /* of its card: capacity, and what was free before this process used it */
 	struct furthest furthest;
-	struct sighted peak_reserved, peak_allocated; /* of GPU memory */
-	struct sighted peak_cgroup, peak_rss;	      /* of host memory, in bytes: of the cgroup, of one process */
-	struct trend gap;			      /* reserved minus allocated */
-	uint64_t gap_number;			      /* line of the last sample of it */
-	struct sighted rate;			      /* the last throughput, in thousandths of `rate_unit` */
+	struct peak peak_reserved, peak_allocated; /* of GPU memory */
+	struct peak peak_cgroup, peak_rss;	   /* of host memory, in bytes: of the cgroup, of one process */
+	struct trend gap;			   /* reserved minus allocated */
+	uint64_t gap_number;			   /* line of the last sample of it */
+	struct sighted rate;			   /* the last throughput, in thousandths of `rate_unit` */
 	enum rate_unit rate_unit;
 };
 

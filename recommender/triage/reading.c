@@ -90,15 +90,17 @@ bool is_exit_code(const char *lower, int64_t code)
 	return false;
 }
 
-/* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. */
-static bool is_advice(const char *lower, const char *at)
+/* Words before the match that make a sentence of advice out of it; programs do not print typographic quotes. Names of
+ * hosts, pods and ranks, which may have such words, come before the body. */
+static bool is_advice(const char *body, const char *at)
 {
-	return text_has_before(
-		lower, at, 96,
-		"if you|to avoid|avoid |in case of|such as|e.g.|for example|prevent|may cause|might |"
-		"could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
-		"troubleshoot|how to|detection|monitor for|watch for|because of a|instead of|without |when you "
-		"see|no more |fixes |fixed |fix |\xe2\x80\x9c");
+	return at > body &&
+	       text_has_before(
+		       body, at, 96,
+		       "if you|to avoid|avoid |in case of|such as|e.g.|for example| prevent|may cause|might |"
+		       "could cause|can cause|would cause|risk of|handling of|to handle |handles |will catch|catching |"
+		       "troubleshoot|how to|oom detection|memory detection|error detection|monitor for|watch for|"
+		       "because of a|instead of|without |when you see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
 /* R shows what a program prints as a comment: "#> ...", "# result.cc:28: ...". */
@@ -171,5 +173,5 @@ bool is_mention(const struct line *line, const char *at)
 {
 	const char *body = line->lower + line->body;
 
-	return is_code(body, line->lower, at) || is_advice(line->lower, at) || is_trial(line);
+	return is_code(body, line->lower, at) || is_advice(body, at) || is_trial(line);
 }

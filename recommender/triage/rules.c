@@ -185,7 +185,9 @@ const struct rule triage_rules[] = {
 	 "a launcher reports that a child got SIGKILL which it did not send, and no other error comes before it",
 	 "SIGKILL of a child is most often the OOM killer at the container's limit; the log cannot prove it."},
 	{"worker-lost", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_WORKER_LOST, rule_worker_lost,
-	 "Dask, joblib or Python's process pool says that a worker died, and no other error comes before it",
+	 "Dask, joblib, Ray, a data loader or Python's process pool says that a worker died, and no other error comes "
+	 "before "
+	 "it",
 	 "A worker died without saying why: most often it was killed for memory; its own log, or the kernel's, can "
 	 "prove "
 	 "it."},

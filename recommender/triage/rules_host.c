@@ -131,29 +131,38 @@ bool rule_tests_passed(const struct facts *facts, struct verdict *ret)
 	return ret->fact != NULL;
 }
 
-/* What a launcher says of a child's end is no reason for it. */
+/* Whether a fact is an error that may have ended the program: it did not go on behind it for two steps. What a launcher
+ * says of a child's end is no reason for it. */
+static bool is_last_error(const struct facts *facts, const struct fact *fact)
+{
+	return !fact->reading.is_exact && facts_progress_since(facts, fact) < 2;
+}
+
 bool rule_exception(const struct facts *facts, struct verdict *ret)
 {
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
-		if (fact->signal == SIGNAL_EXCEPTION && !fact->reading.is_exact &&
-		    (!ret->fact || fact->order < ret->fact->order))
+		if (fact->signal == SIGNAL_EXCEPTION && (!ret->fact || fact->order < ret->fact->order) &&
+		    is_last_error(facts, fact))
 			ret->fact = fact;
 	}
 	return ret->fact != NULL;
 }
 
 /* Whether an ordinary error comes before a fact; reports of launchers come behind what they report. */
+static bool is_error(enum signal_id signal)
+{
+	return signal == SIGNAL_EXCEPTION || signal == SIGNAL_DEVICE_ASSERT || signal == SIGNAL_ILLEGAL_ACCESS ||
+	       signal == SIGNAL_SEGFAULT || signal == SIGNAL_DISK_FULL || signal == SIGNAL_DISK_QUOTA;
+}
+
 bool rules_has_error_before(const struct facts *facts, const struct fact *fact)
 {
-	static const enum signal_id errors[] = {SIGNAL_EXCEPTION, SIGNAL_DEVICE_ASSERT, SIGNAL_ILLEGAL_ACCESS,
-						SIGNAL_SEGFAULT,  SIGNAL_DISK_FULL,	SIGNAL_DISK_QUOTA};
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *error = &facts->items.items[i];
 
-	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
-		const struct fact *error = facts_first(facts, errors[i]);
-
-		if (error && error->order < fact->order && !error->reading.is_exact)
+		if (is_error(error->signal) && error->order < fact->order && is_last_error(facts, error))
 			return true;
 	}
 	return false;

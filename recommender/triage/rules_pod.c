@@ -309,6 +309,14 @@ bool rule_evicted_memory(const struct facts *facts, struct verdict *ret)
 	if (!ret->fact)
 		return false;
 	ret->figures = ret->fact->reading.figures;
+	if (text_has(ret->fact->text, "had condition")) {
+		ret->cause = "refused-at-admission";
+		snprintf(
+			ret->why, sizeof(ret->why),
+			"The kubelet did not start the pod: its node was short of memory (MemoryPressure), and the pod "
+			"is BestEffort. It never ran.");
+		return true;
+	}
 	if (!figures_has(&ret->figures, FIGURE_USAGE) || !figures_has(&ret->figures, FIGURE_REQUEST))
 		return true;
 	if (bytes[FIGURE_USAGE] > bytes[FIGURE_REQUEST])

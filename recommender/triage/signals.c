@@ -108,7 +108,9 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
 	[SIGNAL_WORKER_LOST] = {"worker-lost",
 				"killedworker|terminatedworkererror|brokenprocesspool|"
-				"process pool was terminated abruptly|all those workers died",
+				"process pool was terminated abruptly|all those workers died|"
+				"subprocesses has abruptly died|) exited unexpectedly|"
+				"worker unexpectedly exits with a connection error",
 				NULL, "a worker of a pool died; why, the line does not say"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},

@@ -230,6 +230,11 @@ extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
 bool signal_read(enum signal_id signal, struct line *line, struct reading *ret);
 
 void reading_init(struct reading *self);
+/** Whether a line in lower case lists what may have been the cause, as Ray does for each worker that it lost. */
+static inline bool is_list_of_causes(const char *lower)
+{
+	return text_has(lower, "potential root causes|common causes include");
+}
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
 /** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or

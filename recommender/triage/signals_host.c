@@ -304,11 +304,12 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 
 	(void)ret;
-	if (is_launcher_kill(lower) || is_mention(line, line->at))
+	if (is_launcher_kill(lower) || is_list_of_causes(lower) || is_mention(line, line->at))
 		return false;
 	return is_exit_code(lower, -9) || is_shell_end(lower, "killed") || is_srun_end(lower, "killed") ||
 	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
-			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
+			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill|"
+			       "with signal sigkill|signals.sigkill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)

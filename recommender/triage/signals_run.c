@@ -17,7 +17,8 @@ bool read_retry(const struct line *line, struct reading *ret)
 	at = text_find(line->lower,
 		       "retry|skipp|recover|caught|reducing|reduced|smaller|halving|falling back|trying again|"
 		       "handled");
-	return at && text_has(line->lower, "oom|memory|batch|alloc") && !is_mention(line, at);
+	return at && text_has(line->lower, "oom|memory|batch|alloc") && !is_mention(line, at) &&
+	       !text_has(line->lower, "uncaught|unhandled");
 }
 
 /* "preempted=3", "num_requests_preempted: 0" */
@@ -62,7 +63,7 @@ bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;
 	/* joblib does not know: "could be caused by a segmentation fault while calling the function or by ..." */
-	if (strstr(line->lower, "caused by a segmentation fault"))
+	if (strstr(line->lower, "caused by a segmentation fault") || is_list_of_causes(line->lower))
 		return false;
 	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
 		is_exit_code(line->lower, -11)) &&
@@ -158,12 +159,17 @@ static bool is_of_memory(struct exception_class class)
 	return text_has(class.name, "resourceexhausted|resource_exhausted") || has_word_memory(class.name);
 }
 
+/* What is raised for the end of another process: by torchrun, subprocess, torch.multiprocessing, Ray. */
+#define LAUNCHER_ERRORS                                                                                                \
+	"childfailederror|calledprocesserror|processexitedexception|actordiederror|actorunavailableerror|"             \
+	"rayactorerror|workercrashederror"
+
 bool read_memory_error(const struct line *line, struct reading *ret)
 {
 	struct exception_class class = find_class(line);
 
 	if (!is_exception(class) || !is_of_memory(class) || is_mention(line, class.end) ||
-	    text_has(line->lower, "childfailederror|calledprocesserror"))
+	    text_has(line->lower, LAUNCHER_ERRORS))
 		return false;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
@@ -176,7 +182,7 @@ bool read_exception(const struct line *line, struct reading *ret)
 	struct exception_class class = find_class(line);
 
 	/* What a launcher raises for the end of its child. */
-	ret->is_exact = text_has(line->lower, "childfailederror|calledprocesserror");
+	ret->is_exact = text_has(line->lower, LAUNCHER_ERRORS);
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
@@ -222,8 +228,8 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 		    (isalpha((unsigned char)end[digits]) ||
 		     (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
 			continue;
-		if (digits && ret_total && end[digits] == '/')
-			text_number(end + digits + 1, ret_total);
+		if (digits && ret_total && end[digits] == '/') /* "iteration        1/     500" */
+			text_number(end + digits + 1 + strspn(end + digits + 1, " "), ret_total);
 		if (digits)
 			return true;
 	}
@@ -266,16 +272,32 @@ bool read_loading(const struct line *line, struct reading *ret)
 	return at && text_has(at, "into memory|into ram") && !is_mention(line, at);
 }
 
+/* The titles of bars that show no training: "Resolving data files: 100%|...", "Map (num_proc=8):  41%|...". */
+static bool is_other_bar(const char *body)
+{
+	static const char *const titles[] = {"resolving",  "tokeniz", "preprocess", "map",	"filter",    "convert",
+					     "generating", "sanity",  "valid",	    "eval",	"predict",   "packing",
+					     "extracting", "saving",  "computing",  "creating", "flattening"};
+
+	for (size_t i = 0; i < ARRAY_LEN(titles); i++)
+		if (strstarts(body, titles[i]))
+			return true;
+	return text_has(body, "loading|fetching|download|captur");
+}
+
 /* The position of a progress bar: "120/1000 [00:10<01:13, 12.0it/s]". */
 static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 {
 	const char *slash = NULL, *start;
 
-	for (const char *at = strchr(lower, '/'); at; at = strchr(at + 1, '/'))
-		if (at > lower && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1])) {
+	for (const char *at = strchr(lower, '/'); at && !slash; at = strchr(at + 1, '/')) {
+		const char *end = at + 1 + strspn(at + 1, "0123456789");
+
+		if (at > lower && isdigit((unsigned char)at[-1]) && end > at + 1 && *end != '/')
 			slash = at;
-			break;
-		}
+		else if (*end == '/') /* "2026/11/20" */
+			at = end;
+	}
 	if (!slash || !strchr(slash, '['))
 		return false;
 	start = slash;
@@ -309,9 +331,8 @@ bool read_step(const struct line *line, struct reading *ret)
 	if (strstr(lower, "iter") && (read_position(lower, "iteration", &ret->value, &ret->total) ||
 				      read_position(lower, "iter", &ret->value, &ret->total)))
 		return true;
-	if ((text_has(line->lower, "it/s|s/it") || is_keras_bar(lower)) &&
-	    !text_has(line->lower, "loading|fetching|download|captur") &&
-	    read_bar(line->lower, &ret->value, &ret->total))
+	if ((text_has(lower, "it/s|s/it") || is_keras_bar(lower)) && !is_other_bar(lower + line->body) &&
+	    read_bar(lower, &ret->value, &ret->total))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
 	ret->value = -1;
@@ -346,8 +367,9 @@ bool read_checkpoint(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "saved|saving|wrote|written|save model|save checkpoint|saves");
 
-	if (!at ||
-	    text_has(line->lower, "activation checkpoint|gradient checkpoint|fail|error|unable|could not|will be "))
+	if (!at || text_has(line->lower,
+			    "activation checkpoint|gradient checkpoint|fail|error|unable|could not|will be |wandb|"
+			    "config|tokenizer|tensorboard|.yaml|args."))
 		return false;
 	ret->is_exact = text_has(line->lower, "saved|wrote|written|saves");
 	read_position(line->lower, "step", &ret->value, NULL);

@@ -144,24 +144,34 @@ static int64_t find_room(const struct verification *self, bool *ret_is_own)
 	return room != FIGURE_NONE ? room : sane(self->crash->figures.bytes[figure]);
 }
 
-/* The greatest of one member of all positions. @return FIGURE_NONE: none. */
-static int64_t find_peak(const struct verification *self, size_t member, struct verify_check *ret)
+/* The greatest of one member of all positions, with the step of the last figure of any. @return FIGURE_NONE: none. */
+static struct peak find_peak(const struct verification *self, size_t member, struct verify_check *ret)
 {
 	const struct facts *facts = &self->triage->facts;
-	int64_t peak = FIGURE_NONE;
+	struct peak peak = {.value = FIGURE_NONE, .step = STEP_NONE};
 
 	for (size_t i = 0; i < facts->positions.n; i++) {
 		const char *position = (const char *)&facts->positions.items[i];
-		const struct sighted *one = (const void *)(position + member);
+		const struct peak *one = (const void *)(position + member);
 
-		if (one->value <= peak)
+		peak.step = MAX(peak.step, one->step);
+		if (one->value <= peak.value)
 			continue;
-		peak = one->value;
+		peak.value = one->value;
 		point(ret, facts->positions.items[i].source, one->number);
 	}
 	return peak;
 }
 #define FIND_PEAK(self, member, ret) find_peak((self), offsetof(struct position, member), (ret))
+
+/* Whether the figures go on to where the crash was: what was used before does not prove what is used there. */
+static bool is_measured_there(const struct verification *self, struct peak peak)
+{
+	const struct furthest *then = &self->crash->furthest;
+
+	return then->step == STEP_NONE || then->epoch > 0 || then->n_falls || peak.step >= then->step ||
+	       verify_is_done(self);
+}
 
 /* `is_all`: the peak is of all that counts, so that a small one proves the margin. */
 static void answer_peak(const struct verification *self, const char *what, int64_t peak, bool is_all,
@@ -185,15 +195,16 @@ static void answer_peak(const struct verification *self, const char *what, int64
 static void answer_gpu_peak(const struct verification *self, struct verify_check *ret)
 {
 	const struct card *card = &self->triage->facts.card;
-	int64_t peak = FIND_PEAK(self, peak_reserved, ret);
+	struct peak peak = FIND_PEAK(self, peak_reserved, ret);
 
-	if (peak != FIGURE_NONE) {
-		answer_peak(self, "the greatest reserved memory", peak, true, ret);
+	if (peak.value != FIGURE_NONE) {
+		answer_peak(self, "the greatest reserved memory", peak.value, is_measured_there(self, peak), ret);
 		return;
 	}
 	peak = FIND_PEAK(self, peak_allocated, ret);
-	if (peak != FIGURE_NONE) {
-		answer_peak(self, "the greatest allocated memory, without what else is reserved,", peak, false, ret);
+	if (peak.value != FIGURE_NONE) {
+		answer_peak(self, "the greatest allocated memory, without what else is reserved,", peak.value, false,
+			    ret);
 		return;
 	}
 	if (card->used == FIGURE_NONE)
@@ -204,7 +215,7 @@ static void answer_gpu_peak(const struct verification *self, struct verify_check
 
 void verify_peak(const struct verification *self, struct verify_check *ret)
 {
-	int64_t peak;
+	struct peak peak;
 
 	snprintf(ret->text, sizeof(ret->text), "no peak is seen");
 	if (is_of_gpu(self->crash->kind)) {
@@ -217,13 +228,13 @@ void verify_peak(const struct verification *self, struct verify_check *ret)
 		return;
 	}
 	peak = FIND_PEAK(self, peak_cgroup, ret);
-	if (peak != FIGURE_NONE) {
-		answer_peak(self, "the peak of the cgroup", peak, true, ret);
+	if (peak.value != FIGURE_NONE) {
+		answer_peak(self, "the peak of the cgroup", peak.value, is_measured_there(self, peak), ret);
 		return;
 	}
 	peak = FIND_PEAK(self, peak_rss, ret);
-	if (peak != FIGURE_NONE)
-		answer_peak(self, "the resident memory of one process", peak, false, ret);
+	if (peak.value != FIGURE_NONE)
+		answer_peak(self, "the resident memory of one process", peak.value, false, ret);
 }
 
 void verify_gap(const struct verification *self, struct verify_check *ret)
@@ -256,16 +267,24 @@ void verify_gap(const struct verification *self, struct verify_check *ret)
 
 /* ---- others on the card ---- */
 
-static void answer_processes(const struct verification *self, const struct card *card, struct verify_check *ret)
+/* Whether others than this run, by what it reserved, hold at least a quarter of a card. `otherwise`: where that is not
+ * known. */
+static bool is_large_beside(const struct verification *self, int64_t used, int64_t total, bool otherwise)
 {
 	struct verify_check ignored;
-	int64_t own = FIND_PEAK(self, peak_reserved, &ignored);
-	bool is_large = own != FIGURE_NONE && card->total > 0 && card->used - own >= card->total / 4;
+	int64_t own = FIND_PEAK(self, peak_reserved, &ignored).value;
+
+	return own == FIGURE_NONE || total <= 0 ? otherwise : used - own >= total / 4;
+}
+
+static void answer_processes(const struct verification *self, const struct card *card, struct verify_check *ret)
+{
+	bool is_large = is_large_beside(self, card->used, card->total, false);
 
 	point(ret, card->source, card->number);
 	snprintf(ret->text, sizeof(ret->text), "nvidia-smi lists %d process%s on one GPU%s", card->most_processes,
 		 card->most_processes == 1 ? "" : "es", is_large ? ", and others hold at least a quarter of it" : "");
-	if (card->most_processes == 1)
+	if (card->most_processes == 1 && !is_large)
 		ret->answer = ANSWER_YES;
 	else if (card->most_processes > 1 && (is_large || self->crash->kind == KIND_CO_TENANT))
 		ret->answer = ANSWER_NO;
@@ -285,7 +304,10 @@ void verify_co_tenant(const struct verification *self, struct verify_check *ret)
 			 FIGURE_TEXT(verdict->figures.bytes[FIGURE_CAPACITY]));
 		point(ret, verdict->fact->source, verdict->fact->number);
 	} else if (zombie) {
-		ret->answer = ANSWER_NO;
+		/* nvidia-smi within a container lists no process, so that the memory may be this run's own. */
+		if (is_large_beside(self, zombie->reading.figures.bytes[FIGURE_OTHERS],
+				    zombie->reading.figures.bytes[FIGURE_CAPACITY], true))
+			ret->answer = ANSWER_NO;
 		snprintf(ret->text, sizeof(ret->text), "%s of the GPU are in use without a process",
 			 FIGURE_TEXT(zombie->reading.figures.bytes[FIGURE_OTHERS]));
 		point(ret, zombie->source, zombie->number);

@@ -7,6 +7,7 @@ import glob
 import os
 import re
 import shlex
+import subprocess
 
 import harness
 import yaml
@@ -122,8 +123,9 @@ class Documents(harness.Case):
     def test_ctests(self):
         lists = "".join(text(os.path.relpath(path, harness.TOP))
                         for path in glob.glob(os.path.join(harness.TOP, "tests/unit/*.cmake")))
-        for name in re.findall(r"ctest .*-R unit-(\w+)", text("CONTRIBUTING.md")):
-            self.assertIn(f"memtamer_unit({name} ", lists)
+        for line in re.findall(r"^ctest .*", text("CONTRIBUTING.md"), re.MULTILINE):
+            for name in re.findall(r"\bunit-(\w+)", line):
+                self.assertIn(f"memtamer_unit({name} ", lists)
 
     def test_keys_of_the_configuration_and_the_chart(self):
         keys = rows("docs/CONFIGURATION.md") | rows("charts/memtamer/README.md")
@@ -196,6 +198,20 @@ class Documents(harness.Case):
         job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml"},
                "spec": {"template": {"spec": {"restartPolicy": "Never", **spec}}}}
         self.assertRegex(self.review(job), r"Job/train: no findings")
+
+    def test_a_log_without_the_plugin(self):
+        """The two lines for a container that ended with an error, with a kubectl that prints its log."""
+        lines = re.search(r"^kubectl logs .*\nmemtamer-recommender triage .*$", text("docs/ML-ENGINEERS.md"), re.MULTILINE)[0]
+        log = os.path.join(harness.TOP, "demo/logs/rank3.log")
+        os.chmod(self.write("kubectl", f'#!/bin/sh\necho "$@" >asked\ncat {log}\n'), 0o755)
+        path = f"{self.folder}:{os.path.dirname(harness.program('memtamer-recommender'))}:{os.environ['PATH']}"
+        done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, check=False, timeout=harness.PATIENCE,
+                              cwd=self.folder, env={**os.environ, "PATH": path})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("asked"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "logs POD -n NAMESPACE --previous\n")
+        expected = harness.run("memtamer-recommender", "triage", "--log", log).stdout.splitlines()[0]
+        self.assertEqual(done.stdout.splitlines()[0], expected)
 
     def test_memory_is_taken_out_of_a_vpa(self):
         vpa = yaml.safe_load(blocks("docs/COMING-FROM.md", "yaml")[0])

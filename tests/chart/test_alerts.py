@@ -148,6 +148,10 @@ class Alerts(unittest.TestCase):
             self.assertEqual(rule["labels"]["team"], "ml")
             self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
 
+    def test_no_address_is_made_up(self):
+        for rule in groups()["groups"][0]["rules"]:
+            self.assertEqual(set(rule["annotations"]), {"summary", "description"})
+
     def test_a_disabled_one_is_gone(self):
         names = [rule["alert"] for rule in groups("prometheusRule.disabled={MemtamerFailOpen}")["groups"][0]["rules"]]
         self.assertEqual(set(CASES) - set(names), {"MemtamerFailOpen"})

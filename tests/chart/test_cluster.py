@@ -236,7 +236,7 @@ class Release(unittest.TestCase):
         out = helm("install", *self.WORDS, "--create-namespace")
         notes = out[out.index("NOTES:"):]
         for line in ("logs --selector app.kubernetes.io/component=recommender", "test memtamer", "kubectl apply --dry-run=server",
-                     "kubectl delete mutatingwebhookconfiguration a0-memtamer"):
+                     "The next mode is fill: ", "kubectl delete mutatingwebhookconfiguration a0-memtamer"):
             self.assertIn(line, notes)
         was = left_of("memtamer")
         for name in ("deployment.apps/memtamer-webhook", "deployment.apps/memtamer-recommender",
@@ -248,7 +248,8 @@ class Release(unittest.TestCase):
         webhooks = [name for name in was if "webhookconfiguration" in name]
         for name in webhooks:
             kubectl("patch", name, "--type=json", "--patch", patch)
-        helm("upgrade", *self.WORDS, "--set", "config.mode=enforce", "--set", "webhook.timeoutSeconds=3")
+        out = helm("upgrade", *self.WORDS, "--set", "config.mode=enforce", "--set", "webhook.timeoutSeconds=3")
+        self.assertNotIn("The next mode is", out)
         for name in webhooks:
             hooks = yaml.safe_load(kubectl("get", name, "--output=yaml"))["webhooks"]
             self.assertEqual((hooks[0]["clientConfig"]["caBundle"], hooks[0]["timeoutSeconds"]), ("Q0E=", 3))

@@ -210,6 +210,22 @@ class Documents(unittest.TestCase):
                 self.assertTrue(image.startswith("registry.example.com/ml/memtamer:"), image)
         self.assertNotIn(".invalid", yaml.safe_dump_all(items))
 
+    def notes(self):
+        """A function of values that renders the notes. Helm does so only with a cluster, so they become a template of a copy
+        of the chart."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        copy = Path(shutil.copytree(chart.CHART, folder.name, dirs_exist_ok=True))
+        text = (copy / "templates/NOTES.txt").read_text()
+        (copy / "templates/_notes.tpl").write_text(f'{{{{ define "notes" }}}}{text}{{{{ end }}}}')
+        (copy / "templates/notes.yaml").write_text('notes: {{ include "notes" . | toJson }}')
+
+        def render(*values):
+            code, out, err = chart.helm(*chart.template_words(values, folder=copy), "--show-only", "templates/notes.yaml")
+            self.assertEqual(code, 0, err)
+            return yaml.safe_load(out)["notes"]
+        return render
+
     def test_notes(self):
         label = r"kubectl label namespace \S+ pod-security.kubernetes.io/enforce=privileged --overwrite"
         of_page, = re.findall(label, (chart.ROOT / "docs/INSTALL.md").read_text())
@@ -220,24 +236,28 @@ class Documents(unittest.TestCase):
             ("webhook.tls.existingSecret=corp", "The API server trusts the certificate in Secret corp only when"),
             ("webhook.enabled=false", "mode observe, without the webhook"),
         ]
-
-        def notes(*values):
-            code, out, err = chart.helm(*chart.template_words(values, folder=copy), "--show-only", "templates/notes.yaml")
-            self.assertEqual(code, 0, err)
-            return yaml.safe_load(out)["notes"]
-
-        # Helm renders notes only with a cluster, so they become a template of a copy of the chart.
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        copy = Path(shutil.copytree(chart.CHART, folder.name, dirs_exist_ok=True))
-        text = (copy / "templates/NOTES.txt").read_text()
-        (copy / "templates/_notes.tpl").write_text(f'{{{{ define "notes" }}}}{text}{{{{ end }}}}')
-        (copy / "templates/notes.yaml").write_text('notes: {{ include "notes" . | toJson }}')
+        notes = self.notes()
         plain = notes()
         for value, line in cases:
             self.assertNotIn(line, plain)
             self.assertIn(line, notes(value))
         self.assertIn("namespace elsewhere", notes("webhook.hostNetwork=true", "namespaceOverride=elsewhere"))
+
+    def test_notes_name_the_next_mode(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        values, notes = Path(folder.name, "values.yaml"), self.notes()
+        # `off` without quotes is false in YAML
+        for mode, after in (("off", "observe"), ('"off"', "observe"), ("observe", "fill"), ("fill", "raise"),
+                            ("raise", "enforce"), ("enforce", None)):
+            with self.subTest(mode):
+                values.write_text(f"config: {{mode: {mode}}}")
+                text = notes(values)
+                self.assertIn(f", mode {yaml.safe_load(mode) or 'off'}.\n", text)
+                said = re.findall(r"The next mode is (\w+): .*\n +config\.mode=(\w+), .* memtamer\.io/mode=(\w+) ", text)
+                self.assertEqual(said, [(after, after, after)] if after else [])
+                self.assertEqual("The next mode is" in text, bool(after))
+                self.assertEqual("Mode observe changes no request or limit." in text, mode == "observe")
 
     def test_what_the_programs_make_again_is_named(self):
         page = (chart.ROOT / "docs/OPERATIONS.md").read_text()

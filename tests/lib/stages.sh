@@ -19,7 +19,7 @@ row() { add_row stages_short "$@"; }
 row_long() { add_row stages_long "$@"; } # a stage of `tests/run all`: takes minutes, or repeats what another one finds
 row_by_hand() { add_row stages_by_hand "$@"; } # a stage that runs only when it is named
 
-row cluster-build "" "build Kubernetes and helm for the cluster (kept; the first time: ten minutes)"
+row cluster-build "" "build Kubernetes and helm for the cluster (kept)"
 row release "" "build optimised and hardened; look at the hardening of the binaries"
 row build-gcc "" "build, debug, gcc, warnings are errors"
 row image "release" "the container image, built twice: the same bytes, and what it promises"

@@ -22,7 +22,7 @@ def fault(cell):
     """What is wrong with a cell, or nothing."""
     if len(cell) > CELL_MAX:
         return f"{len(cell)} characters, more than {CELL_MAX}"
-    if re.search(r"\. +[A-Z]", re.sub(r"`[^`]*`", "", cell)):
+    if re.search(r"\. +[A-Z0-9`]", re.sub(r"`[^`]*`", "`", cell)):
         return "more than one sentence"
     return None
 
@@ -33,6 +33,7 @@ def faults(name, text):
 
 def selftest():
     rows = {"| a | One sentence. |": 0, "| a | One. Two. |": 1, "| e. g. small | 1. b |": 0, "| `x. Y` | b |": 0,
+            "| One. `two` |": 1, "| One. 100 two. |": 1,
             "| One. Two | Three. Four |": 2, "| " + "a" * CELL_MAX + " |": 0, "| " + "a" * (CELL_MAX + 1) + " |": 1,
             r"| a\| One | b |": 0, "Text. More | text.": 0, "```\n| One. Two |\n```": 0, "```\n```\n| One. Two |": 1}
     for text, n in rows.items():

@@ -148,6 +148,55 @@ static void pod_decodes_resources_and_volumes(void **state)
 	fixture_release(&f);
 }
 
+/* What the API server refuses of accelerators and huge pages, and of which map. */
+static void extended_resources_are_whole(void **state)
+{
+	static const struct {
+		const char *resources, *refused;
+		bool is_limit;
+	} rows[] = {
+		{"'limits':{'nvidia.com/gpu':'two'}", "two", true},
+		{"'limits':{'nvidia.com/gpu':'1.5'}", "1.5", true},
+		{"'limits':{'nvidia.com/gpu':'1500m'}", "1500m", true},
+		{"'limits':{'nvidia.com/gpu':1.5}", "1.5", true},
+		{"'requests':{'nvidia.com/gpu':'-1'},'limits':{'nvidia.com/gpu':'x'}", "-1", false},
+		{"'requests':{'nvidia.com/gpu':'1'},'limits':{'nvidia.com/gpu':'x'}", "x", true},
+		{"'limits':{'nvidia.com/gpu':8}", NULL, false},
+		{"'limits':{'nvidia.com/gpu':'2.0'}", NULL, false},
+		{"'limits':{'nvidia.com/gpu':'8000m'}", NULL, false},
+		{"'limits':{'nvidia.com/gpu':'1k'}", NULL, false},
+		{"'limits':{'nvidia.com/gpu':'0'}", NULL, false},
+		{"'limits':{'hugepages-2Mi':'2GB'}", "2GB", true},
+		{"'limits':{'hugepages-2Mi':'3Mi'}", "3Mi", true},
+		{"'requests':{'hugepages-1Gi':'1500Mi'}", "1500Mi", false},
+		{"'limits':{'hugepages-2Mi':'2Gi'}", NULL, false},
+		{"'limits':{'hugepages-2Mi':2097152}", NULL, false},
+		{"'limits':{'hugepages-2MB':'2M'}", "2M", true}, /* no size of pages */
+		{"'limits':{'hugepages-0':'2M'}", "2M", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct k8s_resources *resources;
+		char text[512];
+		struct fixture f;
+
+		test_row(rows[i].resources);
+		snprintf(text, sizeof(text), "{'spec':{'containers':[{'name':'a','resources':{%s}}]}}",
+			 rows[i].resources);
+		fixture_init(&f, text);
+		assert_int_equal(f.r, 0);
+		resources = &f.pod.containers[0].resources;
+		assert_int_equal(resources->n_extended, 1);
+		if (rows[i].refused)
+			assert_string_equal(resources->extended[0].refused, rows[i].refused);
+		else
+			assert_null(resources->extended[0].refused);
+		assert_int_equal(resources->extended[0].is_limit, rows[i].is_limit);
+		fixture_release(&f);
+	}
+}
+
 /* The length of annotations as the API server counts it, also of the one that is not kept; read as a review reads it,
  * and from a tree. */
 static void annotations_are_measured(void **state)
@@ -707,6 +756,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pod_decodes_what_we_read),
 		cmocka_unit_test(pod_decodes_resources_and_volumes),
+		cmocka_unit_test(extended_resources_are_whole),
 		cmocka_unit_test(annotations_are_measured),
 		cmocka_unit_test(pod_names_the_wrong_field),
 		cmocka_unit_test(an_oom_kill_restarts_by_rules_then_policies),

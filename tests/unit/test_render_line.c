@@ -7,7 +7,11 @@
 #define NAME_36	  "team-a-research-compute-memory-quota"
 #define NAME_40	  "team-a-resear...research-compute-limits9"
 #define LONG_NAME "a-container-with-a-very-long-name-of-sixty-three-characters-0001"
+#define NAME_75	  "the-limit-range-of-research-and-development-of-the-vision-team-in-frankfurt"
+#define NAME_63	  "a-device-with-a-very-long-name-of-sixty-three-characters-000001"
+#define ZEROS_70  "0000000000000000000000000000000000000000000000000000000000000000000000"
 #define LIMIT	  "memory limit 98303Mi, peak 98765Mi; "
+#define BARE	  "annotation 'memtamer.io/mode: enforce' sets 98303Mi "
 #define REQUEST	  "memory request 98303Mi, median 98765Mi; "
 
 static const struct {
@@ -29,6 +33,14 @@ static const struct {
 	{LONG_NAME, "a-long-role-of-a-job",
 	 "no ephemeral-storage request; not set (quota " NAME_40 ": all containers need ephemeral-storage requests)",
 	 ": all containers need ephemeral-storage requests)"},
+	{"trainer", "", LIMIT BARE "(LimitRange " NAME_75 ": max 98303Mi)", ": max 98303Mi)"},
+	{LONG_NAME, "", REQUEST BARE "(25 % below last run's 98303Mi)", " (25 % below last run's 98303Mi)"},
+	{LONG_NAME, "", LIMIT "98303Mi suggested (a queue counts it, LimitRange " NAME_75 ": max 98303Mi)",
+	 ": max 98303Mi)"},
+	{"trainer", "", "no memory limit; set to 98303Mi (90 % of the share of 2 of 8 " NAME_63 ")", "000001)"},
+	{"trainer", "", "memory limit " ZEROS_70 "64Gi is below peak 98765Mi; set to 98303Mi (peak + 12 %)",
+	 "(peak + 12 %)"},
+	{"trainer", "", "memory is left to VerticalPodAutoscaler " NAME_75 "-0001", "frankfurt-0001"},
 	{NULL, "",
 	 "critical pod (label memtamer.io/critical) is Burstable, not Guaranteed; quota " NAME_40
 	 ": all containers need ephemeral-storage requests",

@@ -32,7 +32,29 @@ static void folders_are_walked_in_order(void **state)
 	assert_true(z && b && link && z < b && b < link);
 	assert_non_null(strstr(strbuf_text(&o.out), "\n4 files, 0 pods and 3 pod templates examined: 3 warn\n"
 						    "Not examined: 1 document that is no Kubernetes object, "
-						    "2 hidden files or folders\n"));
+						    "2 hidden files or folders, 1 link to a folder\n"));
+}
+
+#define NAME_80 "the-limit-range-of-research-and-development-of-the-vision-team-in-frankfurt-0001"
+#define VALUE	"16 Gi (agreed with the platform team in May, see the wiki before you change it)"
+
+/* Warnings of an API server are short; here there is room. */
+static void findings_are_not_cut(void **state)
+{
+	CLEANUP(output_release) struct output o = {0}, json = {0};
+
+	(void)state;
+	write_text(
+		"long.yaml",
+		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: " NAME_80
+		"}\nspec:\n  limits:\n  - {type: Pod, max: {memory: 32Mi}}\n---\n" JOB_HEAD
+		"          limits: {nvidia.com/gpu: 1}\n      - name: b\n        resources: {limits: {memory: \"" VALUE
+		"\"}}\n");
+	o = REVIEW("long.yaml");
+	assert_non_null(strstr(strbuf_text(&o.out), "(LimitRange " NAME_80 ": max 32Mi a pod)\n"));
+	assert_non_null(strstr(strbuf_text(&o.out), "memory limit \"" VALUE "\"; write 16Gi\n"));
+	json = REVIEW("-o", "json", "long.yaml");
+	assert_non_null(strstr(strbuf_text(&json.out), "(LimitRange " NAME_80 ": max 32Mi a pod)\""));
 }
 
 static void standard_input_is_a_dash(void **state)
@@ -319,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_with_too_large_templates_are_errors),
 		cmocka_unit_test(folders_are_walked_in_order),
+		cmocka_unit_test(findings_are_not_cut),
 		cmocka_unit_test(standard_input_is_a_dash),
 		cmocka_unit_test(rules_of_the_namespace_count_wherever_they_stand),
 		cmocka_unit_test(a_vpa_leaves_no_memory_to_set),

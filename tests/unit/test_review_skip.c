@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define GPU "{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}"
 #define WORKLOAD(version, kind, extra)                                                                                 \
@@ -42,12 +43,15 @@ static void what_was_not_examined_has_a_reason(void **state)
 		 "x.yaml:1:1: no Kubernetes object"},
 		{"CloudFormation", "AWSTemplateFormatVersion: 2010-09-09\nResources:\n  A: !Ref B\n",
 		 "1 document that is no Kubernetes object", "x.yaml:1:1: no Kubernetes object"},
-		{"Helm", "apiVersion: batch/v1\nkind: Job\nspec: {{ .Values.spec }}\n", "1 template file",
-		 "x.yaml: looks like a Helm template; render it first: helm template CHART | "},
-		{"Helm that is valid YAML", WORKLOAD("batch/v1", "Job", "metadata: {name: '{{ .Values.name }}'}, "),
-		 "1 template file", "x.yaml: looks like a Helm template"},
-		{"Jinja", "apiVersion: v1\n{% if x %}\nkind: Pod\n{% endif %}\n", "1 template file",
-		 "x.yaml: looks like a template; render it first"},
+		{"Helm", "apiVersion: batch/v1\nkind: Job\nspec: {{ .Values.spec }}\n", "1 template document",
+		 "x.yaml:3:7: looks like a Helm template; render it first: helm template CHART | "},
+		{"Helm of several documents",
+		 "kind: Job\n{{- if .Values.a }}\n---\nkind: {{ .Values.b }}\n---\n{{- end }}\n",
+		 "3 template documents", "x.yaml:4:7: looks like a Helm template"},
+		{"Helm in a key", "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    {{ .Values.label }}: a\n",
+		 "1 template document", "x.yaml:5:5: looks like a Helm template"},
+		{"Jinja", "apiVersion: v1\n{% if x %}\nkind: Pod\n{% endif %}\n", "1 template document",
+		 "x.yaml:2:1: looks like a template; render it first"},
 		{"a runtime",
 		 "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: r}\nspec: "
 		 "{template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: "
@@ -72,29 +76,6 @@ static void what_was_not_examined_has_a_reason(void **state)
 			assert_string_equal(strbuf_text(&o.out), strbuf_text(&summary));
 		if (!strstr(strbuf_text(&verbose.out), rows[i].verbose))
 			assert_string_equal(strbuf_text(&verbose.out), rows[i].verbose);
-	}
-}
-
-/* Argo's own placeholders, and templates inside of strings that somebody else renders. */
-static void braces_alone_are_no_helm_template(void **state)
-{
-	static const char *const rows[] = {
-		"apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n  templates:\n"
-		"  - name: train\n    container: {image: '{{inputs.parameters.image}}', args: ['{{item}}', '{{=1}}'], "
-		"resources: {limits: {nvidia.com/gpu: 1}}}\n",
-		"apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata: {name: r}\nspec: {groups: "
-		"[{rules: [{annotations: {summary: '{{ $labels.pod }} of {{ .Namespace }}'}}]}]}\n",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		CLEANUP(output_release) struct output o = {0};
-
-		test_row(rows[i]);
-		write_text("braces.yaml", rows[i]);
-		o = REVIEW("braces.yaml");
-		assert_null(strstr(strbuf_text(&o.out), "template file"));
-		assert_int_not_equal(o.code, EXIT_USAGE);
 	}
 }
 
@@ -191,6 +172,77 @@ static void paths_without_objects_say_so(void **state)
 	write_text("service.yaml", "apiVersion: v1\nkind: Service\n");
 	other = REVIEW("service.yaml");
 	assert_null(strstr(strbuf_text(&other.out), "no Kubernetes object in it"));
+}
+
+static struct json_object *notifications_of(const struct output *o, struct json_object **ret_sarif)
+{
+	struct json_object *run, *invocation;
+
+	assert_int_equal(json_parse(strbuf_text(&o->out), o->out.len, 64, ret_sarif, NULL), 0);
+	run = json_object_array_get_idx(json_member(*ret_sarif, "runs"), 0);
+	invocation = json_object_array_get_idx(json_member(run, "invocations"), 0);
+	return json_member(invocation, "toolExecutionNotifications");
+}
+
+/* Whatever is not examined has its place and reason there, as a warning where somebody would expect it to be. */
+static void sarif_says_what_was_not_examined(void **state)
+{
+	static const struct {
+		const char *level, *uri, *text;
+	} rows[] = {
+		{"note", "holes/.hidden.yaml", "hidden"},
+		{"note", "holes/elsewhere", "a link to a folder, which is not followed"},
+		{"note", "holes/service.yaml", "Service: no known pod template"},
+		{"warning", "holes/template.yaml",
+		 "looks like a Helm template; render it first: helm template CHART | "
+		 "memtamer-webhook review -"},
+		{"note", "holes/values.yaml", "no Kubernetes object"},
+		{"note", "holes/vendor", "excluded"},
+		{"warning", "nothing", "no Kubernetes object in it"},
+	};
+	CLEANUP(output_release) struct output o = {0};
+	CLEANUP(json_putp) struct json_object *sarif = NULL;
+	struct json_object *all;
+
+	(void)state;
+	assert_int_equal(mkdir("nothing", 0755) | mkdir("holes", 0755) | mkdir("holes/vendor", 0755), 0);
+	assert_int_equal(symlink("../nothing", "holes/elsewhere"), 0);
+	write_text("holes/.hidden.yaml", JOB_WARN);
+	write_text("holes/service.yaml", "apiVersion: v1\nkind: Service\n");
+	write_text("holes/template.yaml", "a: {{ .Values.a }}\n");
+	write_text("holes/values.yaml", "a: 1\n");
+	o = REVIEW("-o", "sarif", "--exclude", "vendor", "holes", "nothing");
+	assert_int_equal(o.code, EXIT_CLEAN);
+	all = notifications_of(&o, &sarif);
+	assert_int_equal(json_object_array_length(all), ARRAY_LEN(rows));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct json_object *one = json_object_array_get_idx(all, i), *place;
+
+		test_row(rows[i].uri);
+		place = json_object_array_get_idx(json_member(one, "locations"), 0);
+		place = json_member(json_member(place, "physicalLocation"), "artifactLocation");
+		assert_string_equal(json_object_get_string(json_member(one, "level")), rows[i].level);
+		assert_string_equal(json_object_get_string(json_member(place, "uri")), rows[i].uri);
+		assert_string_equal(json_object_get_string(json_member(json_member(one, "message"), "text")),
+				    rows[i].text);
+	}
+}
+
+static void links_to_folders_are_counted(void **state)
+{
+	CLEANUP(output_release) struct output o = {0};
+
+	(void)state;
+	assert_int_equal(mkdir("far", 0755) | mkdir("near", 0755), 0);
+	write_text("far/job.yaml", JOB_WARN);
+	write_text("near/good.yaml", JOB_CLEAN);
+	assert_int_equal(symlink("../far", "near/far") | symlink("../far", "near/named.yaml") |
+				 symlink("../far/job.yaml", "near/job.yaml") | symlink("nowhere", "near/text"),
+			 0);
+	o = REVIEW("-v", "near");
+	assert_int_equal(o.code, EXIT_FINDINGS); /* of a link to a file */
+	assert_non_null(strstr(strbuf_text(&o.out), "near/far: a link to a folder, which is not followed\n"));
+	assert_non_null(strstr(strbuf_text(&o.out), "\nNot examined: 2 links to folders\n"));
 }
 
 static void excluded_paths_are_passed_over(void **state)
@@ -330,11 +382,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_not_examined_has_a_reason),
-		cmocka_unit_test(braces_alone_are_no_helm_template),
 		cmocka_unit_test(examined_pods_without_findings_are_listed),
 		cmocka_unit_test(json_lists_what_was_not_examined),
 		cmocka_unit_test(exit_codes_of_what_cannot_be_read),
 		cmocka_unit_test(paths_without_objects_say_so),
+		cmocka_unit_test(sarif_says_what_was_not_examined),
+		cmocka_unit_test(links_to_folders_are_counted),
 		cmocka_unit_test(excluded_paths_are_passed_over),
 		cmocka_unit_test(deep_objects_of_other_kinds_do_not_matter),
 		cmocka_unit_test(aliases_and_json_streams_are_read),

@@ -135,6 +135,12 @@ static const struct gpu_row {
 } gpu_rows[] = {
 	{"all is well", BAR_AT_1240 PIECES, EXPANDABLE FLAT8 SAVED BARS_TO_1500 PEAK(62.5), SMI_ONE, VERIFY_HELD,
 	 "yyyyyyy", NULL},
+	{"sampled before the step of the crash", BAR_AT_1240 PIECES,
+	 "step 10: allocated=2GiB reserved=3GiB\n" BARS_TO_1500, NULL, VERIFY_TOO_EARLY, "?y????y", NULL},
+	{"settings below a folder of checkpoints", BAR_AT_1240 PIECES,
+	 "Config saved to /ckpt/r1/config.yaml\nwandb: Run data is saved locally in /ckpt/r1/wandb/run-7\n" BARS_TO_1500
+		 PEAK(62.5),
+	 NULL, VERIFY_HELD, "?y?y??y", NULL},
 	{"peak at 90 %", BAR_AT_1240 PIECES, BARS_TO_1500 PEAK(72), NULL, VERIFY_HELD, "?y?y??y", NULL},
 	{"peak above 90 %", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 PEAK(73), NULL, VERIFY_DID_NOT_HOLD, "yy?n??y",
 	 "max_split_size_mb:128"},
@@ -424,6 +430,10 @@ static void odd_members(void **state)
 	assert_string_equal(crash.levers[1].setting, "");
 }
 
+#define JAX_FULL                                                                                                       \
+	"jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 " \
+	"bytes."
+
 static void made_of_a_diagnosis(void **state)
 {
 	struct figures figures;
@@ -431,17 +441,28 @@ static void made_of_a_diagnosis(void **state)
 
 	(void)state;
 	figures_init(&figures);
-	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", &figures, &crash), 0);
+	assert_int_equal(crash_make("fragmentation", "", "PYTORCH_ALLOC_CONF", "", &figures, &crash), 0);
 	assert_int_equal(crash.n_levers, 3);
 	assert_string_equal(crash.levers[0].setting, "PYTORCH_ALLOC_CONF=expandable_segments:True");
-	assert_int_equal(crash_make("true-oom", "leak", "", &figures, &crash), 0);
+	assert_int_equal(crash_make("true-oom", "leak", "", "", &figures, &crash), 0);
 	assert_string_equal(crash.levers[0].setting, "loss_sum += loss.item()");
 	figures_set(&figures, FIGURE_LIMIT, (int64_t)1 << 30);
-	assert_int_equal(crash_make("container-limit", "", "", &figures, &crash), 0);
+	assert_int_equal(
+		crash_make("true-oom", "", "",
+			   "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total "
+			   "capacity; 58.10 GiB already allocated)",
+			   &figures, &crash),
+		0);
+	for (size_t i = 0; i < crash.n_levers; i++)
+		assert_null(strstr(crash.levers[i].setting, "nvidia"));
+	assert_int_equal(crash_make("true-oom", "", "", JAX_FULL, &figures, &crash), 0);
+	for (size_t i = 0; i < crash.n_levers; i++)
+		assert_null(strstr(crash.levers[i].setting, "torch"));
+	assert_int_equal(crash_make("container-limit", "", "", "", &figures, &crash), 0);
 	assert_string_equal(crash.levers[0].setting, "resources: limits: memory: 2048Mi");
 	assert_int_equal(crash.figures.bytes[FIGURE_LIMIT], (int64_t)1 << 30);
-	assert_int_equal(crash_make("not-oom", "", "", &figures, &crash), -EINVAL);
-	assert_int_equal(crash_make("", "", "", &figures, &crash), -EINVAL);
+	assert_int_equal(crash_make("not-oom", "", "", "", &figures, &crash), -EINVAL);
+	assert_int_equal(crash_make("", "", "", "", &figures, &crash), -EINVAL);
 }
 
 /* ---- numbers ---- */

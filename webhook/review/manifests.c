@@ -78,13 +78,20 @@ static int pass_over(const struct walk *self, const char *path, enum manifest_pa
 
 static int visit_folder(const struct walk *self, const char *folder, bool is_operand);
 
-static int visit_file(const struct walk *self, const struct manifest *manifest, const struct stat *link)
+static int visit_file(const struct walk *self, const struct manifest *manifest)
 {
-	struct stat st = *link;
+	struct stat st;
 
-	if (S_ISLNK(st.st_mode) && stat(manifest->path, &st))
+	if (stat(manifest->path, &st))
 		return report(self->visitor, manifest, errno);
 	return S_ISREG(st.st_mode) ? self->visitor->file(self->visitor->context, manifest) : 0;
+}
+
+static bool is_link_to_folder(const char *path, const struct stat *link)
+{
+	struct stat st;
+
+	return S_ISLNK(link->st_mode) && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 static int visit_entry(const struct walk *self, const char *folder, const char *name)
@@ -92,6 +99,7 @@ static int visit_entry(const struct walk *self, const char *folder, const char *
 	CLEANUP(freep) char *path = NULL;
 	bool has_slash = str_ends(str_c(folder), STR("/"));
 	struct manifest manifest = {.is_from_walk = true};
+	bool is_link;
 	struct stat st;
 
 	if (asprintf(&path, "%s%s%s", folder, has_slash ? "" : "/", name) < 0) {
@@ -101,13 +109,16 @@ static int visit_entry(const struct walk *self, const char *folder, const char *
 	manifest.path = path;
 	if (lstat(path, &st))
 		return report(self->visitor, &manifest, errno);
-	if (!S_ISDIR(st.st_mode) && !is_manifest_name(name))
+	is_link = is_link_to_folder(path, &st);
+	if (!S_ISDIR(st.st_mode) && !is_link && !is_manifest_name(name))
 		return 0;
 	if (name[0] == '.')
 		return pass_over(self, path, MANIFEST_HIDDEN);
 	if (is_excluded(self, name, path))
 		return pass_over(self, path, MANIFEST_EXCLUDED);
-	return S_ISDIR(st.st_mode) ? visit_folder(self, path, false) : visit_file(self, &manifest, &st);
+	if (is_link)
+		return pass_over(self, path, MANIFEST_LINKED);
+	return S_ISDIR(st.st_mode) ? visit_folder(self, path, false) : visit_file(self, &manifest);
 }
 
 static int visit_folder(const struct walk *self, const char *folder, bool is_operand)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* manifests: the files that an operand of `review` means. A folder means the *.yaml, *.yml and *.json files below it,
- * sorted by path in byte order. Hidden and excluded files and folders are skipped. Links to folders are not followed,
- * as they may form loops. One thread. */
+ * sorted by path in byte order. Hidden and excluded files and folders are skipped, and links to folders, as they may
+ * form loops. One thread. */
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -11,7 +11,7 @@ struct manifest {
 	bool is_from_walk; /* found in a folder, not named on the command line */
 };
 
-enum manifest_passed { MANIFEST_HIDDEN, MANIFEST_EXCLUDED };
+enum manifest_passed { MANIFEST_HIDDEN, MANIFEST_EXCLUDED, MANIFEST_LINKED };
 
 struct manifest_visitor {
 	void *context;
@@ -21,7 +21,8 @@ struct manifest_visitor {
 	const char *const *excludes;
 	/** Called for each file. Any value but 0 ends the walk and is returned. */
 	int (*file)(void *context, const struct manifest *manifest);
-	/** Called for a hidden or excluded folder or manifest. Return value as of `file`. May be NULL. */
+	/** Called for a hidden or excluded folder or manifest, and a link to a folder. Return value as of `file`. May
+	 * be NULL. */
 	int (*passed)(void *context, const char *path, enum manifest_passed why);
 	/** Called for a folder or file that cannot be opened. Return value as of `file`; after 0 the walk continues.
 	 * May be NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* render_sarif: SARIF 2.1.0 (OASIS): one run, a rule for every check, a result for every finding, a notification for
- * every input that could not be read and every pod or file that was not examined. Columns are characters. */
+ * every input that could not be read and everything that was not examined. Columns are characters. */
 #include "review/review_internal.h"
 
 #include "base/limits.h"
@@ -97,25 +97,24 @@ static void add_error(struct strbuf *buf, const struct review_error *error)
 	strbuf_addc(buf, '}');
 }
 
-/* Whether a user would expect it to be examined; all others are only counted. */
-static bool is_notable(const struct review_subject *subject)
+/* Whether a user would expect it to be examined. */
+static bool is_expected(enum review_status status)
 {
-	return subject->status >= REVIEW_PARTIAL && subject->status != REVIEW_NO_TEMPLATE &&
-	       subject->status != REVIEW_NO_OBJECT && subject->status < REVIEW_HIDDEN;
+	return status == REVIEW_NO_RUNTIME || status == REVIEW_TEMPLATED || status == REVIEW_UNREADABLE ||
+	       status == REVIEW_EMPTY;
 }
 
 static int add_subject(struct strbuf *buf, const struct review_subject *subject)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(64 * KIB);
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(8192);
-	bool is_harmless = subject->status <= REVIEW_EXEMPT;
 	const char *words = review_words(&arena, subject);
 
 	if (!words)
 		return -ENOMEM;
 	review_add_label(&text, subject->kind, subject->name, subject->role, "");
 	strbuf_adds(&text, words);
-	add_notification(buf, is_harmless ? "note" : "warning", strbuf_text(&text));
+	add_notification(buf, is_expected(subject->status) ? "warning" : "note", strbuf_text(&text));
 	strbuf_adds(buf, ", \"locations\": [{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ");
 	add_uri(buf, subject->file);
 	strbuf_addc(buf, '}');
@@ -137,7 +136,7 @@ static int add_notifications(const struct review *self, struct strbuf *buf)
 		between = ",\n      ";
 	}
 	for (size_t i = 0; i < self->subjects.n && !r; i++) {
-		if (!is_notable(&self->subjects.items[i]))
+		if (self->subjects.items[i].status == REVIEW_EXAMINED)
 			continue;
 		strbuf_adds(buf, between);
 		r = add_subject(buf, &self->subjects.items[i]);

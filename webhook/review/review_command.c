@@ -105,8 +105,12 @@ static int visit_error(void *context, const struct manifest *manifest, const str
 
 static int visit_passed(void *context, const char *path, enum manifest_passed why)
 {
-	const struct review_subject subject = {.status = why == MANIFEST_HIDDEN ? REVIEW_HIDDEN : REVIEW_EXCLUDED,
-					       .file = path};
+	static const enum review_status statuses[] = {
+		[MANIFEST_HIDDEN] = REVIEW_HIDDEN,
+		[MANIFEST_EXCLUDED] = REVIEW_EXCLUDED,
+		[MANIFEST_LINKED] = REVIEW_LINKED,
+	};
+	const struct review_subject subject = {.status = statuses[why], .file = path};
 
 	return review_note(context, &subject);
 }
@@ -147,7 +151,7 @@ static bool review_has(const struct review *self, enum check_action action)
 
 static bool is_object(enum review_status status)
 {
-	return status != REVIEW_HIDDEN && status != REVIEW_EXCLUDED && status != REVIEW_NO_OBJECT;
+	return status < REVIEW_HIDDEN && status != REVIEW_NO_OBJECT;
 }
 
 /* Notes an operand without any object, which is probably a mistake. */

@@ -26,10 +26,18 @@ static int review_known(struct review_document *d)
 	return r ? err_set(d->err, r, "out of memory") : review_object(d);
 }
 
-static int review_document(struct review_document *d, const struct err *problem)
+static int review_document(struct review_document *d, const char *text, const struct yaml_document *document)
 {
 	const char *api_version = yaml_tree_text(d->root, "apiVersion"), *kind = yaml_tree_text(d->root, "kind");
+	const struct err *problem = document->problem;
+	const struct yaml_node *braces = problem ? review_find_braces(text, d->root) : NULL;
 
+	if (braces) {
+		const struct review_subject place = {.file = d->file, .line = braces->line, .column = braces->column};
+
+		return review_note_template(d->review, d->manifest, &place, text + document->begin,
+					    document->end - document->begin);
+	}
 	if (!*api_version || !*kind)
 		return review_note_object(d, REVIEW_NO_OBJECT, "");
 	if (!kind_find_api_version(api_version, kind))
@@ -75,41 +83,21 @@ static int review_documents(struct review *self, const struct manifest *manifest
 	int r = 0;
 
 	for (size_t i = 0; !r && i < documents->n; i++) {
+		const struct yaml_document *document = &documents->items[i];
 		struct review_document d = {
 			.review = self,
 			.manifest = manifest,
 			.file = file,
-			.root = &documents->items[i].root,
+			.root = &document->root,
 			.err = err,
 		};
 
-		r = review_document(&d, documents->items[i].problem);
+		r = review_document(&d, text, document);
 		if (!r && self->wants_yaml)
-			r = write_document(&d, text, &documents->items[i]);
+			r = write_document(&d, text, document);
 		json_object_put(d.object);
 	}
 	return r;
-}
-
-static bool has_problem(const struct yaml_documents *documents)
-{
-	for (size_t i = 0; i < documents->n; i++)
-		if (documents->items[i].problem)
-			return true;
-	return false;
-}
-
-/* A template, read as YAML, has many errors that do not help. One that was found in a folder is counted; one that was
- * named on the command line is an input that cannot be read. */
-static int note_template_file(struct review *self, const struct manifest *manifest, const char *file, const char *words)
-{
-	const struct review_subject subject = {.status = REVIEW_TEMPLATED, .file = file, .why = words};
-	struct err err = ERR_INIT;
-
-	if (manifest->is_from_walk && !self->is_strict)
-		return review_note(self, &subject);
-	err_set_at(&err, -EINVAL, file, 0, 0, "%s", words);
-	return review_report(self, manifest, &err);
 }
 
 int review_file(struct review *self, const struct manifest *manifest)
@@ -118,19 +106,18 @@ int review_file(struct review *self, const struct manifest *manifest)
 	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_MANIFEST_BYTES);
 	struct yaml_documents documents = {0};
 	struct err err = ERR_INIT;
-	const char *file = review_file_name(self, manifest), *template_ = NULL;
+	const char *file = review_file_name(self, manifest);
 	int r = review_read(self, manifest->path, &text, &err);
 
 	if (!file)
 		return -ENOMEM;
 	self->n_files++;
 	if (!r)
-		r = yaml_tree_parse_lenient(strbuf_text(&text), text.len, file, &arena, &documents, &err);
-	if (r != -ENOMEM)
-		template_ = review_template_words(strbuf_text(&text), text.len, !r && !has_problem(&documents));
-	if (template_)
-		return note_template_file(self, manifest, file, template_);
-	if (!r)
+		r = review_parse(self, manifest, file, &text, &arena, &documents, &err);
+	/* What is printed must not look complete without the templates, which are errors then. */
+	if (r == REVIEW_HAS_TEMPLATES && self->wants_yaml)
+		return 0;
+	if (r >= 0)
 		r = review_documents(self, manifest, file, strbuf_text(&text), &documents, &err);
 	return r && r != -ENOMEM ? review_report(self, manifest, &err) : r;
 }

@@ -54,9 +54,10 @@ int review_each_object(struct review *self, const struct manifest *manifest,
 	file = review_file_name(self, manifest);
 	if (!file)
 		return -ENOMEM;
-	r = yaml_tree_parse_lenient(strbuf_text(&text), text.len, file, &arena, &documents, NULL);
-	if (r)
+	r = review_parse(self, NULL, file, &text, &arena, &documents, NULL);
+	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	r = 0;
 	for (size_t i = 0; !r && i < documents.n; i++)
 		if (!documents.items[i].problem)
 			r = visit_document(file, &documents.items[i].root, visit, context);

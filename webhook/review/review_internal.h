@@ -32,11 +32,12 @@ enum review_status {
 	REVIEW_NO_RUNTIME,   /* a TrainJob that sets no resources, and whose runtime is not among the manifests */
 	REVIEW_NO_TEMPLATE,  /* an object of a kind without pods, or whose pods are not known */
 	REVIEW_NO_OBJECT,    /* a document that is not a Kubernetes object */
-	REVIEW_TEMPLATED,    /* a file that must be rendered first */
+	REVIEW_TEMPLATED,    /* a document that must be rendered first */
 	REVIEW_UNREADABLE,   /* a file or object that cannot be read */
 	REVIEW_HIDDEN,
 	REVIEW_EXCLUDED,
-	REVIEW_EMPTY, /* an operand without any object */
+	REVIEW_LINKED, /* a link to a folder below a folder */
+	REVIEW_EMPTY,  /* an operand without any object */
 	REVIEW_STATUS_COUNT_
 };
 
@@ -143,9 +144,20 @@ const char *review_pointer(const struct err *err, char ret[REVIEW_POINTER_BYTES]
 const char *review_reason_words(const char *why);
 /** "not a training pod (serving)": the status as text, in the review's arena. NULL: out of memory. */
 const char *review_words(struct arena *arena, const struct review_subject *subject);
-/** Whether the text is a template that Helm or another engine must render first. NULL: it is not; otherwise text that
- * says so. Cost: linear. */
-const char *review_template_words(const char *text, size_t n, bool is_readable);
+
+/** review_template.c: reads a file's text into documents, as yaml_tree_parse_lenient(). Documents that are templates
+ * and cannot be read are replaced by blanks in `text`, and noted if `manifest` is not NULL. Cost: linear.
+ * @return 0; REVIEW_HAS_TEMPLATES, which is a success too; -errno of the parser. */
+int review_parse(struct review *self, const struct manifest *manifest, const char *file, struct strbuf *text,
+		 struct arena *arena, struct yaml_documents *ret, struct err *err) ATTR_NODISCARD;
+enum { REVIEW_HAS_TEMPLATES = 1 };
+/** The first node of a readable document that is an action outside of strings, which YAML reads as a mapping whose key
+ * is a mapping. NULL: none. Cost: linear in the nodes. */
+const struct yaml_node *review_find_braces(const char *text, const struct yaml_node *root);
+/** Notes a template at the file, line and column of `place`; `text` is the document. One that was found in a folder is
+ * counted; one in a file that was named on the command line is an input that cannot be read. @return 0 or -ENOMEM. */
+int review_note_template(struct review *self, const struct manifest *manifest, const struct review_subject *place,
+			 const char *text, size_t n) ATTR_NODISCARD;
 
 /** Write the output. @return the sticky status of `buf`. */
 int render_text(const struct review *self, bool has_colour, bool is_verbose, struct strbuf *buf);

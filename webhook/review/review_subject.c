@@ -6,10 +6,7 @@
 #include "base/plain.h"
 #include "base/str.h"
 
-#include <ctype.h>
 #include <errno.h>
-
-enum { ACTION_BYTES = 200 }; /* maximum length of a template action that is examined */
 
 const struct review_status_row review_statuses[REVIEW_STATUS_COUNT_] = {
 	[REVIEW_EXAMINED] = {"examined", "no findings", "", ""},
@@ -25,11 +22,13 @@ const struct review_status_row review_statuses[REVIEW_STATUS_COUNT_] = {
 				"objects without known pod templates"},
 	[REVIEW_NO_OBJECT] = {"no-object", "no Kubernetes object", "document that is no Kubernetes object",
 			      "documents that are no Kubernetes objects"},
-	[REVIEW_TEMPLATED] = {"template-file", "looks like a template", "template file", "template files"},
+	[REVIEW_TEMPLATED] = {"template-file", "looks like a template", "template document", "template documents"},
 	[REVIEW_UNREADABLE] = {"unreadable", "cannot be read", "unreadable file or object",
 			       "unreadable files or objects"},
 	[REVIEW_HIDDEN] = {"hidden", "hidden", "hidden file or folder", "hidden files or folders"},
 	[REVIEW_EXCLUDED] = {"excluded", "excluded", "excluded file or folder", "excluded files or folders"},
+	[REVIEW_LINKED] = {"linked", "a link to a folder, which is not followed", "link to a folder",
+			   "links to folders"},
 	[REVIEW_EMPTY] = {"empty", "no Kubernetes object in it", "path without objects", "paths without objects"},
 };
 
@@ -147,53 +146,4 @@ const char *review_words(struct arena *arena, const struct review_subject *subje
 	if (subject->status == REVIEW_NOT_TRAINING || subject->status == REVIEW_EXEMPT)
 		return arena_printf(arena, "%s (%s)", words, why);
 	return arena_printf(arena, "%s: %s", words, why);
-}
-
-/* Whether the text after `{{` occurs only in Go templates; Argo's expressions begin with a name. */
-static bool is_go_action(const char *p, const char *end)
-{
-	static const char *const words[] = {"if ",     "else",	 "end",	 "range ",  "with ",   "include ", "template ",
-					    "define ", "block ", "tpl ", "toYaml ", "printf ", "required "};
-
-	while (p < end && (*p == '-' || *p == ' '))
-		p++;
-	if (p < end && (*p == '.' || *p == '$' || *p == '/'))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if ((size_t)(end - p) >= strlen(words[i]) && memcmp(p, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
-}
-
-/* Whether it is a value of a chart: other Go templates (alerts, dashboards) occur in complete objects. */
-static bool is_helm_action(const char *p, const char *end)
-{
-	static const char *const words[] = {".Values", ".Release", ".Chart", "include \"", "template \""};
-	size_t n = MIN((size_t)(end - p), ACTION_BYTES);
-	const char *close = memmem(p, n, "}}", 2);
-
-	if (close)
-		n = (size_t)(close - p);
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (memmem(p, n, words[i], strlen(words[i])))
-			return true;
-	return false;
-}
-
-const char *review_template_words(const char *text, size_t n, bool is_readable)
-{
-	const char *end = text + n, *p = text;
-	bool has_action = false, is_helm = false;
-
-	while (!is_helm && (p = memmem(p, (size_t)(end - p), "{{", 2))) {
-		p += 2;
-		has_action = true;
-		is_helm = is_go_action(p, end) && (!is_readable || is_helm_action(p, end));
-	}
-	if (is_helm)
-		return "looks like a Helm template; render it first: helm template CHART | memtamer-webhook review -";
-	if (!is_readable && (has_action || memmem(text, n, "{%", 2)))
-		return "looks like a template; render it first";
-	return NULL;
 }

@@ -5,8 +5,6 @@
  * to policy/. */
 #include "policy/decide/decide_internal.h"
 
-enum { FINDING_NAME_CHARS = 63 };
-
 /** JSON Pointer of a field, or of its nearest existing parent. NULL: the arena is full. */
 const char *finding_pointer(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f);
 /** `container` NULL: the whole pod. A NULL text means that the arena is full. */

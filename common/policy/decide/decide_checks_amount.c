@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide_checks_amount: amounts as written: malformed ones, requests above limits, units that look wrong, and
- * the size of the data set. */
+/* decide_checks_amount: amounts as written: malformed ones, units that look wrong, and the size of the data set. */
 #include "policy/decide/decide_checks.h"
 
 #include "base/limits.h"
@@ -10,7 +9,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-enum { UNIT_RATIO = 100 };
+enum { UNIT_RATIO = 100, EXTENDED_MAX = 16 };
 
 /* ---- invalid amounts ---- */
 
@@ -41,45 +40,99 @@ static bool read_unit(const char *unit, enum k8s_resource resource, char *ret_le
 	return false;
 }
 
+/* An amount as people write it: "32GB", "1,5 gi". */
+struct spelling {
+	char number[24];
+	char letter; /* '\0': no factor */
+	bool is_binary;
+};
+
+/* A number with a point, or with a comma that can be no separator of thousands. */
+static bool read_number(const char *text, size_t n, char ret[24])
+{
+	const char *digits = "0123456789";
+	size_t whole = strspn(text, digits), behind;
+
+	if (!whole || n >= 24)
+		return false;
+	memcpy(ret, text, n);
+	ret[n] = '\0';
+	if (whole == n)
+		return true;
+	ret[whole] = '.';
+	behind = n - whole - 1;
+	return strspn(ret + whole + 1, digits) == behind && (text[whole] == '.' || behind == 1 || behind == 2);
+}
+
+static bool read_spelling(const char *text, enum k8s_resource resource, struct spelling *ret)
+{
+	const char *number = text + strspn(text, " \t"), *unit;
+	size_t n = strspn(number, "0123456789.,"), n_unit;
+	char copy[12] = "";
+
+	unit = number + n + strspn(number + n, " \t");
+	n_unit = strcspn(unit, " \t");
+	if (!read_number(number, n, ret->number) || n_unit >= sizeof(copy))
+		return false;
+	memcpy(copy, unit, n_unit);
+	return read_unit(copy, resource, &ret->letter, &ret->is_binary);
+}
+
 /* The correction that is probably meant: "; write 32G or 32Gi" for "32GB". "": not clear; NULL: the arena is full. */
 static const char *correction(struct arena *arena, const char *text, enum k8s_resource resource)
 {
-	size_t blank = strspn(text, " \t"), n;
-	char unit[12] = "", letter;
-	bool is_binary;
-	int digits;
+	struct spelling is;
 
-	text += blank;
-	if (!*text)
+	if (!text[strspn(text, " \t")])
 		return resource == K8S_CPU ? "" : "; write a size such as 16Gi";
-	n = strspn(text, "0123456789.");
-	digits = (int)MIN(n, 20);
-	blank = strspn(text + n, " \t");
-	if (!isdigit((unsigned char)*text) || strlen(text + n + blank) >= sizeof(unit))
+	if (!read_spelling(text, resource, &is))
 		return "";
-	memcpy(unit, text + n + blank, strcspn(text + n + blank, " \t"));
-	if (!read_unit(unit, resource, &letter, &is_binary))
-		return "";
-	if (!letter)
-		return arena_printf(arena, "; write %.*s", digits, text);
-	if (is_binary)
-		return arena_printf(arena, "; write %.*s%ci", digits, text, letter);
-	return arena_printf(arena, "; write %.*s%c or %.*s%ci", digits, text, letter == 'K' ? 'k' : letter, digits,
-			    text, letter);
+	if (!is.letter)
+		return arena_printf(arena, "; write %s", is.number);
+	if (is.is_binary)
+		return arena_printf(arena, "; write %s%ci", is.number, is.letter);
+	return arena_printf(arena, "; write %s%c or %s%ci", is.number, is.letter == 'K' ? 'k' : is.letter, is.number,
+			    is.letter);
+}
+
+/* The same for an accelerator, which is counted, or huge pages, of which no part can be had. */
+static const char *extended_correction(struct arena *arena, const struct k8s_extended *item)
+{
+	const char *better = "";
+	struct quantity quantity;
+	struct spelling is;
+
+	if (!strstarts(item->name, K8S_HUGEPAGES))
+		return "; write a whole number";
+	if (read_spelling(item->refused, K8S_MEMORY, &is) && is.letter)
+		better = arena_printf(arena, "%s%ci", is.number, is.letter);
+	if (better && *better && !quantity_parse(better, strlen(better), &quantity, NULL) &&
+	    k8s_extended_takes(item->name, &quantity))
+		return arena_printf(arena, "; write %s", better);
+	return arena_printf(arena, "; write a multiple of %s", item->name + strlen(K8S_HUGEPAGES));
 }
 
 /* Where an amount stands: in a container, in the pod's own resources, or in a volume. */
 struct place {
 	const struct k8s_container *container; /* NULL: of the pod, or of a volume */
 	const struct k8s_volume *volume;       /* NULL: of resources */
+	const char *extended;		       /* NULL: `resource` */
 	enum k8s_resource resource;
 	bool is_limit;
 };
 
+static const char *resource_name(const struct place *place)
+{
+	return place->extended ? place->extended : k8s_resource_names[place->resource];
+}
+
 static const char *place_pointer(const struct deciding *self, const struct place *place)
 {
-	const char *map = place->is_limit ? "limits" : "requests", *name = k8s_resource_names[place->resource];
+	const char *map = place->is_limit ? "limits" : "requests";
+	const char *name = k8s_pointer_escape(self->arena, resource_name(place));
 
+	if (!name)
+		return NULL;
 	if (place->volume)
 		return arena_printf(self->arena, "/spec/volumes/%zu/emptyDir/sizeLimit",
 				    (size_t)(place->volume - self->facts->pod.volumes));
@@ -94,28 +147,52 @@ static const char *place_name(const struct deciding *self, const struct place *p
 	const char *name;
 
 	if (!place->volume)
-		return arena_printf(self->arena, "%s%s %s", place->container ? "" : "pod-level ",
-				    k8s_resource_names[place->resource], place->is_limit ? "limit" : "request");
-	name = text_clean(self->arena, place->volume->name, FINDING_NAME_CHARS);
+		return arena_printf(self->arena, "%s%s %s", place->container ? "" : "pod-level ", resource_name(place),
+				    place->is_limit ? "limit" : "request");
+	name = text_clean(self->arena, place->volume->name, TEXT_VALUE_CHARS);
 	return name ? arena_printf(self->arena, "volume \"%s\" sizeLimit", name) : NULL;
+}
+
+static int find_refused(const struct deciding *self, struct findings *list, const struct place *place, const char *kind,
+			const char *text, const char *better)
+{
+	const char *said = text_clean(self->arena, text, TEXT_VALUE_CHARS), *name = place_name(self, place);
+
+	if (!said || !better || !name)
+		return -ENOMEM;
+	return finding_add(self, list, CHECK_QUANTITY_INVALID, false, place->container, place_pointer(self, place),
+			   arena_printf(self->arena, "the API server rejects %s%s \"%s\"%s", kind, name, said, better));
 }
 
 static int check_amount(const struct deciding *self, struct findings *list, const struct k8s_amount *amount,
 			const struct place *place)
 {
 	bool is_negative = !amount->is_invalid && amount->quantity.nano < 0;
-	const char *said, *better, *name;
 
 	if (!amount->text || (!amount->is_invalid && !is_negative) || is_placeholder(amount->text))
 		return 0;
-	said = text_clean(self->arena, amount->text, FINDING_NAME_CHARS);
-	better = is_negative ? "" : correction(self->arena, amount->text, place->resource);
-	name = place_name(self, place);
-	if (!said || !better || !name)
-		return -ENOMEM;
-	return finding_add(self, list, CHECK_QUANTITY_INVALID, false, place->container, place_pointer(self, place),
-			   arena_printf(self->arena, "the API server rejects %s%s \"%s\"%s",
-					is_negative ? "the negative " : "", name, said, better));
+	return find_refused(self, list, place, is_negative ? "the negative " : "", amount->text,
+			    is_negative ? "" : correction(self->arena, amount->text, place->resource));
+}
+
+/* The first EXTENDED_MAX of a container. */
+static int check_extended(const struct deciding *self, struct findings *list, const struct k8s_resources *resources,
+			  const struct k8s_container *container)
+{
+	size_t n = 0;
+	int r = 0;
+
+	STEPS(resources->n_extended);
+	for (size_t i = 0; i < resources->n_extended && n < EXTENDED_MAX && !r; i++) {
+		const struct k8s_extended *item = &resources->extended[i];
+		const struct place place = {.container = container, .extended = item->name, .is_limit = item->is_limit};
+
+		if (!item->refused || is_placeholder(item->refused))
+			continue;
+		r = find_refused(self, list, &place, "", item->refused, extended_correction(self->arena, item));
+		n++;
+	}
+	return r;
 }
 
 static int check_resources(const struct deciding *self, struct findings *list, const struct k8s_resources *resources,
@@ -130,7 +207,7 @@ static int check_resources(const struct deciding *self, struct findings *list, c
 
 		r = check_amount(self, list, &amounts[i / 2], &place);
 	}
-	return r;
+	return r ? r : check_extended(self, list, resources, container);
 }
 
 int check_quantity(const struct deciding *self, struct findings *list)
@@ -146,38 +223,6 @@ int check_quantity(const struct deciding *self, struct findings *list)
 		r = check_amount(self, list, &volume->size_limit,
 				 &(struct place){.volume = volume, .resource = K8S_MEMORY});
 	}
-	return r;
-}
-
-/* ---- requests above limits ---- */
-
-static int check_above(const struct deciding *self, struct findings *list, const struct sized *item,
-		       enum sized_resource resource)
-{
-	const struct field *fields = item->fields[resource];
-	const char *request, *limit;
-
-	if (!fields[SIZE_REQUEST].has || !(fields[SIZE_LIMIT].has || fields[SIZE_LIMIT].is_zero) ||
-	    fields[SIZE_REQUEST].is_invalid || fields[SIZE_LIMIT].is_invalid ||
-	    field_final(&fields[SIZE_REQUEST]) <= field_final(&fields[SIZE_LIMIT]))
-		return 0;
-	request = text_value(self, item, resource, SIZE_REQUEST);
-	limit = text_value(self, item, resource, SIZE_LIMIT);
-	if (!request || !limit)
-		return -ENOMEM;
-	return finding_add(self, list, CHECK_REQUEST_ABOVE_LIMIT, false, item->container,
-			   finding_pointer(self, item, resource, SIZE_REQUEST),
-			   arena_printf(self->arena, "the API server rejects %s request %s above limit %s",
-					k8s_resource_names[sized_resource_of(resource)], request, limit));
-}
-
-int check_request_above_limit(const struct deciding *self, struct findings *list)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < self->n_items && !r; i++)
-		for (int k = 0; k < SIZED_COUNT_ && !r; k++)
-			r = check_above(self, list, &self->items[i], (enum sized_resource)k);
 	return r;
 }
 
@@ -202,13 +247,14 @@ static const char *unit_trouble(const struct deciding *self, const struct sized 
 		return "";
 	if (!is_tiny && !is_far_below)
 		return "";
-	said = text_clean(self->arena, amount->text, FINDING_NAME_CHARS);
+	said = text_clean(self->arena, amount->text, TEXT_VALUE_CHARS);
 	limit_said = text_value(self, item, SIZED_MEMORY, SIZE_LIMIT);
 	if (!said || !limit_said)
 		return NULL;
 	if (is_milli)
 		return arena_printf(self->arena, "memory %s %s is in thousandths of a byte; write %.*sM or %.*sMi",
-				    name, said, (int)MIN(n - 1, 20), said, (int)MIN(n - 1, 20), said);
+				    name, said, (int)MIN(n - 1, TEXT_VALUE_CHARS - 3), said,
+				    (int)MIN(n - 1, TEXT_VALUE_CHARS - 3), said);
 	if (is_tiny)
 		return arena_printf(self->arena, "memory %s %s is less than 1Mi; is the unit missing?", name, said);
 	return arena_printf(self->arena, "memory request %s next to a limit of %s; is the unit right?", said,
@@ -235,14 +281,17 @@ int check_unit(const struct deciding *self, struct findings *list)
 
 /* ---- the data set ---- */
 
-/* The memory that the container may use with its sizes. 0: not limited. */
-static int64_t memory_cap(const struct deciding *self, const struct sized *item)
+/* The memory that the container may use with its sizes, and its text. 0: not limited. */
+static int64_t memory_cap(const struct deciding *self, const struct sized *item, const char **ret_text)
 {
 	const struct k8s_amount *of_pod = &self->facts->pod.resources.limits[K8S_MEMORY];
 	int64_t own = field_final(&item->fields[SIZED_MEMORY][SIZE_LIMIT]);
 
-	if (!k8s_amount_is_set(of_pod) || of_pod->value <= 0 || (own > 0 && own < of_pod->value))
+	if (!k8s_amount_is_set(of_pod) || of_pod->value <= 0 || (own > 0 && own < of_pod->value)) {
+		*ret_text = text_final(self, item, SIZED_MEMORY, SIZE_LIMIT);
 		return own;
+	}
+	*ret_text = text_clean(self->arena, of_pod->text, TEXT_VALUE_CHARS);
 	return of_pod->value;
 }
 
@@ -252,7 +301,7 @@ static int find_invalid_dataset(const struct deciding *self, struct findings *li
 
 	if (is_placeholder(text))
 		return 0;
-	said = text_clean(self->arena, text, QUANTITY_TEXT_BYTES);
+	said = text_clean(self->arena, text, TEXT_VALUE_CHARS);
 	better = said ? correction(self->arena, said, K8S_MEMORY) : NULL;
 	if (!better)
 		return -ENOMEM;
@@ -275,15 +324,18 @@ int check_dataset(const struct deciding *self, struct findings *list)
 	bytes = quantity_value(&quantity);
 	for (size_t i = 0; i < self->n_items && !r; i++) {
 		const struct sized *item = &self->items[i];
-		int64_t cap = memory_cap(self, item);
+		const char *said;
+		int64_t cap = memory_cap(self, item, &said);
 
+		if (!said)
+			return -ENOMEM;
 		if (item->is_main && cap > 0 && bytes > cap)
 			r = finding_add(self, list, CHECK_DATASET_EXCEEDS_MEMORY, false, item->container,
 					finding_pointer(self, item, SIZED_MEMORY, SIZE_LIMIT),
 					arena_printf(self->arena,
 						     "data set %s exceeds memory limit %s; stream, memory-map or ask "
 						     "for more",
-						     EXACT(bytes), EXACT(cap)));
+						     text, said));
 	}
 	return r;
 }

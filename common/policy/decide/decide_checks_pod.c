@@ -26,6 +26,21 @@ static int add_over_share(const struct deciding *self, struct findings *list, en
 				 "");
 }
 
+/* The pod's request, as it is written if one value alone makes it. */
+static const char *request_text(const struct deciding *self, enum sized_resource resource, int64_t request,
+				bool is_final)
+{
+	const struct k8s_amount *of_pod = &self->facts->pod.resources.requests[sized_resource_of(resource)];
+	const struct sized *first = &self->items[0];
+	const struct field *field = &first->fields[resource][SIZE_REQUEST];
+
+	if (of_pod->text && *of_pod->text && of_pod->value == request)
+		return text_clean(self->arena, of_pod->text, TEXT_VALUE_CHARS);
+	if (request == (is_final ? field_final(field) : field->now_bytes))
+		return (is_final ? text_final : text_value)(self, first, resource, SIZE_REQUEST);
+	return arena_printf(self->arena, "%s", EXACT(request));
+}
+
 /* Compares the limit of each main container with its part of the share; without limits, the pod's request with the
  * whole share. */
 static int over_share(const struct deciding *self, struct findings *list, enum check_id check,
@@ -49,10 +64,7 @@ static int over_share(const struct deciding *self, struct findings *list, enum c
 	if (r || is_said || share <= 0 || request <= size_scale_permille(share, permille))
 		return r;
 	return add_over_share(self, list, check, &self->items[0], resource, SIZE_REQUEST,
-			      request == self->items[0].fields[resource][SIZE_REQUEST].now_bytes
-				      ? text_value(self, &self->items[0], resource, SIZE_REQUEST)
-				      : EXACT(request),
-			      share, NULL);
+			      request_text(self, resource, request, false), share, NULL);
 }
 
 int check_over_share(const struct deciding *self, struct findings *list)
@@ -225,7 +237,7 @@ static int unschedulable(const struct deciding *self, struct findings *list, enu
 	return finding_add(self, list, CHECK_UNSCHEDULABLE_SIZE, false, NULL,
 			   finding_pointer(self, &self->items[0], resource, SIZE_REQUEST),
 			   arena_printf(self->arena, "the pod requests %s of %s; the largest node%s has %s",
-					EXACT(effective), k8s_resource_names[r],
+					request_text(self, resource, effective, true), k8s_resource_names[r],
 					self->facts->nodes.is_complete ? "" : " seen so far", HUMAN(largest)));
 }
 
@@ -315,7 +327,7 @@ static int find_unbounded(const struct deciding *self, struct findings *list, en
 		r = finding_add(self, list, check, false, NULL,
 				arena_printf(self->arena, "/spec/volumes/%zu/emptyDir", i),
 				arena_printf(self->arena, "volume \"%s\": %s",
-					     text_clean(self->arena, volume->name, FINDING_NAME_CHARS), what));
+					     text_clean(self->arena, volume->name, TEXT_VALUE_CHARS), what));
 		n++;
 	}
 	return r;
@@ -369,7 +381,7 @@ int check_sized_by_vpa(const struct deciding *self, struct findings *list)
 			r = finding_add(self, list, CHECK_SIZED_BY_VPA, false, item->container,
 					finding_pointer(self, item, SIZED_MEMORY, SIZE_REQUEST),
 					arena_printf(self->arena, "memory is left to VerticalPodAutoscaler %s",
-						     text_clean(self->arena, item->vpa->name, FINDING_NAME_CHARS)));
+						     text_clean(self->arena, item->vpa->name, TEXT_VALUE_CHARS)));
 	}
 	return r;
 }

@@ -282,7 +282,8 @@ int check_request_token(const struct deciding *self, struct findings *list)
 		r = finding_add(self, list, CHECK_MEMORY_REQUEST_TOKEN, false, item->container,
 				finding_pointer(self, item, SIZED_MEMORY, SIZE_REQUEST),
 				arena_printf(self->arena, "memory request %s reserves little of %s, the share of %s",
-					     EXACT(field_final(request)), HUMAN(share), text_part(self, item)));
+					     text_final(self, item, SIZED_MEMORY, SIZE_REQUEST), HUMAN(share),
+					     text_part(self, item)));
 	}
 	return r;
 }

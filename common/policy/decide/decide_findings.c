@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { TEXT_MAX = 480 };
+enum { TEXT_MAX = 1024 };
 
 const char *finding_pointer(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f)
 {

@@ -9,6 +9,7 @@
  *   decide_allocator() in struct deciding: the containers that get the setting of PyTorch's allocator
  *   decide_checks()  struct findings
  * All of them are on the stack of decide() and in its arena. */
+#include "base/limits.h"
 #include "policy/annotation.h"
 #include "policy/decide.h"
 #include "policy/size.h"
@@ -226,12 +227,15 @@ const char *text_why_limit(const struct deciding *self, const struct sized *item
 const char *text_why_request(const struct deciding *self, const struct sized *item);
 /** "pinned by spec.pinLimit", for a pinned field or a limit that makes room for a pinned request. Static. */
 const char *text_pin(const struct sized *item, int field);
-/** A value as in the manifest, otherwise exactly, with its origin: "512Mi (by LimitRange)". */
+/** A value as in the manifest, otherwise exactly, with its origin: "512Mi (by LimitRange)". At most TEXT_VALUE_CHARS of
+ * the manifest's text, which may be anything. */
 const char *text_value(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f);
+/** The value after the decision: what is set, else as text_value(). */
+const char *text_final(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f);
 /** "no memory limit", or "memory limit is 0". */
 const char *text_missing(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f);
 /** The action on a proposal: "; set to 96Gi (why)", "; mode raise would set 96Gi (why)" ... "": there is no proposal.
- * Together with the head of a finding it has at most 79 characters if names are short, so that it fits a warning. */
+ * Its end is the reason, which render_line() keeps in a warning. */
 const char *text_outcome(const struct deciding *self, const struct sized *item, const struct field *field,
 			 const char *why);
 /** How far memory was lowered if the recommendation is lower still: "max 25% a run", or, if the last run had another
@@ -243,6 +247,16 @@ int64_t text_step_from(const struct sized *item, int f);
 const char *text_runs(const struct deciding *self, int64_t n);
 /** "2 of 8 GPUs": a container's part of a node; `item` NULL: the pod's. */
 const char *text_part(const struct deciding *self, const struct sized *item);
+/** Texts of a manifest in a finding: no name of an object is longer, nor a value that anybody writes. */
+enum { TEXT_VALUE_CHARS = LIMIT_NAME_BYTES };
+/** The words of our own texts are not longer; names are. */
+enum { TEXT_WORD_CHARS = 24 };
+/** Cuts the end (is_middle: the middle) of the `n` characters at `word` in `text` as far as it is longer than `max`, to
+ * `least` at most, which is more than 3 and less than `n`. */
+void text_cut(char *text, size_t max, char *word, size_t n, size_t least, bool is_middle);
+/** While `text` is longer than `max`, its longest word loses its middle, down to TEXT_WORD_CHARS: names of one
+ * namespace often have the same beginning. */
+void text_cut_names(char *text, size_t max);
 /** Makes text printable: ASCII, at most `max` characters, truncated with "...". May return `text`. */
 const char *text_clean(struct arena *arena, const char *text, size_t max);
 

@@ -156,14 +156,15 @@ static void by_kind(const struct pod_facts *self, struct pod_mode *ret)
 	if (decide_has_unknown_vpa(self))
 		cap_by_kind(ret, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
 	if (is_sized_by_platform(self))
-		cap_by_kind(ret, "Autopilot or Fargate makes its node from the pod", "the platform sizes it");
+		cap_by_kind(ret, "GKE Autopilot or EKS Fargate chooses the node by the pod's size",
+			    "the platform sizes it");
 	ret->is_template_only = is_ray(self) && self->input->is_template_patched;
 	if (is_ray(self) && !ret->is_template_only)
-		cap_by_kind(ret, "Ray took the memory limit into its command line", "Ray fixes it at start");
+		cap_by_kind(ret, "Ray writes the memory limit into its command line", "Ray fixes it at start");
 	if (is_spark(self))
-		cap_by_kind(ret, "Spark makes the memory limit of its application's settings", "Spark sets it");
+		cap_by_kind(ret, "Spark computes the memory limit from its application's settings", "Spark sets it");
 	if (self->is_bare && !ret->is_bare_granted)
-		lower_to(ret, MODE_FILL, "bare pod: what its manifest says is not changed");
+		lower_to(ret, MODE_FILL, "bare pod: existing values are not changed");
 }
 
 /* A bare pod that is created again from its own YAML has the annotation of its predecessor, and no owner by which the

@@ -2,6 +2,7 @@
 /* decide_text: the texts of a decision. A finding's text is: what is wrong; what is done about it (why). */
 #include "policy/decide/decide_internal.h"
 
+#include "base/limits.h"
 #include "base/str.h"
 #include "policy/size.h"
 #include "policy/size/size_fit.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { EXACT_CHARS = 9, TEXT_VALUE_CHARS = 63 };
+enum { EXACT_CHARS = 9 };
 
 /* A value that memtamer does not set may be too long to print exactly; then it is rounded up. */
 const char *text_exact(int64_t bytes, char buf[QUANTITY_TEXT_BYTES])
@@ -46,6 +47,44 @@ const char *text_clean(struct arena *arena, const char *text, size_t max)
 		if (!is_printable(*p))
 			*p = '?';
 	return clean;
+}
+
+void text_cut(char *text, size_t max, char *word, size_t n, size_t least, bool is_middle)
+{
+	static const char mark[] = "...";
+	const size_t n_mark = sizeof(mark) - 1;
+	size_t over = MIN(strlen(text) - max, n - least), keep = n - over - n_mark, tail = is_middle ? keep / 2 : 0;
+
+	memcpy(word + keep - tail, mark, n_mark);
+	memmove(word + n - over - tail, word + n - tail, strlen(word + n - tail) + 1);
+}
+
+/* The longest word of a text. */
+static char *longest_word(char *text, size_t *ret_n)
+{
+	static const char ends[] = " \"(),:;";
+	char *longest = text;
+
+	*ret_n = 0;
+	for (char *p = text; *p; p += strspn(p, ends)) {
+		size_t n = strcspn(p, ends);
+
+		if (n > *ret_n) {
+			longest = p;
+			*ret_n = n;
+		}
+		p += n;
+	}
+	return longest;
+}
+
+void text_cut_names(char *text, size_t max)
+{
+	size_t n;
+	char *word;
+
+	while (strlen(text) > max && (word = longest_word(text, &n)) && n > TEXT_WORD_CHARS)
+		text_cut(text, max, word, n, TEXT_WORD_CHARS, true);
 }
 
 const char *text_runs(const struct deciding *self, int64_t n)
@@ -84,6 +123,15 @@ const char *text_value(const struct deciding *self, const struct sized *item, en
 			    set_by(item, resource, f));
 }
 
+const char *text_final(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f)
+{
+	const struct field *field = &item->fields[resource][f];
+
+	if (field->proposal.gate != GATE_OPEN)
+		return text_value(self, item, resource, f);
+	return arena_printf(self->arena, "%s", SET(field->proposal.to_bytes));
+}
+
 const char *text_missing(const struct deciding *self, const struct sized *item, enum sized_resource resource, int f)
 {
 	const char *name = k8s_resource_names[sized_resource_of(resource)],
@@ -106,7 +154,7 @@ const char *text_part(const struct deciding *self, const struct sized *item)
 
 	if (milli % 1000 == 0)
 		return arena_printf(self->arena, "%lld of %lld %s", (long long)(milli / 1000), (long long)devices,
-				    is_gpu ? "GPUs" : text_clean(self->arena, name, 16));
+				    is_gpu ? "GPUs" : text_clean(self->arena, name, LIMIT_NAME_PART_BYTES));
 	return arena_printf(self->arena, "%lld.%02lld of %lld GPUs", (long long)(milli / 1000),
 			    (long long)(milli % 1000 / 10), (long long)devices);
 }
@@ -234,6 +282,14 @@ static const char *outcome_open(const struct deciding *self, const struct field 
 	return arena_printf(self->arena, "; %s %s%s", verb, to, why);
 }
 
+/* A size that is only suggested, because something else decides; a rule of the namespace may have reduced it. */
+static const char *outcome_suggested(const struct deciding *self, const struct field *field, const char *to,
+				     const char *why)
+{
+	return arena_printf(self->arena, "; %s suggested (%s%s%s)", to, why, field->cap_why ? ", " : "",
+			    field->cap_why ? field->cap_why : "");
+}
+
 /* The outcome if a rule of the namespace prevents the change. */
 static const char *outcome_prevented(const struct deciding *self, const struct field *field, const char *why)
 {
@@ -262,14 +318,13 @@ const char *text_outcome(const struct deciding *self, const struct sized *item, 
 	case GATE_MODE:
 		return arena_printf(self->arena, "; mode %s would set %s%s", mode, to, why);
 	case GATE_BARE:
-		return arena_printf(self->arena, "; annotation 'memtamer.io/mode: %s' sets %s", mode, to);
+		return arena_printf(self->arena, "; annotation 'memtamer.io/mode: %s' sets %s%s", mode, to, why);
 	case GATE_KIND:
-		return arena_printf(self->arena, "; %s suggested (%s)", to,
-				    item->vpa ? "a VPA sizes it" : self->mode->kind_why);
+		return outcome_suggested(self, field, to, item->vpa ? "a VPA sizes it" : self->mode->kind_why);
 	case GATE_QUEUE:
 		/* True before the queue counts the object and after it, so that both webhooks of an object say the
 		 * same, and people see it once. */
-		return arena_printf(self->arena, "; %s suggested (a queue counts it)", to);
+		return outcome_suggested(self, field, to, "a queue counts it");
 	case GATE_EVIDENCE:
 		return evidence_words(self, item, field);
 	case GATE_NODE:

@@ -30,16 +30,6 @@ const char *render_prefix(const char *roles, const struct finding *finding, stru
 	return arena_printf(arena, RENDER_NAME "container \"%s\"%s%s: ", name, *roles ? " of " : "", roles);
 }
 
-/* Cuts the end or the middle of the `n` characters at `name` as far as the line is too long, to `least` at most. */
-static void cut_name(char *line, char *name, size_t n, size_t least, bool is_middle)
-{
-	size_t over = MIN(strlen(line) - LIMIT_WARNING_CHARS, n - least), keep = n - over - MARK_CHARS;
-	size_t tail = is_middle ? keep / 2 : 0;
-
-	memcpy(name + keep - tail, MARK, MARK_CHARS);
-	memmove(name + n - over - tail, name + n - tail, strlen(name + n - tail) + 1);
-}
-
 /* The longest text between double quotes, which is a name. */
 static char *longest_name(char *line, size_t *ret_n)
 {
@@ -61,7 +51,7 @@ static void cut_names(char *line)
 	char *name;
 
 	while (is_long(line) && (name = longest_name(line, &n)) && n > NAME_LEAST)
-		cut_name(line, name, n, NAME_LEAST, false);
+		text_cut(line, LIMIT_WARNING_CHARS, name, n, NAME_LEAST, false);
 }
 
 /* A quoted name is a container also without the word. */
@@ -88,9 +78,15 @@ static void cut_rule(char *line)
 		name += strlen(rules[i]);
 		n = strcspn(name, ": )");
 		if (is_long(line) && n > RULE_LEAST)
-			cut_name(line, name, n, RULE_LEAST, true);
+			text_cut(line, LIMIT_WARNING_CHARS, name, n, RULE_LEAST, true);
 		return;
 	}
+}
+
+/* Other names and values. */
+static void cut_word(char *line)
+{
+	text_cut_names(line, LIMIT_WARNING_CHARS);
 }
 
 /* What is wrong loses its details, then its end, before what is done about it and why. */
@@ -145,7 +141,7 @@ static char *line_of(const char *roles, const struct finding *finding, struct ar
 
 char *render_line(const struct render_roles *roles, const struct finding *finding, struct arena *arena)
 {
-	static void (*const cuts[])(char *line) = {cut_container, cut_rule, cut_head, cut_end};
+	static void (*const cuts[])(char *line) = {cut_container, cut_rule, cut_word, cut_head, cut_end};
 	char *line = line_of(roles->names, finding, arena);
 
 	if (line && is_long(line))

@@ -179,8 +179,14 @@ static const char *size_reason(const struct deciding *self, const struct sized *
 static const char *size_cap(const struct deciding *self, const struct field *field)
 {
 	const char *cap = field->cap_why ? field->cap_why : field->proposal.cap;
+	char *text;
 
-	return cap ? text_clean(self->arena, cap, DECISION_CAP_CHARS) : NULL;
+	if (!cap || strlen(cap) <= DECISION_CAP_CHARS)
+		return cap;
+	text = arena_strdup(self->arena, cap);
+	if (text)
+		text_cut_names(text, DECISION_CAP_CHARS);
+	return text ? text_clean(self->arena, text, DECISION_CAP_CHARS) : NULL;
 }
 
 /* Whether a request that comes only from defaulting must be written: otherwise the API server would copy the new limit

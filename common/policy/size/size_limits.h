@@ -74,7 +74,7 @@ bool queue_breach(const struct limits *limits, struct breach *ret);
 /** Finds the first breach of a quota. `now` must be set. */
 bool quotas_breach(const struct limits *limits, struct breach *ret);
 
-/** The name of a rule for a text, of at most 40 characters: longer ones lose their middle. NULL: the arena is full. */
+/** The name of a rule for a text. NULL: the arena is full. */
 const char *limits_name(const struct deciding *self, const char *name);
 /** Nano units as bytes, rounded up. */
 int64_t limits_bytes(__int128 nano);

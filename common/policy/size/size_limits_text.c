@@ -2,11 +2,6 @@
 /* size_limits_text: amounts of the rules of a namespace as bytes and as text. */
 #include "policy/size/size_limits.h"
 
-#include "base/limits.h"
-#include "base/str.h"
-
-#include <string.h>
-
 int64_t limits_bytes(__int128 nano)
 {
 	const __int128 nano_of_byte = 1000000000;
@@ -17,14 +12,7 @@ int64_t limits_bytes(__int128 nano)
 
 const char *limits_name(const struct deciding *self, const char *name)
 {
-	enum { CHARS = 40, TAIL = 18 };
-	static const char mark[] = "...";
-	const char *clean = text_clean(self->arena, name, LIMIT_NAME_BYTES);
-	size_t n = clean ? strlen(clean) : 0;
-
-	if (n <= CHARS)
-		return clean;
-	return arena_printf(self->arena, "%.*s%s%s", CHARS - TAIL - (int)strlen(mark), clean, mark, clean + n - TAIL);
+	return text_clean(self->arena, name, TEXT_VALUE_CHARS);
 }
 
 const char *limits_amount_text(const struct deciding *self, enum k8s_resource resource, int64_t amount)

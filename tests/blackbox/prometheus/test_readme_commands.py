@@ -51,6 +51,7 @@ class Readme(unittest.TestCase):
         with open(os.path.join(name, "memtamer.yaml"), "w", encoding="utf-8") as file:
             file.write(text.replace("http://127.0.0.1:9090", prometheus.url))
         os.symlink(os.path.join(harness.TOP, "demo"), os.path.join(name, "demo"))
+        cls.before = set(os.listdir(name))
 
     def test_commands_run_as_written(self):
         self.assertGreaterEqual(len(commands()), 6)
@@ -58,6 +59,8 @@ class Readme(unittest.TestCase):
             with self.subTest(command=" ".join([program, *arguments])):
                 done = harness.run(program, *arguments, cwd=self.folder.name)
                 self.assertEqual(done.returncode, STATUS.get(arguments[0], 0), done.stderr)
+        written = set(os.listdir(self.folder.name)) - self.before
+        self.assertTrue(all(re.fullmatch(r"profiles\.json(\..+)?", file) for file in written), written)
 
 
 if __name__ == "__main__":
