@@ -222,15 +222,15 @@ bool collect_has_closed_part(const struct collect *self)
 	return !self->is_unsettled && self->state.watermark_ms < collect_closed_until_ms(self);
 }
 
-/* What is missing of closed time may be answered later. Such a day is waited for. What closed of the present day is
- * read again in the next cycle, and this one goes on with the open time. @return 0; `status`. */
+/* What is missing of closed time may be answered later. The window is read again in the next cycle, and this one goes
+ * on with the time after it. Only a day that is over is waited for if some of it is too heavy. @return 0; `status`. */
 static int wait_for_rest(struct collect *self, const struct evidence_window *window, int status)
 {
 	self->is_unsettled = true;
 	self->read_until_ms = window->end_ms;
-	if (window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
+	if (status && window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
 		return status;
-	self->unsettled_status = status == EVIDENCE_TOO_HEAVY ? status : 0;
+	self->unsettled_status = status;
 	return 0;
 }
 
@@ -247,9 +247,7 @@ int collect_part(struct collect *self, struct err *err)
 		return r == EVIDENCE_TOO_HEAVY ? wait_for_rest(self, &window, r) : r;
 	self->read_until_ms = window.end_ms;
 	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
-		return wait_for_rest(
-			self, &window,
-			err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning));
+		return wait_for_rest(self, &window, 0);
 	if (is_partial)
 		collect_note_warned_day(self, window.start_ms);
 	r = leave_out(self, err);

@@ -65,7 +65,7 @@ struct collect {
 	bool has_overfull;	/* a pod with too many containers was logged */
 	bool is_partial;	/* an answer was incomplete: reading stopped there, or its runs are marked */
 	char warning[160];	/* of the first answer that had one */
-	bool has_whole_answer;	/* an answer had no warning */
+	bool has_whole_answer;	/* an answer about closed time had no warning */
 	bool has_changed_state; /* besides closed parts: `state` should be saved; the caller clears it */
 };
 

@@ -34,9 +34,9 @@ int64_t collect_part_end_ms(const struct collect *self)
 
 int64_t collect_open_end_ms(const struct collect *self, int64_t start_ms)
 {
-	int64_t ms = self->is_unsettled ? self->state.part_ms : 0;
+	int64_t ms = part_ms(self);
 
-	return ms ? MIN(start_ms - start_ms % ms + ms, self->now_ms) : self->now_ms;
+	return self->is_unsettled ? MIN(start_ms - start_ms % ms + ms, self->now_ms) : self->now_ms;
 }
 
 /* A part divides a day. */

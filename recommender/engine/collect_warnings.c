@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "engine/collect_parts.h"
 
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ void collect_begin_warnings(struct collect *self, int64_t oldest_ms)
 void collect_note_answer(struct collect *self, struct evidence_batch *batch)
 {
 	if (!batch->is_partial) {
-		self->has_whole_answer = true;
+		self->has_whole_answer |= batch->window.end_ms <= collect_closed_until_ms(self);
 		return;
 	}
 	if (!self->warning[0])

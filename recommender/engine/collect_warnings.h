@@ -3,11 +3,12 @@
 /* collect_warnings: what a warning in an answer means. Thanos and others answer with a warning when a part of their
  * stores does not, so the figures of such a window are lower bounds, and its runs do not count as whole runs.
  *
- * But if not one answer was without a warning for COLLECT_WARNED_MS, the warning is a property of the source (a store
- * that was removed and is still configured) and says nothing about a window. Then warnings are ignored until an answer
- * comes without one, and the days that were read with warnings are read again, once. What a store really lacks is still
- * noticed: a run is whole only if its samples cover it. Texts are not compared, as addresses and times in them change.
- * One thread. */
+ * But if no answer about closed time was without a warning for COLLECT_WARNED_MS, the warning is a property of the
+ * source (a store that was removed and is still configured) and says nothing about a window. Then warnings are ignored
+ * until such an answer comes without one, and the days that were read with warnings are read again, once. Answers about
+ * the open time do not end it: Thanos does not ask a store about hours that the store does not have yet. What a store
+ * really lacks is still noticed: a run is whole only if its samples cover it. Texts are not compared, as addresses and
+ * times in them change. One thread. */
 #include "engine/collect.h"
 
 #define COLLECT_WARNED_MS ((int64_t)24 * 3600 * 1000)

@@ -141,8 +141,8 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	    self->bad_until_min && (!self->bad_namespace || is_asked(namespaces, n_namespaces, self->bad_namespace)))
 		return err_set(err, self->bad_status, "made up");
 	read_some(self->pods, self->n_pods, namespaces, n_namespaces, batch);
-	batch->is_partial = self->is_partial;
-	if (self->is_partial)
+	batch->is_partial = self->is_partial || batch->window.start_ms < self->warned_before_ms;
+	if (batch->is_partial)
 		snprintf(batch->warning, sizeof(batch->warning), "store-3 is away (try %d)", self->n_reads);
 	return 0;
 }

@@ -618,12 +618,12 @@ static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
 	assert_int_equal(cycle_at(&place, later_ms + TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(place.reader.n_reads, 1);
 	assert_false(result.is_partial);
-	/* The store is back, and away again later. */
+	/* The store is back when some hours close, and away again later. */
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, later_ms + 2 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cycle_at(&place, later_ms + 4 * TIME_HOUR_MS, &result), 0);
 	assert_string_equal(result.warning, "");
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, later_ms + 3 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cycle_at(&place, later_ms + 4 * TIME_HOUR_MS + TIME_MINUTE_MS, &result), 0);
 	assert_true(result.is_partial);
 	strbuf_release(&found);
 	strbuf_release(&expected);
