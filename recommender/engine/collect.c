@@ -246,7 +246,8 @@ int collect_part(struct collect *self, struct err *err)
 	if (r)
 		return r == EVIDENCE_TOO_HEAVY ? wait_for_rest(self, &window, r) : r;
 	self->read_until_ms = window.end_ms;
-	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
+	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS &&
+	    !collect_is_in_the_way(self, window.end_ms))
 		return wait_for_rest(self, &window, 0);
 	if (is_partial)
 		collect_note_warned_day(self, window.start_ms);

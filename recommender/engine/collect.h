@@ -70,7 +70,8 @@ struct collect {
 };
 
 #define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a part closes this long after its end: late samples */
-/** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. */
+/** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. It
+ * is accepted earlier if reading it again leaves too little time for what follows (collect_is_in_the_way). */
 #define COLLECT_PARTIAL_PATIENCE_MS ((int64_t)48 * 3600 * 1000)
 
 /** Prepares for reading. @return 0; -ENOMEM. */
