@@ -21,6 +21,11 @@ struct collect_namespaces collect_namespaces_of(const struct collect *self, cons
 			     : (struct collect_namespaces){self->reader->namespaces, self->reader->n_namespaces};
 }
 
+int collect_result(int r, const struct evidence_batch *batch)
+{
+	return r == -E2BIG || (r == -ENOMEM && batch->pods.arena.is_full) ? EVIDENCE_TOO_HEAVY : r;
+}
+
 static bool concerns(const struct collect *self, const struct gap *gap, const struct collect_namespaces *namespaces)
 {
 	const struct collect_namespaces all = collect_namespaces_of(self, namespaces);
@@ -65,8 +70,7 @@ static int try_read(struct collect *self, const struct evidence_window *window,
 
 	evidence_batch_init(&batch, window);
 	r = self->reader->read(self->reader, namespaces->n ? namespaces->items : NULL, namespaces->n, &batch, err);
-	if (r == -ENOMEM && batch.pods.arena.is_full)
-		r = EVIDENCE_TOO_HEAVY;
+	r = collect_result(r, &batch);
 	evidence_batch_release(&batch);
 	if (self->between)
 		self->between(self->between_context);

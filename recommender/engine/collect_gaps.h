@@ -15,6 +15,9 @@ struct collect_namespaces {
 /** These namespaces, or all that the reader knows if `n` is 0. */
 struct collect_namespaces collect_namespaces_of(const struct collect *self,
 						const struct collect_namespaces *namespaces);
+/** The result of reading a batch: EVIDENCE_TOO_HEAVY in place of an error that says that the query, an answer or the
+ * batch is larger than its cap, as a smaller window has room. */
+int collect_result(int r, const struct evidence_batch *batch);
 /** A passed gap of one of these namespaces that overlaps the window. NULL: none. */
 const struct gap *collect_find_gap(const struct collect *self, const struct evidence_window *window,
 				   const struct collect_namespaces *namespaces);

@@ -653,14 +653,15 @@ static void too_heavy_windows_are_halved(void **state)
 	struct engine_result result;
 
 	(void)state;
-	/* At last they are too large for our own memory. */
-	for (int round = 0; round < 3; round++) {
+	/* Then they are too large for our own memory, and at last for our caps. */
+	for (int round = 0; round < 4; round++) {
 		const struct store_visitor visitor = {.context = round ? &halved : &whole, .profile = find_cron};
 		CLEANUP(store_closep) struct store *store = NULL;
 		struct place place;
 
 		setup(&place);
-		place.reader.heavy_above_ms = round == 1 ? FAKE_DAY_MS / 2 : 0;
+		place.reader.heavy_above_ms = round % 2 ? FAKE_DAY_MS / 2 : 0;
+		place.reader.heavy_status = round == 3 ? -E2BIG : 0;
 		place.reader.full_above_ms = round == 2 ? FAKE_DAY_MS / 2 : 0;
 		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 		assert_false(result.is_partial);
