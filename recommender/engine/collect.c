@@ -162,11 +162,11 @@ static bool is_ahead(const struct collect *self)
 
 /* The state has no pods of open runs, although there were some, or their form is not known: it was written by another
  * version, or they did not fit. The days are read again in which these runs were open. */
-static void read_open_days_again(struct collect *self, int64_t oldest_ms)
+static void read_open_days_again(struct collect *self)
 {
 	char text[TIME_TEXT_BYTES];
 
-	collector_state_read_again(&self->state, self->state.open_from_ms, oldest_ms);
+	collector_state_read_again(&self->state, self->state.open_from_ms, self->oldest_ms);
 	log_event(LOG_INFO, "the collector's state does not contain the open runs; their days are read again", "from",
 		  time_render(self->state.watermark_ms, text), NULL);
 }
@@ -177,19 +177,19 @@ static int begin(struct collect *self, struct err *err)
 	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
 	int r = load_table(self);
 
-	from_ms -= from_ms % TIME_DAY_MS;
+	self->oldest_ms = from_ms - from_ms % TIME_DAY_MS;
 	if (r == -EINVAL || (!r && !state->table.len && state->open_from_ms < state->watermark_ms))
-		read_open_days_again(self, from_ms);
+		read_open_days_again(self);
 	else if (r)
 		return no_memory(err);
 	/* Starts over, also if the collector did not run for longer than the history that it reads. */
-	if (!state->watermark_ms || state->watermark_ms < from_ms || is_ahead(self)) {
+	if (!state->watermark_ms || state->watermark_ms < self->oldest_ms || is_ahead(self)) {
 		strbuf_clear(&state->table);
-		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
+		state->watermark_ms = state->history_from_ms = state->open_from_ms = self->oldest_ms;
 	}
 	collect_begin_parts(self);
-	collect_begin_warnings(self, from_ms);
-	collect_retry_gaps(self, from_ms);
+	collect_begin_warnings(self);
+	collect_forget_gaps(self);
 	self->read_until_ms = state->watermark_ms;
 	return load_table(self) ? no_memory(err) : 0;
 }

@@ -53,6 +53,7 @@ struct collect {
 	bool has_told_all;	       /* the last fold had all watched pods: no run was left out */
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
 	struct collector_state state;  /* as loaded; after collect_close_part as it should be saved */
+	int64_t oldest_ms;	       /* the first day of the history */
 	int64_t read_until_ms;	       /* the table has the time up to here */
 	bool is_unsettled;	       /* what was read last is not closed in this cycle: a whole answer may come */
 	int unsettled_status;	       /* EVIDENCE_TOO_HEAVY: some of it could not be read */

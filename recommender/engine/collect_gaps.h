@@ -35,8 +35,10 @@ bool collect_note_gap(struct collect *self, const struct evidence_window *window
 /** Marks the pods of the table that existed in a gap that is passed or failed in this cycle: their figures are lower
  * bounds. */
 void collect_mark_gaps(struct collect *self);
-/** Call it before reading. Removes gaps that are older than `oldest_ms`, the start of the history, or in the future,
- * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where all of the gap is
- * answered now, it is removed, and closed days are read again from the gap on. Cost: at most four gaps, and for each 32
- * reads and two for each of its namespaces; the first part that fails ends it. */
-void collect_retry_gaps(struct collect *self, int64_t oldest_ms);
+/** Call it before reading. Removes gaps that are older than the history or in the future. */
+void collect_forget_gaps(struct collect *self);
+/** Call it when all is read and learned, as it may take what is left of the deadline. Asks again for the passed gaps
+ * that are due: each hour for a day, then once a day. Where all of the gap is answered now, it is removed, and in the
+ * next cycle closed days are read again from the gap on. Cost: at most four gaps, and for each 32 reads and two for
+ * each of its namespaces; the first part that fails ends it. */
+void collect_retry_gaps(struct collect *self);

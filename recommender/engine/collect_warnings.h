@@ -15,9 +15,9 @@
 
 /** Whether warnings are ignored. */
 bool collect_ignores_warnings(const struct collect *self);
-/** Call it before reading. Once warnings are ignored, reading begins with the first day that was read with one, but not
- * before `oldest_ms`, the start of the history. */
-void collect_begin_warnings(struct collect *self, int64_t oldest_ms);
+/** Call it before reading. Once warnings are ignored, reading begins with the first day of the history that was read
+ * with one. */
+void collect_begin_warnings(struct collect *self);
 /** Notes whether an answer has a warning, and removes `is_partial` from the batch if warnings are ignored. */
 void collect_note_answer(struct collect *self, struct evidence_batch *batch);
 /** Notes that the closed day that begins at `start_ms` is accepted with warnings. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "engine/collect_gaps.h"
 #include "engine/collect_warnings.h"
 #include "engine/engine_internal.h"
 #include "engine/keep.h"
@@ -303,6 +304,9 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
 	vec_release(&wanted.runs);
+	if (!r && !status)
+		collect_retry_gaps(collect);
+	ret->gaps = collect->state.gaps;
 	if (!r && (collect->has_changed_state || self->has_new_caps))
 		r = engine_save_state(self, collect, err);
 	return r;

@@ -789,16 +789,23 @@ static void a_window_that_cannot_be_read_is_passed_over(void **state)
 	assert_int_equal(cron_of(&place).runs, 4);
 	assert_int_equal(cron_of(&place).whole_runs, 3);
 
-	/* Nothing is asked about it until a day later, when it still fails; a day later the days are read again. */
+	/* Nothing is asked about it until a day later, after all else and when the deadline passes; a day later it is
+	 * answered, and the next cycle reads the days again. */
 	assert_int_equal(cycle_at(&place, NOW_MS + TIME_HOUR_MS, &result), 0);
 	assert_int_equal(place.reader.n_reads, 1);
+	place.reader.fail_from_read = 3;
+	place.reader.fail_status = EVIDENCE_STOPPED;
 	assert_int_equal(cycle_at(&place, NOW_MS + TIME_DAY_MS + TIME_MINUTE_MS, &result), 0);
-	assert_int_equal(place.reader.read_ms[0], result.gaps.items[0].start_ms);
+	assert_int_equal(place.reader.n_reads, 3);
+	assert_int_equal(place.reader.read_ms[2], result.gaps.items[0].start_ms);
+	assert_false(result.is_partial);
 	assert_int_equal(gaps_passed(&result.gaps), 1);
+	place.reader.fail_from_read = 0;
 	place.reader.bad_until_min = 0;
 	place.config->prometheus.history_ms += 4 * FAKE_DAY_MS;
 	assert_int_equal(cycle_at(&place, NOW_MS + 2 * TIME_DAY_MS + 2 * TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(result.gaps.n, 0);
+	assert_int_equal(cycle_at(&place, NOW_MS + 2 * TIME_DAY_MS + 3 * TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(cron_of(&place).runs, 4);
 	assert_int_equal(cron_of(&place).whole_runs, 4);
 	place_remove(&place);
