@@ -161,27 +161,35 @@ static int read_all(struct engine *self, struct collect *collect, struct engine_
 	return r;
 }
 
+/* Whether it is a day since all workloads were read; or the clock was ahead. */
+static bool is_all_due(const struct engine *self, int64_t now_ms)
+{
+	return now_ms - self->sized_all_ms >= TIME_DAY_MS || now_ms < self->sized_all_ms;
+}
+
 static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
 			    struct engine_result *ret, struct err *err)
 {
 	struct learn learn = engine_begin_learn(self, collect->now_ms);
 	struct shapes shapes = {.items = VEC_INIT};
 	const struct found_run *runs = collect->found.runs.items;
+	bool is_all;
 	int r;
 
 	if (!ret->reading) /* up to now */
 		learn.lost_before_ms = collect->now_ms - LEARN_LOST_MS;
 	if (!self->has_settled && collect->has_told_all)
 		learn.settle_before_ms = collect->now_ms;
-	r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
-							   : learn_all(&learn, runs, collect->found.runs.n, err);
+	is_all = learn.settle_before_ms || is_all_due(self, collect->now_ms);
+	r = is_all ? learn_all(&learn, runs, collect->found.runs.n, err)
+		   : learn_runs(&learn, runs, collect->found.runs.n, err);
 	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret, true)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, &shapes, ret, err);
 	if (!r) {
 		self->has_settled |= learn.settle_before_ms != 0;
-		self->has_sized_all = true;
+		self->sized_all_ms = is_all ? collect->now_ms : self->sized_all_ms;
 		ret->n_workloads = learn.n_workloads;
 		if (engine_check_caps(self, &learn, ret))
 			r = err_set(err, -ENOMEM, "no memory left");
