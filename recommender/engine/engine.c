@@ -80,7 +80,7 @@ static int find_shapes(struct engine *self, const struct learn *learn, int64_t n
 	return MIN(r, 0);
 }
 
-/* A failed deletion only makes the cycle partial; the next cycle tries again. */
+/* A failed deletion only makes the cycle partial; the next cycle tries again. A file keeps its shapes: they are few. */
 static void remove_dead(struct engine *self, const struct learn *learn, struct engine_result *ret)
 {
 	const struct config *config = self->config;
@@ -89,11 +89,9 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 	size_t n_shapes = 0;
 	int r;
 
-	if (config->store.kind != STORE_KUBE)
-		return;
 	r = keep_collect(self->store, learn->profiles.items, learn->profiles.n, learn->now_ms, keep_ms, &ret->n_removed,
 			 &err);
-	if (!r)
+	if (!r && config->store.kind == STORE_KUBE)
 		r = keep_collect_shapes(self->store, learn->shapes.items, learn->shapes.n, learn->now_ms, keep_ms,
 					&n_shapes, &err);
 	ret->n_removed += n_shapes;

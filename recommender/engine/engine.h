@@ -5,7 +5,7 @@
  *
  * Profiles are committed before the state that says "this part is done": a crash in between repeats one part and
  * changes nothing, because runs have stable uids. Memory does not grow with the number of parts. A cycle that cannot
- * read Prometheus leaves profiles and histories as they are. In a cluster, objects of workloads without a run for
+ * read Prometheus leaves profiles and histories as they are. Profiles and histories of workloads without a run for
  * recommender.keep are deleted after a complete cycle. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"

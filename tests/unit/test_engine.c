@@ -359,6 +359,27 @@ static void a_run_that_is_never_heard_of_again_ends(void **state)
 	}
 }
 
+/* A file is written and read as a whole in each cycle. */
+static void workloads_without_a_run_for_long_leave_the_file(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.n_pods--; /* without the run that still runs */
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	place.reader.n_pods = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS + 179 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_removed, 0);
+	assert_int_equal(result.n_workloads, 3);
+	assert_int_equal(cycle_at(&place, NOW_MS + 181 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_removed, 3);
+	assert_int_equal(cycle_at(&place, NOW_MS + 182 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_workloads + result.n_removed, 0);
+	place_remove(&place);
+}
+
 static void nothing_reachable_changes_nothing(void **state)
 {
 	CLEANUP(strbuf_release) struct strbuf first = STRBUF_INIT(MIB), second = STRBUF_INIT(MIB);
@@ -1078,6 +1099,7 @@ int main(void)
 		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
 		cmocka_unit_test(a_run_that_is_never_heard_of_again_ends),
+		cmocka_unit_test(workloads_without_a_run_for_long_leave_the_file),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),
