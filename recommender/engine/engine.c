@@ -262,7 +262,7 @@ static int end_unreachable(struct engine *self, int status, struct collect *coll
 {
 	struct err ignored = ERR_INIT;
 
-	if (status == EVIDENCE_UNREACHABLE || status == EVIDENCE_TOO_HEAVY || status == EVIDENCE_MIXED)
+	if (status > 0)
 		(void)!commit_shapes(self, collect, ret, &ignored);
 	return status;
 }
@@ -350,7 +350,7 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 	self->reader->n_queries = 0;
 	r = cycle(self, &collect, ret, err);
 	/* Without pods in the last fold, runs whose pods are gone were not found either. */
-	if ((r == 0 || r == EVIDENCE_UNREACHABLE) && !collect.has_told_pods)
+	if (r >= 0 && !collect.has_told_pods)
 		engine_settle(self, now_ms);
 	ret->n_queries = self->reader->n_queries;
 	ret->duration_ms = time_monotonic_ms() - begun_ms;

@@ -106,7 +106,8 @@ struct engine_result {
 void engine_release(struct engine *self);
 /** Runs a complete cycle. Cost: reads all profiles, the histories of the workloads found (once a day all histories),
  * and Prometheus since the watermark.
- * @return 0 (see is_partial); EVIDENCE_UNREACHABLE: Prometheus could not be asked; -errno: the store or memory. */
+ * @return 0 (see is_partial); an enum evidence_condition: Prometheus could not be asked; -errno: the store or memory.
+ */
 int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err) ATTR_NODISCARD;
 /** Runs a quick cycle: learns from watched pods alone, and only from runs that changed. It does not ask the reader and
  * does not change the collector's state, except for new caps. Cost: the number of runs that changed.

@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include "base/limits.h"
+#include "base/timefmt.h"
 #include "evidence/query.h"
 #include "fake_api.h"
 
@@ -292,6 +293,27 @@ static void names_of_a_long_time_are_asked_for_in_parts(void **state)
 	fake_api_free(api);
 }
 
+/* Names are asked for within the time of a cycle, too. */
+static void names_are_not_asked_for_after_the_deadline(void **state)
+{
+	int64_t longest_s = 30 * DAY_MS / 1000;
+	struct fake_api *api = fake_api_start_with(answer_a_week, &longest_s);
+	struct prometheus_config prometheus = {.url = fake_api_url(api), .timeout_ms = 30000, .concurrency = 1};
+	const struct query_config config = {.prometheus = &prometheus};
+	struct evidence_reader *reader = NULL;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(query_reader_new(&config, &reader, &err), 0);
+	query_reader_deadline(reader, time_monotonic_ms());
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), EVIDENCE_STOPPED);
+	assert_non_null(strstr(err.msg, "time for all requests"));
+	query_reader_deadline(reader, 0);
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), 0);
+	query_reader_freep(&reader);
+	fake_api_free(api);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -299,6 +321,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_ends_the_set),
 		cmocka_unit_test(a_list_that_is_too_long_ends_the_set),
 		cmocka_unit_test(names_of_a_long_time_are_asked_for_in_parts),
+		cmocka_unit_test(names_are_not_asked_for_after_the_deadline),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
