@@ -289,6 +289,31 @@ static void a_long_run_is_not_overtaken(void **state)
 	place_remove(&place);
 }
 
+/* Two Jobs of one CronJob run at the same time, and their names differ only after what a history has room for. */
+static void runs_with_long_names_stay_apart(void **state)
+{
+	char names[2][160];
+	struct fake_pod pods[ARRAY_LEN(names)];
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		memset(names[i], 'n', sizeof(names[i]) - 1);
+		names[i][sizeof(names[i]) - 2] = (char)('1' + i);
+		names[i][sizeof(names[i]) - 1] = '\0';
+		pods[i] = world[0];
+		pods[i].name = pods[i].uid = pods[i].owner_name = names[i];
+		pods[i].end_min += (int64_t)i;
+	}
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(result.n_runs, ARRAY_LEN(names));
+	assert_int_equal(cron_of(&place).runs, ARRAY_LEN(names));
+	place_remove(&place);
+}
+
 static int find_active(void *context, struct history *take_history, struct err *err)
 {
 	size_t *n = context;
@@ -1098,6 +1123,7 @@ int main(void)
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
 		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
+		cmocka_unit_test(runs_with_long_names_stay_apart),
 		cmocka_unit_test(a_run_that_is_never_heard_of_again_ends),
 		cmocka_unit_test(workloads_without_a_run_for_long_leave_the_file),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
