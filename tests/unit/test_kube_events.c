@@ -127,7 +127,7 @@ static void test_event_of_an_earlier_process_is_counted(void **state)
 	static const struct fake_step next[] = {
 		{.fits = POST,
 		 .status = 409,
-		 .body = "{\"kind\":\"Status\",\"code\":409,\"reason\":\"AlreadyExists\"}"},
+		 .body = "{\"kind\":\"Status\",\"code\":409,\"reason\":\"AlreadyExists\",\"message\":\"x\"}"},
 		{.fits = PATCH, .body = "{}"},
 		{0}};
 	char texts[2][4096], *name;
