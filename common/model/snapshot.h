@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* snapshot: everything that decide() knows besides the pod: profiles, node shapes, namespaces, owners. Immutable,
- * with an atomic reference count. It is divided into shards, so that a snapshot made from an older one copies only
- * the shards that changed. Lookups take constant time and allocate nothing. Any number of threads read; one thread
- * builds. */
+ * with an atomic reference count. It is divided into sets, so that a snapshot made from an older one copies only those
+ * that changed. Lookups allocate nothing and take constant time, or the logarithm of a set. Any number of threads read;
+ * one thread builds. */
 #include "base/err.h"
 #include "k8s/limits.h"
 #include "k8s/pod.h"
@@ -114,7 +114,7 @@ int64_t snapshot_built_ms(const struct snapshot *self);
 
 /** Starts from `base` (NULL: empty). NULL: out of memory. Functions of the builder return 0 or -ENOMEM unless they say
  * otherwise; after -ENOMEM only snapshot_builder_free may be called, unless a function says otherwise. Adding or
- * removing a profile copies only its shards. */
+ * removing a profile copies only the sets that its name and its keys are in. */
 struct snapshot_builder *snapshot_builder_new(const struct snapshot *base) ATTR_NODISCARD;
 /** NULL is allowed. */
 void snapshot_builder_free(struct snapshot_builder *self);
