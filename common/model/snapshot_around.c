@@ -33,8 +33,8 @@ int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct 
 
 	if (!take_fact && !fact_table_get(table, key))
 		return 0;
-	if (!table || !self->is_own_set[set] || !take_fact) {
-		struct fact *copy = fact_table_copy(table, key);
+	if (!table || !self->is_own_set[set]) {
+		struct fact *copy = fact_table_copy(table);
 
 		if (!copy) {
 			fact_unref(take_fact);
@@ -42,7 +42,10 @@ int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct 
 		}
 		snapshot_replace_set(self, set, copy);
 	}
-	return take_fact ? fact_table_put(self->sets.items[set], take_fact) : 0;
+	if (take_fact)
+		return fact_table_put(self->sets.items[set], take_fact);
+	fact_table_remove(self->sets.items[set], key);
+	return 0;
 }
 
 /* ---- reading ---- */

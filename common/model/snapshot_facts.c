@@ -67,7 +67,12 @@ int fact_table_put(struct fact *self, struct fact *take_fact)
 	return 0;
 }
 
-struct fact *fact_table_copy(const struct fact *from, const char *without)
+void fact_table_remove(struct fact *self, const char *key)
+{
+	fact_unref(strmap_remove(&((struct fact_table *)self)->entries, key));
+}
+
+struct fact *fact_table_copy(const struct fact *from)
 {
 	const struct strmap *entries = from ? &((const struct fact_table *)from)->entries : NULL;
 	struct fact *self = fact_new(sizeof(struct fact_table), "", NULL, NULL);
@@ -76,12 +81,9 @@ struct fact *fact_table_copy(const struct fact *from, const char *without)
 	if (!self)
 		return NULL;
 	self->release = table_release;
-	for (size_t i = 0; entries && !r && i < entries->capacity; i++) {
-		struct fact *fact = entries->slots[i].value;
-
-		if (entries->slots[i].key && !streq(fact->key, without))
-			r = fact_table_put(self, fact_ref(fact));
-	}
+	for (size_t i = 0; entries && !r && i < entries->capacity; i++)
+		if (entries->slots[i].key)
+			r = fact_table_put(self, fact_ref(entries->slots[i].value));
 	if (r) {
 		fact_unref(self);
 		return NULL;

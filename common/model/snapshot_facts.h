@@ -46,10 +46,11 @@ struct fact_table {
 struct fact *fact_new(size_t size, const char *key, const char *text, const char **ret_text) ATTR_NODISCARD;
 struct fact *fact_ref(struct fact *self); /* NULL is allowed; returns self */
 void fact_unref(struct fact *self);	  /* NULL is allowed */
-/** A copy of a table without the entry of `without` (NULL: all entries). `from` may be NULL. NULL: out of memory. */
-struct fact *fact_table_copy(const struct fact *from, const char *without) ATTR_NODISCARD;
+/** A copy of a table. `from` may be NULL. NULL: out of memory. */
+struct fact *fact_table_copy(const struct fact *from) ATTR_NODISCARD;
 /** Adds an entry, or replaces one of the same key; frees it on failure. @return 0 or -ENOMEM. */
 int fact_table_put(struct fact *self, struct fact *take_fact) ATTR_NODISCARD;
+void fact_table_remove(struct fact *self, const char *key); /* nothing, if the key is not there */
 const struct fact *fact_table_get(const struct fact *self, const char *key); /* `self` may be NULL */
 
 /** The part of a namespace that changes. */

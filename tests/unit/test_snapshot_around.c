@@ -124,6 +124,43 @@ static void many_objects_of_a_namespace_take_linear_time(void **state)
 	assert_true(steps[1] <= steps[0] * 5 / 2);
 }
 
+/* Many Jobs are deleted at once, as with their namespace. */
+static void many_removals_take_linear_time(void **state)
+{
+	uint64_t steps[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct snapshot_builder *builder = start(NULL);
+		struct snapshot *before, *after;
+		size_t n = i ? 40000 : 20000;
+		char uid[16];
+
+		for (size_t k = 0; k < n; k++) {
+			snprintf(uid, sizeof(uid), "u%zu", k);
+			assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = uid}), 0);
+		}
+		before = finish(builder);
+		builder = start(before);
+		cost_begin();
+		for (size_t k = 1; k < n; k++) {
+			snprintf(uid, sizeof(uid), "u%zu", k);
+			assert_int_equal(snapshot_builder_remove_owner(builder, uid), 0);
+		}
+		after = finish(builder);
+		steps[i] = cost_steps();
+		assert_non_null(snapshot_root_owner(after, "u0"));
+		assert_null(snapshot_root_owner(after, uid));
+		assert_non_null(snapshot_root_owner(before, uid));
+		snapshot_unref(before);
+		snapshot_unref(after);
+	}
+	if (!steps[0])
+		skip();
+	assert_true(steps[0] > 20000);
+	assert_true(steps[1] <= steps[0] * 5 / 2);
+}
+
 static void root_owners_are_found_over_their_children(void **state)
 {
 	char uid[] = "root";
@@ -218,6 +255,7 @@ int main(void)
 		cmocka_unit_test(namespaces_and_shapes),
 		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
 		cmocka_unit_test(many_objects_of_a_namespace_take_linear_time),
+		cmocka_unit_test(many_removals_take_linear_time),
 		cmocka_unit_test(namespaces_go_with_what_they_held),
 		cmocka_unit_test(root_owners_are_found_over_their_children),
 		cmocka_unit_test(shapes_go),
