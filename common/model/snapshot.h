@@ -148,8 +148,8 @@ int snapshot_builder_put_limit_range(struct snapshot_builder *self, const struct
 int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const char *namespace_name,
 					const char *name) ATTR_NODISCARD;
 int snapshot_builder_put_quota(struct snapshot_builder *self, const struct k8s_quota *quota) ATTR_NODISCARD;
-int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name,
-				  const char *name) ATTR_NODISCARD;
+/** Removes all quotas of a namespace. */
+int snapshot_builder_clear_quotas(struct snapshot_builder *self, const char *namespace_name) ATTR_NODISCARD;
 /** Adds a PriorityClass that is marked as critical. */
 int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;
 int snapshot_builder_remove_critical_class(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;

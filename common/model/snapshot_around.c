@@ -233,11 +233,11 @@ int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const cha
 	return change_namespace(self, namespace_name, &(struct namespace_change){.without_limit_range = name});
 }
 
-int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name, const char *name)
+int snapshot_builder_clear_quotas(struct snapshot_builder *self, const char *namespace_name)
 {
 	if (!fact_table_get(self->sets.items[SET_NAMESPACES], namespace_name))
 		return 0;
-	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quota = name});
+	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quotas = true});
 }
 
 int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name)
