@@ -247,8 +247,8 @@ const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_stated.c, signals_run.c and
- * signals_fix.c. */
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_refused.c, signals_stated.c,
+ * signals_run.c and signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
