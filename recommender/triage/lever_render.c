@@ -68,6 +68,17 @@ static bool add_peak(struct render *self)
 	return true;
 }
 
+/* The whole percents of the GPU that are free. */
+static bool add_share(struct render *self)
+{
+	int64_t free = self->verdict->figures.bytes[FIGURE_FREE], whole = self->verdict->figures.bytes[FIGURE_CAPACITY];
+
+	if (free <= 0 || whole <= free || whole > FIGURE_MAX)
+		return false;
+	strbuf_addf(self->buf, "gpu_memory_utilization=0.%02lld", (long long)(free * 100 / whole));
+	return true;
+}
+
 /* The first number of this kind that was read; NUMBER_COUNT: none. */
 static size_t find_number(const struct render *self, enum number_kind kind)
 {
@@ -151,6 +162,7 @@ static const struct placeholder {
 	{"{conf}", add_conf},
 	{"{double}", add_double},
 	{"<peak>", add_peak},
+	{"gpu_memory_utilization=F/C", add_share},
 	{"per_device_train_batch_size=B/2", add_batch},
 	{"gradient_accumulation_steps=2*A", add_accumulation},
 	{"max_seq_length=S/2", add_length},

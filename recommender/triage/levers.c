@@ -87,6 +87,8 @@ const struct lever levers[] = {
 	 "PyTorch stops at a share of the memory that CPU and GPU have together; without a limit the system may fail"},
 	{KIND_TRUE_OOM, "leak", FRAMEWORK_NONE, "Stop what grows from step to step", "loss_sum += loss.item()",
 	 "tensors that keep their graph are never freed; every other lever only delays the end"},
+	{KIND_TRUE_OOM, "start-check", FRAMEWORK_NONE, "Take less of the GPU, or free it", "gpu_memory_utilization=F/C",
+	 "the engine starts only if this share of the whole GPU is free, so it must be below what is free now"},
 	{KIND_TRUE_OOM, "kv-cache", FRAMEWORK_NONE, "Serve shorter sequences, or let the engine take more of the GPU",
 	 "max_model_len=N gpu_memory_utilization=0.95",
 	 "the KV cache of one sequence must fit into what weights and activations leave"},

@@ -307,6 +307,11 @@ static void answers_do_not_mislead(void **state)
 		 "Killed process 10 (b) total-vm:1kB, anon-rss:1024kB, file-rss:0kB\n",
 		 "the kernel killed a (process 9, 2.00 MiB resident)", "process 10,"},
 		{INPUT_LOG, "\"OOMKilled\": false,\n\"ExitCode\": 137,\n", "`OOMKilled: false`", "from the OOM killer"},
+		{INPUT_LOG,
+		 "ValueError: Free memory on device cuda:1 (19.77/22.05 GiB) on startup is less than desired GPU "
+		 "memory "
+		 "utilization (0.9, 19.84 GiB). Decrease GPU memory utilization\n",
+		 "gpu_memory_utilization=0.89", "gpu_memory_utilization=0.95"},
 		{INPUT_LOG, "\"ExitCode\": 137,\n", "from the OOM killer", "`OOMKilled: false`"},
 		{INPUT_LOG, "OSError: [Errno 24] Too many open files\n", "`ulimit -n`", "ordinary error"},
 		{INPUT_LOG, "OSError: [Errno 122] Disk quota exceeded\n", "quota", "is full"},
