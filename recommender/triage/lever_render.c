@@ -46,14 +46,14 @@ static bool add_double(struct render *self)
 {
 	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
 	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
-	bool is_slurm = streq(self->verdict->cause, "slurm");
+	bool is_scheduler = streq(self->verdict->cause, "slurm") || streq(self->verdict->cause, "job-limit");
 
 	if (recommended > limit && recommended <= FIGURE_MAX)
 		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
 	else if (limit <= 0 || limit > FIGURE_MAX / 2)
-		strbuf_adds(self->buf, is_slurm ? "<twice the old one>" : "<at most twice the old limit>");
+		strbuf_adds(self->buf, is_scheduler ? "<twice the old one>" : "<at most twice the old limit>");
 	else
-		strbuf_addf(self->buf, is_slurm ? "%lldM" : "%lldMi", (long long)((2 * limit + mi - 1) / mi));
+		strbuf_addf(self->buf, is_scheduler ? "%lldM" : "%lldMi", (long long)((2 * limit + mi - 1) / mi));
 	return true;
 }
 

@@ -155,6 +155,9 @@ const struct lever levers[] = {
 	/* limits of containers and pods */
 	{KIND_CONTAINER_LIMIT, "slurm", FRAMEWORK_NONE, "Ask Slurm for more memory", "#SBATCH --mem={double}",
 	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "job-limit", FRAMEWORK_NONE, "Ask the scheduler for more memory",
+	 "{double}: bsub -M (LSF), qsub -l mem= (PBS), qsub -l h_vmem= (Grid Engine), request_memory= (HTCondor)",
+	 "the need is above the limit that was reached; at most double it at a time"},
 	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
 	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
 	{KIND_CONTAINER_LIMIT, "dask", FRAMEWORK_NONE, "Give each worker of Dask more memory",
@@ -206,7 +209,8 @@ const struct lever levers[] = {
 	 "the kubelet can then evict a pod before the kernel kills a task"},
 	/* refused */
 	{KIND_ALLOCATION_REFUSED, "heap-limit", FRAMEWORK_NONE, "Raise the heap's own limit",
-	 "-Xmx, or spark.executor.memory", "a Java heap ends before the container's limit"},
+	 "-Xmx, spark.executor.memory, or --max-old-space-size of Node.js",
+	 "such a heap ends before the container's limit"},
 	LEVERS_LOAD_EVERYTHING(KIND_ALLOCATION_REFUSED),
 	{KIND_ALLOCATION_REFUSED, "pinned-memory", FRAMEWORK_NONE, "Pin less memory",
 	 "pin_memory=False, or fewer workers", "pinned pages cannot be swapped or reclaimed"},

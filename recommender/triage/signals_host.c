@@ -280,8 +280,11 @@ bool read_shm(const struct line *line, struct reading *ret)
 	if (text_has(lower, "bus error"))
 		return text_has(lower, "signal|worker|core dumped|insufficient shared|fatal|unexpected") ||
 		       lower + line->body == at || is_shell_end(lower, "bus error");
-	if (text_has(lower, "insufficient shared memory|out of shared memory"))
+	if (text_has(lower, "insufficient shared memory"))
 		return true;
+	/* PostgreSQL has these words for its table of locks. */
+	if (strstr(lower, "out of shared memory"))
+		return text_has(lower, "worker|loader");
 	/* Another error than that the file system is full. */
 	if (text_has(lower, "too many open files|permission denied|no such file|file exists|cannot allocate memory"))
 		return false;
@@ -290,7 +293,9 @@ bool read_shm(const struct line *line, struct reading *ret)
 	/* NCCL allocates its segments of shared memory with it. */
 	if (strstr(lower, "posix_fallocate") && !text_has(lower, "nccl|/dev/shm"))
 		return false;
-	return text_has(lower, "no space left|failed to extend|not enough space|errno 28|disk quota");
+	return text_has(lower, "no space left|failed to extend|not enough space|not enough memory to write|errno 28|"
+			       "disk quota") ||
+	       line_ends_with(line, ": no space"); /* somebody has wrapped the message */
 }
 
 static bool is_launcher_kill(const char *lower)
@@ -308,7 +313,8 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 		return false;
 	return is_exit_code(lower, -9) || is_shell_end(lower, "killed") || is_srun_end(lower, "killed") ||
 	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
-			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill");
+			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill|"
+			       "status=9/kill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)

@@ -6,7 +6,8 @@ static void read_refused_size(const char *lower, struct reading *ret)
 {
 	static const char *const labels[] = {
 		"unable to allocate ", "tried to allocate ", "allocation of ",	      "malloc ",
-		"allocating ",	       "failed to alloc ",   "host memory of size: ", "alloc of size "};
+		"allocating ",	       "failed to alloc ",   "host memory of size: ", "alloc of size ",
+		"vector of size ",     "failed to map ",     "failed to allocate "};
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
@@ -27,7 +28,20 @@ static const char *find_malloc(const char *lower)
 	return n && strstarts(at + strlen("alloc of size ") + n, " failed") ? at : NULL;
 }
 
-/* What Python, numpy, C++, Java, PyTorch, TensorFlow and the C library say when the host refuses memory. */
+/* The JVM's report of its own end: "# Native memory allocation (mmap) failed to map 262144 bytes". */
+static bool is_jvm_report(const char *at)
+{
+	return strstarts(at, "native memory allocation (") && strstr(at, ") failed to ");
+}
+
+/* R: "vector memory exhausted (limit reached?)", "vector memory limit of 16.0 Gb reached". */
+static bool is_of_vector(const char *at)
+{
+	return !strstarts(at, "vector memory") || text_has(at, "exhausted|reached");
+}
+
+/* What Python, numpy, C++, Java, R, Go, Node.js, PyTorch, TensorFlow, Windows and the C library say when the host
+ * refuses memory. */
 bool read_refused(const struct line *line, struct reading *ret)
 {
 	static const char forms[] =
@@ -37,7 +51,10 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
 		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
 		"failed|"
-		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted";
+		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
+		"cannot allocate vector|javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
+		"of "
+		"memory: cannot allocate|native memory allocation (|(errno=12)";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
 	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */
@@ -50,6 +67,8 @@ bool read_refused(const struct line *line, struct reading *ret)
 		at = strstr(lower, "memory allocation of ");
 	if (!at)
 		at = find_malloc(lower);
+	if (!at && line_ends_with(line, "fatal error: out of memory"))
+		at = strstr(lower, "fatal error: out of memory");
 	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
 	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
 		at = strstr(lower, "posix_memalign");
@@ -68,7 +87,8 @@ bool read_refused(const struct line *line, struct reading *ret)
 		if (at && at[11] && !strchr(": (\\\"", at[11]))
 			at = NULL;
 	}
-	if (!at || is_mention(line, at) || text_has(lower, "continuing anyway|continuing without"))
+	if (!at || (is_mention(line, at) && !is_jvm_report(at)) || !is_of_vector(at) ||
+	    text_has(lower, "continuing anyway|continuing without"))
 		return false;
 	if (text_has(lower, "unable to allocate") && !text_has(lower, "unable to allocate internal") &&
 	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))
