@@ -171,8 +171,7 @@ bool read_memory_error(const struct line *line, struct reading *ret)
 	ret->is_exact = is_exception(class);
 	if (!ret->is_exact)
 		return is_memory_short(line);
-	if (!is_of_memory(class) || is_mention(line, class.end) ||
-	    text_has(line->lower, LAUNCHER_ERRORS))
+	if (!is_of_memory(class) || is_mention(line, class.end) || text_has(line->lower, LAUNCHER_ERRORS))
 		return false;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
