@@ -58,6 +58,26 @@ int strmap_put(struct strmap *self, const char *borrowed_key, void *value)
 	return 0;
 }
 
+void *strmap_remove(struct strmap *self, const char *key)
+{
+	size_t n = strlen(key), mask = self->capacity - 1, i, k;
+	struct strmap_slot *slot = self->capacity ? strmap_find(self, key, n, hash_seeded(key, n)) : NULL;
+	void *value = slot ? slot->value : NULL;
+
+	if (!slot || !slot->key)
+		return NULL;
+	/* later entries that may be here move up */
+	i = (size_t)(slot - self->slots);
+	for (k = (i + 1) & mask; self->slots[k].key; k = (k + 1) & mask)
+		if (((k - (size_t)self->slots[k].hash) & mask) >= ((k - i) & mask)) {
+			self->slots[i] = self->slots[k];
+			i = k;
+		}
+	self->slots[i] = (struct strmap_slot){.key = NULL};
+	self->n--;
+	return value;
+}
+
 void *strmap_get(const struct strmap *self, const char *key)
 {
 	size_t n = strlen(key);

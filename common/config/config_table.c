@@ -79,8 +79,8 @@ static const struct config_key keys[] = {
 	 "With `store.kind: kube`: the Lease in memtamer's namespace by which one recommender of several leads; empty: "
 	 "no election, when there is never more than one."},
 	{"recommender.keep", CONFIG_DURATION, AT(recommender.keep_ms), "180d", TIME_HOUR_MS, 3650 * TIME_DAY_MS, NULL,
-	 "With `store.kind: kube`: profiles and histories of workloads without a run for this time are "
-	 "deleted, unless somebody has set something in `spec`."},
+	 "Profiles and histories of workloads without a run for this time are deleted, unless somebody has set "
+	 "something in `spec`."},
 	{"recommender.probe", CONFIG_DURATION, AT(recommender.probe_ms), "1m", 0, TIME_DAY_MS, NULL,
 	 "With `store.kind: kube`: how often the leader asks the API server for a dry run that must reach the webhook "
 	 "(memtamer_webhook_reachable); 0s: never."},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small table of events that were recorded recently. When it is full, the event that was recorded least recently is
- * evicted. Its Event stays in the cluster, but the next equal event creates a new one. */
+ * evicted. */
 #include "kube/kube_events.h"
 
 #include "base/arena.h"
@@ -79,6 +79,8 @@ static void written(void *context, const struct kube_result *result)
 		/* the cluster deletes Events after an hour, so the next record creates a new one */
 		entry->written_count = 0;
 		entry->count = 1;
+	} else if (result->code == KUBE_ALREADY_EXISTS && entry->is_creating) {
+		entry->count++; /* with that of an earlier process, or of an entry that was evicted */
 	} else if (result->code) {
 		report_failure(self, &result->err);
 		entry_clear(entry);
@@ -86,17 +88,15 @@ static void written(void *context, const struct kube_result *result)
 	set_timer(self);
 }
 
-/* "pod.1a2b3c": unique in this process, and by the time among processes. */
+/* "pod.1a2b3c": the same for each process. */
 static int set_name(struct entry *entry)
 {
-	struct kube_events *self = entry->owner;
-	uint64_t parts[3] = {(uint64_t)kube_client_now_ms(self->client), ++self->serial, entry->key};
 	const char *about = NULL;
 	char name[LIMIT_NAME_BYTES + 1];
 
 	if (json_get_string(json_member(entry->event, "involvedObject"), "", "name", &about, NULL))
 		return -EINVAL;
-	snprintf(name, sizeof(name), "%.200s.%016llx", about, (unsigned long long)hash_seeded(parts, sizeof(parts)));
+	snprintf(name, sizeof(name), "%.200s.%016llx", about, (unsigned long long)entry->key);
 	free(entry->name);
 	entry->name = strdup(name);
 	json_set_text(&entry->event, "metadata.name", entry->name);

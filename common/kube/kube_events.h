@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* kube_events: writes Events (v1) about objects, for `kubectl describe`. A repeated event increases the count of the
- * Event that exists, at most once in `interval_ms`, instead of creating another. Events are best effort: a write that
- * fails is reported through `failed` and dropped.
- * Cost: a table of 256 events, which each record searches. When it is full, the event that was recorded least recently
- * makes room. Threads: the client's. */
+ * Event that exists, at most once in `interval_ms`, instead of creating another. The name of an Event is a hash of its
+ * object, reason and message, so this also holds after a restart, as long as the cluster keeps the Event (an hour);
+ * only its count then starts again. Events are best effort: a write that fails is reported through `failed` and
+ * dropped. Cost: a table of 256 events, which each record searches. When it is full, the event that was recorded least
+ * recently makes room. Threads: the client's. */
 #include "kube/kube_client.h"
 
 struct kube_events;

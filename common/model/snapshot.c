@@ -1,51 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot: 256 shards, each a pair of hash tables with a reference count, which nobody changes once a snapshot holds
- * it. A builder starts with the shards of its base and copies one when it first writes to it; profiles have a reference
- * count and are never copied. Updating one profile among 100,000 copies two shards of 400 entries: about 15 KB.
- * Namespaces and node shapes are few and kept in one set each, which is copied as a whole; owners are kept in several
- * sets (snapshot_facts.h, snapshot_around.c). */
+/* snapshot: profiles are in 256 tables by name and 256 lists by key, each with a reference count, which nobody changes
+ * once a snapshot holds it. A builder starts with those of its base and makes another one where something changes;
+ * profiles have a reference count and are never copied. Updating one profile among 100,000 copies a table of 400 names,
+ * and for each of its keys a list of 800: about 30 KB. Namespaces and node shapes are few and kept in one set each,
+ * which is copied as a whole; owners are kept in several sets (snapshot_facts.h, snapshot_around.c). */
 #include "model/snapshot_internal.h"
 
-#define SHARD_ROOM 8 /* entries that a copied shard can take before it grows */
+#define NAMES_ROOM 8 /* entries that a copied table can take before it grows */
 
-/* ---- shards ---- */
-
-static void shard_release(struct fact *fact)
+static unsigned int set_of(const struct snapshot_name *name)
 {
-	struct shard *self = (struct shard *)fact;
-
-	snapshot_table_release(&self->names);
-	snapshot_table_release(&self->keys);
+	return SET_NAMES + (unsigned int)(name->hash % SHARDS);
 }
 
-static struct fact *shard_copy(const struct shard *from)
+static struct profile *find_name(const struct sets *sets, const struct snapshot_name *name)
 {
-	struct fact *fact = fact_new(sizeof(struct shard), "", NULL, NULL);
-	struct shard *self = (struct shard *)fact;
-
-	if (!self)
-		return NULL;
-	fact->release = shard_release;
-	if (from && (snapshot_table_copy(&from->names, SHARD_ROOM, &self->names) ||
-		     snapshot_table_copy(&from->keys, SHARD_ROOM, &self->keys))) {
-		fact_unref(fact);
-		return NULL;
-	}
-	return fact;
+	return snapshot_names_find(sets->items[set_of(name)], name);
 }
 
-static unsigned int set_of(const struct snapshot_probe *probe)
+static const struct profile *find_key(const struct snapshot *self, const struct snapshot_probe *probe)
 {
-	return SET_PROFILES + (unsigned int)(probe->hash % SHARDS);
-}
-
-static struct profile *find_profile(const struct sets *sets, const struct snapshot_probe *probe)
-{
-	const struct shard *shard = (const struct shard *)sets->items[set_of(probe)];
-
-	if (!shard)
-		return NULL;
-	return snapshot_table_find(probe->space == SNAPSHOT_NAMES ? &shard->names : &shard->keys, probe);
+	return snapshot_keys_find(self->sets.items[SET_KEYS + probe->hash % SHARDS], probe);
 }
 
 /* ---- reading ---- */
@@ -70,7 +45,7 @@ const struct profile *snapshot_profile(const struct snapshot *self, const char *
 {
 	struct snapshot_probe probe = snapshot_probe_key(SNAPSHOT_KEYS, namespace_name, key, role, container);
 
-	return find_profile(&self->sets, &probe);
+	return find_key(self, &probe);
 }
 
 /* Nothing was learned into it, and it names no workload. */
@@ -92,7 +67,7 @@ static const struct profile *find_ref(const struct snapshot *self, enum snapshot
 		if (!roles[i % 2] || !containers[i / 2])
 			continue;
 		probe = snapshot_probe_key(space, of->namespace_name, key, roles[i % 2], containers[i / 2]);
-		found = find_profile(&self->sets, &probe);
+		found = find_key(self, &probe);
 	}
 	return found;
 }
@@ -165,9 +140,9 @@ struct snapshot_found snapshot_find(const struct snapshot *self, const char *nam
 const struct profile *snapshot_profile_by_name(const struct snapshot *self, const char *namespace_name,
 					       const char *name)
 {
-	struct snapshot_probe probe = snapshot_probe_name(namespace_name, name);
+	struct snapshot_name key = snapshot_name_of(namespace_name, name);
 
-	return find_profile(&self->sets, &probe);
+	return find_name(&self->sets, &key);
 }
 
 size_t snapshot_profile_count(const struct snapshot *self)
@@ -200,99 +175,85 @@ void snapshot_builder_free(struct snapshot_builder *self)
 	if (!self)
 		return;
 	sets_release(&self->sets);
+	for (size_t i = 0; i < SHARDS; i++)
+		key_changes_release(&self->changes[i]);
 	free(self);
 }
 
-/* The table of a probe, made the builder's own. NULL: out of memory. */
-static struct snapshot_table *own_table(struct snapshot_builder *self, const struct snapshot_probe *probe)
+/* The table of this name, made the builder's own. NULL: out of memory. */
+static struct fact *own_names(struct snapshot_builder *self, const struct snapshot_name *name)
 {
-	unsigned int set = set_of(probe);
-	struct shard *shard;
+	unsigned int set = set_of(name);
 
 	if (!self->is_own_set[set]) {
-		struct fact *copy = shard_copy((const struct shard *)self->sets.items[set]);
+		struct fact *copy = snapshot_names_copy(self->sets.items[set], NAMES_ROOM);
 
 		if (!copy)
 			return NULL;
 		snapshot_replace_set(self, set, copy);
 	}
-	shard = (struct shard *)self->sets.items[set];
-	return probe->space == SNAPSHOT_NAMES ? &shard->names : &shard->keys;
+	return self->sets.items[set];
 }
 
-/* Whether the profile has this entry: which of its texts are keys of their own. */
-static bool has_entry(const struct profile *profile, unsigned int which)
+static int merge_keys(struct snapshot_builder *self, size_t i)
 {
-	const char *key;
+	struct fact *list = snapshot_keys_merge(self->sets.items[SET_KEYS + i], &self->changes[i]);
 
-	if (which == SNAPSHOT_BY_NAME)
-		return true;
-	if (which == SNAPSHOT_BY_REF)
-		return profile->spec->ref.key != NULL;
-	if (which == SNAPSHOT_BY_REF_MADE)
-		return profile->spec->ref.key && profile->spec->ref.made_key;
-	if (which == SNAPSHOT_BY_WORKLOAD)
-		return *profile->workload != '\0';
-	key = profile->aliases[which - SNAPSHOT_BY_ALIAS];
-	if (!*key || streq(key, profile->workload))
-		return false;
-	for (unsigned int i = SNAPSHOT_BY_ALIAS; i < which; i++)
-		if (streq(key, profile->aliases[i - SNAPSHOT_BY_ALIAS]))
-			return false;
-	return true;
-}
-
-static unsigned int entries_end(const struct profile *profile)
-{
-	return SNAPSHOT_BY_ALIAS + (unsigned int)profile->n_aliases;
-}
-
-static int add_entry(struct snapshot_builder *self, struct profile *profile, unsigned int which)
-{
-	struct snapshot_probe probe = snapshot_probe_of(profile, which);
-	struct snapshot_table *table = own_table(self, &probe);
-
-	return table ? snapshot_table_add(table, &probe, profile, which) : -ENOMEM;
-}
-
-static int remove_entry(struct snapshot_builder *self, struct profile *profile, unsigned int which)
-{
-	struct snapshot_probe probe = snapshot_probe_of(profile, which);
-	struct snapshot_table *table = own_table(self, &probe);
-
-	if (!table)
+	if (!list)
 		return -ENOMEM;
-	snapshot_table_remove(table, &probe, profile);
+	snapshot_replace_set(self, SET_KEYS + (unsigned int)i, list);
 	return 0;
 }
 
-int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name)
+/* `sign` 1 adds the keys of a profile, -1 removes them. */
+static int change_keys(struct snapshot_builder *self, struct profile *profile, int32_t sign)
 {
-	struct snapshot_probe probe = snapshot_probe_name(namespace_name, name);
-	CLEANUP(profile_freep) struct profile *profile = find_profile(&self->sets, &probe);
 	int r = 0;
 
-	if (!profile)
-		return 0;
-	/* The references that this function removes are those of its entries. */
-	profile_ref(profile);
-	for (unsigned int which = entries_end(profile); which-- > 0 && !r;)
-		if (has_entry(profile, which))
-			r = remove_entry(self, profile, which);
-	if (!r) {
-		self->n_profiles--;
-		self->n_refs -= profile->spec->ref.key != NULL;
-		self->n_blank -= is_blank(profile);
+	for (unsigned int which = 0; which < snapshot_keys_end(profile) && r >= 0; which++) {
+		uint64_t hash;
+		size_t i;
+
+		if (!snapshot_has_key(profile, which))
+			continue;
+		hash = snapshot_key_hash(profile, which);
+		i = hash % SHARDS;
+		r = key_changes_note(&self->changes[i], self->sets.items[SET_KEYS + i], profile, which, hash, sign);
+		if (r > 0)
+			r = merge_keys(self, i);
 	}
 	return r;
 }
 
-/* The profiles of a shard. NULL: none. */
-static const struct snapshot_table *names_of(const struct snapshot_builder *self, size_t i)
+/* What a snapshot counts of its profiles. */
+static void count(struct snapshot_builder *self, const struct profile *profile, int sign)
 {
-	const struct shard *shard = (const struct shard *)self->sets.items[SET_PROFILES + i];
+	self->n_profiles += (size_t)sign;
+	self->n_refs += profile->spec->ref.key ? (size_t)sign : 0;
+	self->n_blank += is_blank(profile) ? (size_t)sign : 0;
+}
 
-	return shard ? &shard->names : NULL;
+int snapshot_builder_remove(struct snapshot_builder *self, const char *namespace_name, const char *name)
+{
+	const struct snapshot_name key = snapshot_name_of(namespace_name, name);
+	struct profile *profile = find_name(&self->sets, &key);
+	struct fact *names = profile ? own_names(self, &key) : NULL;
+	int r;
+
+	if (!profile || !names)
+		return profile ? -ENOMEM : 0;
+	r = change_keys(self, profile, -1);
+	if (r)
+		return r;
+	count(self, profile, -1);
+	snapshot_names_remove(names, &key);
+	return 0;
+}
+
+/* The profiles of a table. NULL: none. */
+static const struct snapshot_names *names_of(const struct snapshot_builder *self, size_t i)
+{
+	return (const struct snapshot_names *)self->sets.items[SET_NAMES + i];
 }
 
 int snapshot_builder_keep(struct snapshot_builder *self,
@@ -302,7 +263,7 @@ int snapshot_builder_keep(struct snapshot_builder *self,
 	int r = 0;
 
 	for (size_t i = 0; i < SHARDS; i++) {
-		const struct snapshot_table *names = names_of(self, i);
+		const struct snapshot_names *names = names_of(self, i);
 
 		for (uint32_t k = 0; names && k < names->capacity && !r; k++)
 			if (names->profiles[k] &&
@@ -321,7 +282,7 @@ int snapshot_builder_forget_previous(struct snapshot_builder *self, int64_t now_
 	int r = 0;
 
 	for (size_t i = 0; i < SHARDS; i++) {
-		const struct snapshot_table *names = names_of(self, i);
+		const struct snapshot_names *names = names_of(self, i);
 
 		for (uint32_t k = 0; names && k < names->capacity && !r; k++)
 			if (names->profiles[k] && names->profiles[k]->n_previous &&
@@ -341,17 +302,14 @@ int snapshot_builder_forget_previous(struct snapshot_builder *self, int64_t now_
 int snapshot_builder_put(struct snapshot_builder *self, struct profile *take_profile)
 {
 	CLEANUP(profile_freep) struct profile *profile = take_profile;
+	const struct snapshot_name key = snapshot_name_of(profile->namespace_name, profile->name);
 	int r = snapshot_builder_remove(self, profile->namespace_name, profile->name);
+	struct fact *names = r ? NULL : own_names(self, &key);
 
-	for (unsigned int which = 0; which < entries_end(profile) && !r; which++)
-		if (has_entry(profile, which))
-			r = add_entry(self, profile, which);
-	if (!r) {
-		self->n_profiles++;
-		self->n_refs += profile->spec->ref.key != NULL;
-		self->n_blank += is_blank(profile);
-	}
-	return r;
+	if (!names || snapshot_names_add(names, &key, profile) || change_keys(self, profile, 1))
+		return -ENOMEM;
+	count(self, profile, 1);
+	return 0;
 }
 
 void snapshot_builder_share(struct snapshot_builder *self, const struct snapshot *old)
@@ -361,8 +319,8 @@ void snapshot_builder_share(struct snapshot_builder *self, const struct snapshot
 
 static struct profile *find_same(const struct snapshot *old, const struct profile *draft)
 {
-	struct snapshot_probe probe = snapshot_probe_name(draft->namespace_name, draft->name);
-	struct profile *profile = find_profile(&old->sets, &probe);
+	const struct snapshot_name key = snapshot_name_of(draft->namespace_name, draft->name);
+	struct profile *profile = find_name(&old->sets, &key);
 
 	return profile && profile_same(profile, draft) ? profile : NULL;
 }
@@ -375,21 +333,27 @@ int snapshot_builder_put_copy(struct snapshot_builder *self, const struct profil
 	return profile ? snapshot_builder_put(self, profile) : -ENOMEM;
 }
 
+/* Completes the sets that the builder has changed. */
+static int finish_sets(struct snapshot_builder *self)
+{
+	int r = 0;
+
+	snapshot_finish_namespaces(self);
+	for (size_t i = 0; i < SHARDS && !r; i++) {
+		if (self->is_own_set[SET_NAMES + i])
+			snapshot_names_shrink(self->sets.items[SET_NAMES + i]);
+		if (self->changes[i].n)
+			r = merge_keys(self, i);
+	}
+	return r;
+}
+
 struct snapshot *snapshot_builder_finish(struct snapshot_builder *take_self, int64_t now_ms)
 {
-	struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	struct snapshot *snapshot = finish_sets(take_self) ? NULL : calloc(1, sizeof(*snapshot));
 
 	if (snapshot) {
 		atomic_init(&snapshot->refs, 1);
-		snapshot_finish_namespaces(take_self);
-		for (size_t i = SET_PROFILES; i < SETS; i++) {
-			struct shard *shard = (struct shard *)take_self->sets.items[i];
-
-			if (shard && take_self->is_own_set[i]) {
-				snapshot_table_shrink(&shard->names);
-				snapshot_table_shrink(&shard->keys);
-			}
-		}
 		snapshot->sets = take_self->sets;
 		take_self->sets = (struct sets){.items = {NULL}};
 		snapshot->n_profiles = take_self->n_profiles;

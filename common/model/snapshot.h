@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* snapshot: everything that decide() knows besides the pod: profiles, node shapes, namespaces, owners. Immutable,
- * with an atomic reference count. It is divided into shards, so that a snapshot made from an older one copies only
- * the shards that changed. Lookups take constant time and allocate nothing. Any number of threads read; one thread
- * builds. */
+ * with an atomic reference count. It is divided into sets, so that a snapshot made from an older one copies only those
+ * that changed. Lookups allocate nothing and take constant time, or the logarithm of a set. Any number of threads read;
+ * one thread builds. */
 #include "base/err.h"
 #include "k8s/limits.h"
 #include "k8s/pod.h"
@@ -114,7 +114,7 @@ int64_t snapshot_built_ms(const struct snapshot *self);
 
 /** Starts from `base` (NULL: empty). NULL: out of memory. Functions of the builder return 0 or -ENOMEM unless they say
  * otherwise; after -ENOMEM only snapshot_builder_free may be called, unless a function says otherwise. Adding or
- * removing a profile copies only its shards. */
+ * removing a profile copies only the sets that its name and its keys are in. */
 struct snapshot_builder *snapshot_builder_new(const struct snapshot *base) ATTR_NODISCARD;
 /** NULL is allowed. */
 void snapshot_builder_free(struct snapshot_builder *self);
@@ -148,8 +148,8 @@ int snapshot_builder_put_limit_range(struct snapshot_builder *self, const struct
 int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const char *namespace_name,
 					const char *name) ATTR_NODISCARD;
 int snapshot_builder_put_quota(struct snapshot_builder *self, const struct k8s_quota *quota) ATTR_NODISCARD;
-int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name,
-				  const char *name) ATTR_NODISCARD;
+/** Removes all quotas of a namespace. */
+int snapshot_builder_clear_quotas(struct snapshot_builder *self, const char *namespace_name) ATTR_NODISCARD;
 /** Adds a PriorityClass that is marked as critical. */
 int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;
 int snapshot_builder_remove_critical_class(struct snapshot_builder *self, const char *name) ATTR_NODISCARD;

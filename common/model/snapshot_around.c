@@ -33,8 +33,8 @@ int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct 
 
 	if (!take_fact && !fact_table_get(table, key))
 		return 0;
-	if (!table || !self->is_own_set[set] || !take_fact) {
-		struct fact *copy = fact_table_copy(table, key);
+	if (!table || !self->is_own_set[set]) {
+		struct fact *copy = fact_table_copy(table);
 
 		if (!copy) {
 			fact_unref(take_fact);
@@ -42,7 +42,10 @@ int snapshot_change_set(struct snapshot_builder *self, unsigned int set, struct 
 		}
 		snapshot_replace_set(self, set, copy);
 	}
-	return take_fact ? fact_table_put(self->sets.items[set], take_fact) : 0;
+	if (take_fact)
+		return fact_table_put(self->sets.items[set], take_fact);
+	fact_table_remove(self->sets.items[set], key);
+	return 0;
 }
 
 /* ---- reading ---- */
@@ -230,11 +233,11 @@ int snapshot_builder_remove_limit_range(struct snapshot_builder *self, const cha
 	return change_namespace(self, namespace_name, &(struct namespace_change){.without_limit_range = name});
 }
 
-int snapshot_builder_remove_quota(struct snapshot_builder *self, const char *namespace_name, const char *name)
+int snapshot_builder_clear_quotas(struct snapshot_builder *self, const char *namespace_name)
 {
 	if (!fact_table_get(self->sets.items[SET_NAMESPACES], namespace_name))
 		return 0;
-	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quota = name});
+	return change_namespace(self, namespace_name, &(struct namespace_change){.without_quotas = true});
 }
 
 int snapshot_builder_put_critical_class(struct snapshot_builder *self, const char *name)

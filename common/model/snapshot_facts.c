@@ -2,7 +2,6 @@
 #include "model/snapshot_facts.h"
 
 #include "base/str.h"
-#include "base/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +66,12 @@ int fact_table_put(struct fact *self, struct fact *take_fact)
 	return 0;
 }
 
-struct fact *fact_table_copy(const struct fact *from, const char *without)
+void fact_table_remove(struct fact *self, const char *key)
+{
+	fact_unref(strmap_remove(&((struct fact_table *)self)->entries, key));
+}
+
+struct fact *fact_table_copy(const struct fact *from)
 {
 	const struct strmap *entries = from ? &((const struct fact_table *)from)->entries : NULL;
 	struct fact *self = fact_new(sizeof(struct fact_table), "", NULL, NULL);
@@ -76,12 +80,9 @@ struct fact *fact_table_copy(const struct fact *from, const char *without)
 	if (!self)
 		return NULL;
 	self->release = table_release;
-	for (size_t i = 0; entries && !r && i < entries->capacity; i++) {
-		struct fact *fact = entries->slots[i].value;
-
-		if (entries->slots[i].key && !streq(fact->key, without))
-			r = fact_table_put(self, fact_ref(fact));
-	}
+	for (size_t i = 0; entries && !r && i < entries->capacity; i++)
+		if (entries->slots[i].key)
+			r = fact_table_put(self, fact_ref(entries->slots[i].value));
 	if (r) {
 		fact_unref(self);
 		return NULL;
@@ -130,75 +131,54 @@ static const char *name_of(const struct item_type *type, const void *item)
 	return *(const char *const *)(const void *)((const char *)item + type->name_offset);
 }
 
-/* Where an item of this name is or belongs. */
-static size_t place_of(const struct item_type *type, const struct named_items *list, const char *name, bool *ret_is)
+static int compare_names(const void *a, const void *b, void *type)
 {
-	size_t low = 0, high = list->n;
-
-	*ret_is = false;
-	while (low < high && !*ret_is) {
-		size_t middle = (low + high) / 2;
-		int order = strcmp(name, name_of(type, list->items[middle]));
-
-		STEPS(1);
-		*ret_is = order == 0;
-		low = order > 0 ? middle + 1 : *ret_is ? middle : low;
-		high = order < 0 ? middle : high;
-	}
-	return low;
+	STEPS(1);
+	return strcmp(name_of(type, *(const void *const *)a), name_of(type, *(const void *const *)b));
 }
 
 static int put_item(const struct item_type *type, struct named_items *list, const void *item)
 {
-	void *copy = type->dup(item);
-	bool is_there;
-	size_t at;
+	void *old = strmap_get(&list->by_name, name_of(type, item)), *copy = type->dup(item);
 
-	if (!copy || vec_reserve(list, list->n + 1)) {
+	if (!copy || vec_reserve(&list->sorted, list->by_name.n + 1) ||
+	    strmap_put(&list->by_name, name_of(type, copy), copy)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	at = place_of(type, list, name_of(type, item), &is_there);
-	if (is_there) {
-		free(list->items[at]);
-	} else {
-		STEPS_BULK((list->n - at) * sizeof(*list->items));
-		memmove(&list->items[at + 1], &list->items[at], (list->n++ - at) * sizeof(*list->items));
-	}
-	list->items[at] = copy;
+	free(old);
 	return 0;
-}
-
-static void drop_item(const struct item_type *type, struct named_items *list, const char *name)
-{
-	bool is_there;
-	size_t at = place_of(type, list, name, &is_there);
-
-	if (!is_there)
-		return;
-	free(list->items[at]);
-	STEPS_BULK((list->n - at) * sizeof(*list->items));
-	memmove(&list->items[at], &list->items[at + 1], (--list->n - at) * sizeof(*list->items));
 }
 
 static int copy_items(const struct item_type *type, const struct named_items *from, struct named_items *ret)
 {
-	int r = vec_reserve(ret, from->n + 1);
+	int r = 0;
 
-	STEPS(from->n);
-	for (size_t i = 0; i < from->n && !r; i++) {
-		ret->items[ret->n] = type->dup(from->items[i]);
-		r = ret->items[ret->n] ? 0 : -ENOMEM;
-		ret->n += !r;
-	}
+	STEPS(from->by_name.capacity);
+	for (size_t i = 0; i < from->by_name.capacity && !r; i++)
+		if (from->by_name.slots[i].key)
+			r = put_item(type, ret, from->by_name.slots[i].value);
 	return r;
+}
+
+static void sort_items(const struct item_type *type, struct named_items *list)
+{
+	list->sorted.n = 0;
+	STEPS(list->by_name.capacity);
+	for (size_t i = 0; i < list->by_name.capacity; i++)
+		if (list->by_name.slots[i].key)
+			list->sorted.items[list->sorted.n++] = list->by_name.slots[i].value;
+	if (list->sorted.n)
+		qsort_r(list->sorted.items, list->sorted.n, sizeof(*list->sorted.items), compare_names,
+			(void *)(uintptr_t)type);
 }
 
 static void release_items(struct named_items *self)
 {
-	for (size_t i = 0; i < self->n; i++)
-		free(self->items[i]);
-	vec_release(self);
+	for (size_t i = 0; i < self->by_name.capacity; i++)
+		free(self->by_name.slots[i].value);
+	strmap_release(&self->by_name);
+	vec_release(&self->sorted);
 }
 
 static void namespace_entry_release(struct fact *fact)
@@ -222,15 +202,14 @@ static int set_labels(struct namespace_entry *self, const struct namespace_facts
 	return 0;
 }
 
-/* The lists may have moved. */
+/* All that a builder reads of an entry. */
 static void publish(struct namespace_entry *self)
 {
 	self->facts.name = self->fact.key;
 	self->facts.mode = self->mode;
-	self->facts.limit_ranges = (const struct k8s_limit_range *const *)self->ranges.items;
-	self->facts.n_limit_ranges = self->ranges.n;
-	self->facts.quotas = (const struct k8s_quota *const *)self->quotas.items;
-	self->facts.n_quotas = self->quotas.n;
+	self->facts.n_limit_ranges = self->ranges.by_name.n;
+	self->facts.n_quotas = self->quotas.by_name.n;
+	self->is_changed = true;
 }
 
 struct fact *namespace_entry_new(const char *name, const struct namespace_entry *old)
@@ -246,7 +225,6 @@ struct fact *namespace_entry_new(const char *name, const struct namespace_entry 
 		fact_unref(fact);
 		return NULL;
 	}
-	self->has_new_ranges = true;
 	publish(self);
 	return fact;
 }
@@ -260,21 +238,24 @@ int namespace_entry_change(struct namespace_entry *self, const struct namespace_
 	if (!r && change->quota)
 		r = put_item(&quota_type, &self->quotas, change->quota);
 	if (!r && change->without_limit_range)
-		drop_item(&range_type, &self->ranges, change->without_limit_range);
-	if (!r && change->without_quota)
-		drop_item(&quota_type, &self->quotas, change->without_quota);
-	self->has_new_ranges |= change->limit_range || change->without_limit_range;
+		free(strmap_remove(&self->ranges.by_name, change->without_limit_range));
+	if (!r && change->without_quotas)
+		release_items(&self->quotas);
 	publish(self);
 	return r;
 }
 
 void namespace_entry_finish(struct namespace_entry *self)
 {
-	if (!self->has_new_ranges)
+	if (!self->is_changed)
 		return;
-	self->has_new_ranges = false;
+	self->is_changed = false;
+	sort_items(&range_type, &self->ranges);
+	sort_items(&quota_type, &self->quotas);
+	self->facts.limit_ranges = (const struct k8s_limit_range *const *)self->ranges.sorted.items;
+	self->facts.quotas = (const struct k8s_quota *const *)self->quotas.sorted.items;
 	k8s_limit_rules_init(&self->facts.rules);
-	STEPS(self->ranges.n);
-	for (size_t i = 0; i < self->ranges.n; i++)
-		k8s_limit_rules_add(&self->facts.rules, self->ranges.items[i]);
+	STEPS(self->ranges.sorted.n);
+	for (size_t i = 0; i < self->ranges.sorted.n; i++)
+		k8s_limit_rules_add(&self->facts.rules, self->ranges.sorted.items[i]);
 }

@@ -4,6 +4,7 @@
  * count, so copying a table costs one pointer an entry, and an update costs one new entry, which its builder may change
  * again. Private to the snapshot. */
 #include "base/strmap.h"
+#include "base/vec.h"
 #include "model/snapshot.h"
 
 #include <stdatomic.h>
@@ -15,19 +16,19 @@ struct fact {
 	void (*release)(struct fact *self); /* frees what the entry owns beside itself; NULL: nothing */
 };
 
-/** LimitRanges or ResourceQuotas, sorted by name, so that every replica decides alike, whatever it saw first. */
+/** LimitRanges or ResourceQuotas. They are sorted by name, so that every replica decides alike, whatever it saw first.
+ */
 struct named_items {
-	void **items; /* owned */
-	size_t n, capacity;
+	struct strmap by_name; /* owns the items */
+	VEC(void *) sorted;    /* has room for all */
 };
 
 struct namespace_entry {
 	struct fact fact;
 	struct named_items ranges, quotas;
-	char *mode; /* NULL: absent */
-	struct namespace_facts
-		facts;	     /* points to the above; its rules are those of the last namespace_entry_finish() */
-	bool has_new_ranges; /* since then */
+	char *mode;		      /* NULL: absent */
+	struct namespace_facts facts; /* points to the above; lists and rules are those of namespace_entry_finish() */
+	bool is_changed;	      /* since then */
 };
 
 struct owner_entry {
@@ -46,10 +47,11 @@ struct fact_table {
 struct fact *fact_new(size_t size, const char *key, const char *text, const char **ret_text) ATTR_NODISCARD;
 struct fact *fact_ref(struct fact *self); /* NULL is allowed; returns self */
 void fact_unref(struct fact *self);	  /* NULL is allowed */
-/** A copy of a table without the entry of `without` (NULL: all entries). `from` may be NULL. NULL: out of memory. */
-struct fact *fact_table_copy(const struct fact *from, const char *without) ATTR_NODISCARD;
+/** A copy of a table. `from` may be NULL. NULL: out of memory. */
+struct fact *fact_table_copy(const struct fact *from) ATTR_NODISCARD;
 /** Adds an entry, or replaces one of the same key; frees it on failure. @return 0 or -ENOMEM. */
 int fact_table_put(struct fact *self, struct fact *take_fact) ATTR_NODISCARD;
+void fact_table_remove(struct fact *self, const char *key);		     /* nothing, if the key is not there */
 const struct fact *fact_table_get(const struct fact *self, const char *key); /* `self` may be NULL */
 
 /** The part of a namespace that changes. */
@@ -57,14 +59,14 @@ struct namespace_change {
 	const struct namespace_facts *labels; /* NULL: unchanged */
 	const struct k8s_limit_range *limit_range;
 	const struct k8s_quota *quota;
-	const char *without_limit_range, *without_quota; /* names to remove; NULL: none */
+	const char *without_limit_range; /* name to remove; NULL: none */
+	bool without_quotas;
 };
 /** A new entry: a copy of `old` (NULL: none). NULL: out of memory. */
 struct fact *namespace_entry_new(const char *name, const struct namespace_entry *old) ATTR_NODISCARD;
-/** Changes an entry that nobody else has. Cost: what is changed, and a pointer of each item of a later name. @return 0
- * or -ENOMEM. */
+/** Changes an entry that nobody else has. Cost: what is changed. @return 0 or -ENOMEM. */
 int namespace_entry_change(struct namespace_entry *self, const struct namespace_change *change) ATTR_NODISCARD;
-/** Sets the rules of an entry; cost: its LimitRanges, if they changed. */
+/** Sets the sorted lists and the rules of an entry. Cost: n log n in its LimitRanges and quotas, if it changed. */
 void namespace_entry_finish(struct namespace_entry *self);
 /** An entry with a copy of the facts. NULL: out of memory. */
 struct fact *owner_entry_new(const struct owner_facts *facts) ATTR_NODISCARD;

@@ -4,17 +4,13 @@
 #include "base/vec.h"
 #include "model/snapshot.h"
 #include "model/snapshot_facts.h"
-#include "model/snapshot_table.h"
+#include "model/snapshot_keys.h"
+#include "model/snapshot_names.h"
 
 enum { PARENTS_MAX = 8 }; /* Pod <- Job <- JobSet <- TrainJob is three; a cycle must end */
 
 #define SHARDS	     256
 #define OWNER_SHARDS 64 /* owners change with every job: an update copies one of these */
-
-struct shard {
-	struct fact fact;
-	struct snapshot_table names, keys;
-};
 
 struct shape_list {
 	struct fact fact;
@@ -27,11 +23,12 @@ enum snapshot_set {
 	SET_VPAS,   /* a list of snapshot_vpas.c */
 	SET_CRITICAL_CLASSES,
 	SET_NAMESPACES,
-	SET_LOCAL_QUEUES,			  /* "namespace/name" -> name of the ClusterQueue */
-	SET_QUEUES,				  /* name of a ClusterQueue -> its facts */
-	SET_OWNERS,				  /* the first of OWNER_SHARDS */
-	SET_PROFILES = SET_OWNERS + OWNER_SHARDS, /* the first of SHARDS: struct shard */
-	SETS = SET_PROFILES + SHARDS
+	SET_LOCAL_QUEUES,		       /* "namespace/name" -> name of the ClusterQueue */
+	SET_QUEUES,			       /* name of a ClusterQueue -> its facts */
+	SET_OWNERS,			       /* the first of OWNER_SHARDS */
+	SET_NAMES = SET_OWNERS + OWNER_SHARDS, /* the first of SHARDS: struct snapshot_names */
+	SET_KEYS = SET_NAMES + SHARDS,	       /* the first of SHARDS: struct snapshot_keys */
+	SETS = SET_KEYS + SHARDS
 };
 
 /* A set is shared until a builder writes to it; NULL: empty. */
@@ -55,6 +52,7 @@ struct snapshot {
 struct snapshot_builder {
 	struct sets sets;
 	bool is_own_set[SETS];
+	struct key_changes changes[SHARDS]; /* of the lists of keys */
 	size_t n_profiles, n_refs, n_blank;
 	const struct snapshot *old; /* profiles of it may be shared; NULL: none */
 };

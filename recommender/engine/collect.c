@@ -162,11 +162,11 @@ static bool is_ahead(const struct collect *self)
 
 /* The state has no pods of open runs, although there were some, or their form is not known: it was written by another
  * version, or they did not fit. The days are read again in which these runs were open. */
-static void read_open_days_again(struct collect *self, int64_t oldest_ms)
+static void read_open_days_again(struct collect *self)
 {
 	char text[TIME_TEXT_BYTES];
 
-	collector_state_read_again(&self->state, self->state.open_from_ms, oldest_ms);
+	collector_state_read_again(&self->state, self->state.open_from_ms, self->oldest_ms);
 	log_event(LOG_INFO, "the collector's state does not contain the open runs; their days are read again", "from",
 		  time_render(self->state.watermark_ms, text), NULL);
 }
@@ -177,19 +177,19 @@ static int begin(struct collect *self, struct err *err)
 	int64_t from_ms = MAX(self->now_ms - self->history_ms, 0);
 	int r = load_table(self);
 
-	from_ms -= from_ms % TIME_DAY_MS;
+	self->oldest_ms = from_ms - from_ms % TIME_DAY_MS;
 	if (r == -EINVAL || (!r && !state->table.len && state->open_from_ms < state->watermark_ms))
-		read_open_days_again(self, from_ms);
+		read_open_days_again(self);
 	else if (r)
 		return no_memory(err);
 	/* Starts over, also if the collector did not run for longer than the history that it reads. */
-	if (!state->watermark_ms || state->watermark_ms < from_ms || is_ahead(self)) {
+	if (!state->watermark_ms || state->watermark_ms < self->oldest_ms || is_ahead(self)) {
 		strbuf_clear(&state->table);
-		state->watermark_ms = state->history_from_ms = state->open_from_ms = from_ms;
+		state->watermark_ms = state->history_from_ms = state->open_from_ms = self->oldest_ms;
 	}
 	collect_begin_parts(self);
-	collect_begin_warnings(self, from_ms);
-	collect_retry_gaps(self, from_ms);
+	collect_begin_warnings(self);
+	collect_forget_gaps(self);
 	self->read_until_ms = state->watermark_ms;
 	return load_table(self) ? no_memory(err) : 0;
 }
@@ -222,15 +222,15 @@ bool collect_has_closed_part(const struct collect *self)
 	return !self->is_unsettled && self->state.watermark_ms < collect_closed_until_ms(self);
 }
 
-/* What is missing of closed time may be answered later. Such a day is waited for. What closed of the present day is
- * read again in the next cycle, and this one goes on with the open time. @return 0; `status`. */
+/* What is missing of closed time may be answered later. The window is read again in the next cycle, and this one goes
+ * on with the time after it. Only a day that is over is waited for if some of it is too heavy. @return 0; `status`. */
 static int wait_for_rest(struct collect *self, const struct evidence_window *window, int status)
 {
 	self->is_unsettled = true;
 	self->read_until_ms = window->end_ms;
-	if (window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
+	if (status && window->end_ms <= self->now_ms - self->now_ms % TIME_DAY_MS)
 		return status;
-	self->unsettled_status = status == EVIDENCE_TOO_HEAVY ? status : 0;
+	self->unsettled_status = status;
 	return 0;
 }
 
@@ -246,10 +246,9 @@ int collect_part(struct collect *self, struct err *err)
 	if (r)
 		return r == EVIDENCE_TOO_HEAVY ? wait_for_rest(self, &window, r) : r;
 	self->read_until_ms = window.end_ms;
-	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS)
-		return wait_for_rest(
-			self, &window,
-			err_set(err, EVIDENCE_STOPPED, "a closed day was answered in part only: %s", self->warning));
+	if (is_partial && self->now_ms - window.end_ms < COLLECT_PARTIAL_PATIENCE_MS &&
+	    !collect_is_in_the_way(self, window.end_ms))
+		return wait_for_rest(self, &window, 0);
 	if (is_partial)
 		collect_note_warned_day(self, window.start_ms);
 	r = leave_out(self, err);

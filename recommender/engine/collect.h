@@ -53,6 +53,7 @@ struct collect {
 	bool has_told_all;	       /* the last fold had all watched pods: no run was left out */
 	bool has_told_pods;	       /* the last fold contained the pods of the last call of `pods` */
 	struct collector_state state;  /* as loaded; after collect_close_part as it should be saved */
+	int64_t oldest_ms;	       /* the first day of the history */
 	int64_t read_until_ms;	       /* the table has the time up to here */
 	bool is_unsettled;	       /* what was read last is not closed in this cycle: a whole answer may come */
 	int unsettled_status;	       /* EVIDENCE_TOO_HEAVY: some of it could not be read */
@@ -65,12 +66,13 @@ struct collect {
 	bool has_overfull;	/* a pod with too many containers was logged */
 	bool is_partial;	/* an answer was incomplete: reading stopped there, or its runs are marked */
 	char warning[160];	/* of the first answer that had one */
-	bool has_whole_answer;	/* an answer had no warning */
+	bool has_whole_answer;	/* an answer about closed time had no warning */
 	bool has_changed_state; /* besides closed parts: `state` should be saved; the caller clears it */
 };
 
 #define COLLECT_SETTLE_MS ((int64_t)15 * 60 * 1000) /* a part closes this long after its end: late samples */
-/** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. */
+/** A closed day whose answers are still incomplete after this time is accepted; its runs do not count as whole runs. It
+ * is accepted earlier if reading it again leaves too little time for what follows (collect_is_in_the_way). */
 #define COLLECT_PARTIAL_PATIENCE_MS ((int64_t)48 * 3600 * 1000)
 
 /** Prepares for reading. @return 0; -ENOMEM. */

@@ -21,6 +21,11 @@ struct collect_namespaces collect_namespaces_of(const struct collect *self, cons
 			     : (struct collect_namespaces){self->reader->namespaces, self->reader->n_namespaces};
 }
 
+int collect_result(int r, const struct evidence_batch *batch)
+{
+	return r == -E2BIG || (r == -ENOMEM && batch->pods.arena.is_full) ? EVIDENCE_TOO_HEAVY : r;
+}
+
 static bool concerns(const struct collect *self, const struct gap *gap, const struct collect_namespaces *namespaces)
 {
 	const struct collect_namespaces all = collect_namespaces_of(self, namespaces);
@@ -65,8 +70,7 @@ static int try_read(struct collect *self, const struct evidence_window *window,
 
 	evidence_batch_init(&batch, window);
 	r = self->reader->read(self->reader, namespaces->n ? namespaces->items : NULL, namespaces->n, &batch, err);
-	if (r == -ENOMEM && batch.pods.arena.is_full)
-		r = EVIDENCE_TOO_HEAVY;
+	r = collect_result(r, &batch);
 	evidence_batch_release(&batch);
 	if (self->between)
 		self->between(self->between_context);
@@ -171,11 +175,11 @@ void collect_mark_gaps(struct collect *self)
 }
 
 /* Older than the history, or of a time when the clock was ahead. */
-static bool is_outdated(const struct collect *self, const struct gap *gap, int64_t oldest_ms)
+static bool is_outdated(const struct collect *self, const struct gap *gap)
 {
 	int64_t newest_ms = self->now_ms + TIME_MINUTE_MS;
 
-	return gap->end_ms <= oldest_ms || gap->end_ms > newest_ms || gap->tried_ms > newest_ms;
+	return gap->end_ms <= self->oldest_ms || gap->end_ms > newest_ms || gap->tried_ms > newest_ms;
 }
 
 static bool is_due(const struct collect *self, const struct gap *gap)
@@ -205,29 +209,40 @@ static bool is_over(struct collect *self, const struct gap *gap)
 	return is_readable(self, &(struct evidence_window){gap->start_ms, gap->end_ms, false}, &all, &left);
 }
 
-void collect_retry_gaps(struct collect *self, int64_t oldest_ms)
+void collect_forget_gaps(struct collect *self)
 {
 	struct gaps *gaps = &self->state.gaps;
-	int left = RETRIES;
 
 	for (size_t i = gaps->n; i > 0; i--) {
 		struct gap *gap = &gaps->items[i - 1];
-		bool is_done = is_outdated(self, gap, oldest_ms);
 
-		gap->start_ms = is_done ? gap->start_ms : MAX(gap->start_ms, oldest_ms);
-		if (!is_done && left > 0 && is_due(self, gap)) {
-			left--;
-			is_done = is_over(self, gap);
-			gap->tried_ms = self->now_ms;
-			self->has_changed_state = true;
-			if (is_done)
-				log_answered(gap);
-			if (is_done && gap->start_ms < self->state.watermark_ms)
-				collector_state_read_again(&self->state, gap->open_from_ms, oldest_ms);
-		}
-		if (is_done) {
+		if (is_outdated(self, gap)) {
 			gaps_remove(gaps, i - 1);
 			self->has_changed_state = true;
+		} else {
+			gap->start_ms = MAX(gap->start_ms, self->oldest_ms);
 		}
+	}
+}
+
+void collect_retry_gaps(struct collect *self)
+{
+	struct collector_state *state = &self->state;
+	int left = RETRIES;
+
+	for (size_t i = state->gaps.n; i > 0 && left > 0; i--) {
+		struct gap *gap = &state->gaps.items[i - 1];
+
+		if (!is_due(self, gap))
+			continue;
+		left--;
+		gap->tried_ms = self->now_ms;
+		self->has_changed_state = true;
+		if (!is_over(self, gap))
+			continue;
+		log_answered(gap);
+		if (gap->start_ms < state->watermark_ms)
+			collector_state_read_again(state, gap->open_from_ms, self->oldest_ms);
+		gaps_remove(&state->gaps, i - 1);
 	}
 }

@@ -15,6 +15,9 @@ struct collect_namespaces {
 /** These namespaces, or all that the reader knows if `n` is 0. */
 struct collect_namespaces collect_namespaces_of(const struct collect *self,
 						const struct collect_namespaces *namespaces);
+/** The result of reading a batch: EVIDENCE_TOO_HEAVY in place of an error that says that the query, an answer or the
+ * batch is larger than its cap, as a smaller window has room. */
+int collect_result(int r, const struct evidence_batch *batch);
 /** A passed gap of one of these namespaces that overlaps the window. NULL: none. */
 const struct gap *collect_find_gap(const struct collect *self, const struct evidence_window *window,
 				   const struct collect_namespaces *namespaces);
@@ -32,8 +35,10 @@ bool collect_note_gap(struct collect *self, const struct evidence_window *window
 /** Marks the pods of the table that existed in a gap that is passed or failed in this cycle: their figures are lower
  * bounds. */
 void collect_mark_gaps(struct collect *self);
-/** Call it before reading. Removes gaps that are older than `oldest_ms`, the start of the history, or in the future,
- * and asks again for the passed gaps that are due: each hour for a day, then once a day. Where all of the gap is
- * answered now, it is removed, and closed days are read again from the gap on. Cost: at most four gaps, and for each 32
- * reads and two for each of its namespaces; the first part that fails ends it. */
-void collect_retry_gaps(struct collect *self, int64_t oldest_ms);
+/** Call it before reading. Removes gaps that are older than the history or in the future. */
+void collect_forget_gaps(struct collect *self);
+/** Call it when all is read and learned, as it may take what is left of the deadline. Asks again for the passed gaps
+ * that are due: each hour for a day, then once a day. Where all of the gap is answered now, it is removed, and in the
+ * next cycle closed days are read again from the gap on. Cost: at most four gaps, and for each 32 reads and two for
+ * each of its namespaces; the first part that fails ends it. */
+void collect_retry_gaps(struct collect *self);

@@ -34,9 +34,9 @@ int64_t collect_part_end_ms(const struct collect *self)
 
 int64_t collect_open_end_ms(const struct collect *self, int64_t start_ms)
 {
-	int64_t ms = self->is_unsettled ? self->state.part_ms : 0;
+	int64_t ms = part_ms(self);
 
-	return ms ? MIN(start_ms - start_ms % ms + ms, self->now_ms) : self->now_ms;
+	return self->is_unsettled ? MIN(start_ms - start_ms % ms + ms, self->now_ms) : self->now_ms;
 }
 
 /* A part divides a day. */
@@ -81,16 +81,18 @@ void collect_note_stuck(struct collect *self, const struct evidence_window *wind
 {
 	struct collector_state *state = &self->state;
 	int64_t length_ms = window->end_ms - window->start_ms;
+	bool is_again = state->stuck_cycles && (self->is_unsettled || state->stuck_at_ms == window->start_ms);
 
 	if (status != EVIDENCE_STOPPED && status != EVIDENCE_UNREACHABLE && status != -EPROTO)
 		return;
-	state->stuck_cycles = state->stuck_at_ms == window->start_ms ? MIN(state->stuck_cycles + 1, STUCK_CYCLES) : 1;
-	state->stuck_at_ms = window->start_ms;
+	state->stuck_cycles = is_again ? MIN(state->stuck_cycles + 1, STUCK_CYCLES) : 1;
+	state->stuck_at_ms = is_again ? MIN(state->stuck_at_ms, window->start_ms) : window->start_ms;
 	self->has_changed_state = true;
 	if (state->stuck_cycles < STUCK_CYCLES)
 		return;
 	if (length_ms > SHORTEST_MS) {
 		set_part(self, length_ms / 2);
+		state->stuck_cycles--; /* shorter windows are tried once before anything else is done */
 		log_stuck(window, why);
 	} else if (!window->is_open && !self->is_unsettled) {
 		note_gap(self, window, status, why);
@@ -99,8 +101,14 @@ void collect_note_stuck(struct collect *self, const struct evidence_window *wind
 
 void collect_note_read(struct collect *self, const struct evidence_window *window)
 {
-	if (!self->state.stuck_cycles || window->end_ms <= self->state.stuck_at_ms)
+	if (!self->state.stuck_cycles || window->end_ms <= self->state.stuck_at_ms ||
+	    (self->is_unsettled && !window->is_open))
 		return;
 	self->has_changed_state = true;
 	self->state.stuck_cycles = self->state.stuck_at_ms = 0;
+}
+
+bool collect_is_in_the_way(const struct collect *self, int64_t end_ms)
+{
+	return self->state.stuck_cycles == STUCK_CYCLES && self->state.stuck_at_ms >= end_ms;
 }

@@ -7,7 +7,9 @@
  * they fail. After a day windows become twice as long again.
  *
  * After a part that is not closed yet the open time is long. It is then read in such windows, too, but none of them
- * becomes a gap. One thread. */
+ * becomes a gap. What was read of it is lost in whichever window reading ends, so all its windows count as one. If the
+ * deadline is too short for all of it even in the shortest windows, the parts before it have to be closed as they are.
+ * One thread. */
 #include "engine/collect.h"
 
 /** The present day is closed in parts of this length. */
@@ -23,5 +25,9 @@ int64_t collect_open_end_ms(const struct collect *self, int64_t start_ms);
 void collect_begin_parts(struct collect *self);
 /** Reading ended early in this window: status EVIDENCE_STOPPED, EVIDENCE_UNREACHABLE or -EPROTO. Others are ignored. */
 void collect_note_stuck(struct collect *self, const struct evidence_window *window, int status, const char *why);
-/** A window was read. Cycles are no longer counted if reading ended early within it or before it. */
+/** A window was read. Cycles are no longer counted if reading ended early within it or before it, and all of the open
+ * time was read if it is long. */
 void collect_note_read(struct collect *self, const struct evidence_window *window);
+/** Whether a part that ends at `end_ms` must be closed, however it was answered: the long open time after it could not
+ * be read in several cycles. */
+bool collect_is_in_the_way(const struct collect *self, int64_t end_ms);

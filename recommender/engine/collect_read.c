@@ -177,8 +177,7 @@ static int read_part(struct reading *self, const struct evidence_window *window,
 	if (r)
 		err_set(err, r, "no memory left for watched pods");
 	r = r ? r : collect->reader->read(collect->reader, namespaces, n, &batch, err);
-	if (r == -ENOMEM && batch.pods.arena.is_full)
-		r = EVIDENCE_TOO_HEAVY; /* for us: a smaller part has room */
+	r = collect_result(r, &batch);
 	note_size(self, &part, r);
 	if (!r) {
 		collect_note_answer(collect, &batch);

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "engine/collect_parts.h"
 
 #include <stdio.h>
 
@@ -13,7 +14,7 @@ bool collect_ignores_warnings(const struct collect *self)
 	return state->warned_since_ms && self->now_ms - state->warned_since_ms >= COLLECT_WARNED_MS;
 }
 
-void collect_begin_warnings(struct collect *self, int64_t oldest_ms)
+void collect_begin_warnings(struct collect *self)
 {
 	struct collector_state *state = &self->state;
 	char since[TIME_TEXT_BYTES], from[TIME_TEXT_BYTES];
@@ -28,7 +29,7 @@ void collect_begin_warnings(struct collect *self, int64_t oldest_ms)
 		  "with it are read again",
 		  "since", time_render(state->warned_since_ms, since), "from", time_render(state->warned_from_ms, from),
 		  NULL);
-	collector_state_read_again(state, state->warned_from_ms, oldest_ms);
+	collector_state_read_again(state, state->warned_from_ms, self->oldest_ms);
 	state->warned_from_ms = 0;
 	self->has_changed_state = true;
 }
@@ -36,7 +37,7 @@ void collect_begin_warnings(struct collect *self, int64_t oldest_ms)
 void collect_note_answer(struct collect *self, struct evidence_batch *batch)
 {
 	if (!batch->is_partial) {
-		self->has_whole_answer = true;
+		self->has_whole_answer |= batch->window.end_ms <= collect_closed_until_ms(self);
 		return;
 	}
 	if (!self->warning[0])

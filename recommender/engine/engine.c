@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/timefmt.h"
+#include "engine/collect_gaps.h"
 #include "engine/collect_warnings.h"
 #include "engine/engine_internal.h"
 #include "engine/keep.h"
@@ -79,7 +80,7 @@ static int find_shapes(struct engine *self, const struct learn *learn, int64_t n
 	return MIN(r, 0);
 }
 
-/* A failed deletion only makes the cycle partial; the next cycle tries again. */
+/* A failed deletion only makes the cycle partial; the next cycle tries again. A file keeps its shapes: they are few. */
 static void remove_dead(struct engine *self, const struct learn *learn, struct engine_result *ret)
 {
 	const struct config *config = self->config;
@@ -88,11 +89,9 @@ static void remove_dead(struct engine *self, const struct learn *learn, struct e
 	size_t n_shapes = 0;
 	int r;
 
-	if (config->store.kind != STORE_KUBE)
-		return;
 	r = keep_collect(self->store, learn->profiles.items, learn->profiles.n, learn->now_ms, keep_ms, &ret->n_removed,
 			 &err);
-	if (!r)
+	if (!r && config->store.kind == STORE_KUBE)
 		r = keep_collect_shapes(self->store, learn->shapes.items, learn->shapes.n, learn->now_ms, keep_ms,
 					&n_shapes, &err);
 	ret->n_removed += n_shapes;
@@ -160,27 +159,35 @@ static int read_all(struct engine *self, struct collect *collect, struct engine_
 	return r;
 }
 
+/* Whether it is a day since all workloads were read; or the clock was ahead. */
+static bool is_all_due(const struct engine *self, int64_t now_ms)
+{
+	return now_ms - self->sized_all_ms >= TIME_DAY_MS || now_ms < self->sized_all_ms;
+}
+
 static int learn_and_commit(struct engine *self, struct collect *collect, struct wanted_curves *wanted,
 			    struct engine_result *ret, struct err *err)
 {
 	struct learn learn = engine_begin_learn(self, collect->now_ms);
 	struct shapes shapes = {.items = VEC_INIT};
 	const struct found_run *runs = collect->found.runs.items;
+	bool is_all;
 	int r;
 
 	if (!ret->reading) /* up to now */
 		learn.lost_before_ms = collect->now_ms - LEARN_LOST_MS;
 	if (!self->has_settled && collect->has_told_all)
 		learn.settle_before_ms = collect->now_ms;
-	r = self->has_sized_all && !learn.settle_before_ms ? learn_runs(&learn, runs, collect->found.runs.n, err)
-							   : learn_all(&learn, runs, collect->found.runs.n, err);
+	is_all = learn.settle_before_ms || is_all_due(self, collect->now_ms);
+	r = is_all ? learn_all(&learn, runs, collect->found.runs.n, err)
+		   : learn_runs(&learn, runs, collect->found.runs.n, err);
 	if (!r && (find_shapes(self, &learn, collect->now_ms, &shapes, ret) || note_endings(self, &learn, ret, true)))
 		r = err_set(err, -ENOMEM, "no memory left");
 	if (!r)
 		r = engine_commit(self, &learn, &shapes, ret, err);
 	if (!r) {
 		self->has_settled |= learn.settle_before_ms != 0;
-		self->has_sized_all = true;
+		self->sized_all_ms = is_all ? collect->now_ms : self->sized_all_ms;
 		ret->n_workloads = learn.n_workloads;
 		if (engine_check_caps(self, &learn, ret))
 			r = err_set(err, -ENOMEM, "no memory left");
@@ -255,7 +262,7 @@ static int end_unreachable(struct engine *self, int status, struct collect *coll
 {
 	struct err ignored = ERR_INIT;
 
-	if (status == EVIDENCE_UNREACHABLE || status == EVIDENCE_TOO_HEAVY || status == EVIDENCE_MIXED)
+	if (status > 0)
 		(void)!commit_shapes(self, collect, ret, &ignored);
 	return status;
 }
@@ -303,6 +310,9 @@ static int cycle(struct engine *self, struct collect *collect, struct engine_res
 	if (!r && status != EVIDENCE_STOPPED)
 		r = engine_learn_curves(self, collect, &wanted, ret, err);
 	vec_release(&wanted.runs);
+	if (!r && !status)
+		collect_retry_gaps(collect);
+	ret->gaps = collect->state.gaps;
 	if (!r && (collect->has_changed_state || self->has_new_caps))
 		r = engine_save_state(self, collect, err);
 	return r;
@@ -340,7 +350,7 @@ int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret,
 	self->reader->n_queries = 0;
 	r = cycle(self, &collect, ret, err);
 	/* Without pods in the last fold, runs whose pods are gone were not found either. */
-	if ((r == 0 || r == EVIDENCE_UNREACHABLE) && !collect.has_told_pods)
+	if (r >= 0 && !collect.has_told_pods)
 		engine_settle(self, now_ms);
 	ret->n_queries = self->reader->n_queries;
 	ret->duration_ms = time_monotonic_ms() - begun_ms;

@@ -5,7 +5,7 @@
  *
  * Profiles are committed before the state that says "this part is done": a crash in between repeats one part and
  * changes nothing, because runs have stable uids. Memory does not grow with the number of parts. A cycle that cannot
- * read Prometheus leaves profiles and histories as they are. In a cluster, objects of workloads without a run for
+ * read Prometheus leaves profiles and histories as they are. Profiles and histories of workloads without a run for
  * recommender.keep are deleted after a complete cycle. One thread. */
 #include "config/config.h"
 #include "engine/collect.h"
@@ -76,8 +76,10 @@ struct engine {
 	int64_t kept_at_ms;
 	struct notices notices; /* not reported yet, because the commit failed */
 	struct endings endings;
-	bool has_settled;   /* once since the start: engine_settle is done */
-	bool has_sized_all; /* once since the start: every workload was sized with this configuration */
+	bool has_settled; /* once since the start: engine_settle is done */
+	/* When every workload was last sized with this configuration, and runs of workloads without news were settled:
+	 * once a day. 0: not since the start. */
+	int64_t sized_all_ms;
 };
 
 /** The result of one cycle. */
@@ -102,9 +104,10 @@ struct engine_result {
 
 /** Frees what the engine keeps between cycles. It does not free what the caller set. */
 void engine_release(struct engine *self);
-/** Runs a complete cycle. Cost: reads all profiles, the histories of the workloads found, and Prometheus since the
- * watermark.
- * @return 0 (see is_partial); EVIDENCE_UNREACHABLE: Prometheus could not be asked; -errno: the store or memory. */
+/** Runs a complete cycle. Cost: reads all profiles, the histories of the workloads found (once a day all histories),
+ * and Prometheus since the watermark.
+ * @return 0 (see is_partial); an enum evidence_condition: Prometheus could not be asked; -errno: the store or memory.
+ */
 int engine_cycle(struct engine *self, int64_t now_ms, struct engine_result *ret, struct err *err) ATTR_NODISCARD;
 /** Runs a quick cycle: learns from watched pods alone, and only from runs that changed. It does not ask the reader and
  * does not change the collector's state, except for new caps. Cost: the number of runs that changed.

@@ -66,7 +66,8 @@ static int quick(struct engine *self, struct collect *found, bool may_settle, st
 	if (r)
 		return r;
 	self->has_settled |= is_settling;
-	self->has_sized_all |= is_settling;
+	if (is_settling)
+		self->sized_all_ms = found->now_ms;
 	self->pods_done(self->pods_context, found->now_ms);
 	return !is_any;
 }

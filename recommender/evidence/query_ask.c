@@ -20,7 +20,7 @@ struct task;
 struct task_set {
 	struct task *tasks;
 	size_t n;
-	const struct task *refused; /* the first that was too heavy */
+	const struct task *refused; /* the first that was too heavy, or could not be sent */
 };
 
 struct task {
@@ -283,18 +283,34 @@ static int run(struct query_reader *self, struct err *err)
 	return r == 1 ? EVIDENCE_STOPPED : r;
 }
 
+/* Submits all unfinished tasks. If one fails, the others are cancelled, so that a later run does not end them when they
+ * are gone. */
+static int submit_all(struct task *tasks, size_t n, const char *const *namespaces, size_t n_namespaces, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		if (tasks[i].is_done && !tasks[i].wants_retry)
+			continue;
+		r = task_submit(&tasks[i], namespaces, n_namespaces, err);
+		if (!r)
+			continue;
+		tasks[i].status = r;
+		tasks[i].is_done = true;
+		cancel_others(&tasks[i]);
+	}
+	return r;
+}
+
 /* Runs all unfinished tasks once, and sleeps if some need a retry; `ret_again` is their number. @return 0;
  * EVIDENCE_STOPPED; -errno. */
 static int try_all(struct query_reader *self, struct task *tasks, size_t n, const char *const *namespaces,
 		   size_t n_namespaces, size_t *ret_again, struct err *err)
 {
 	int64_t wait_s = 0;
-	int r = 0;
+	int r = submit_all(tasks, n, namespaces, n_namespaces, err), ran = run(self, r ? NULL : err);
 
-	for (size_t i = 0; i < n && !r; i++)
-		if (!tasks[i].is_done || tasks[i].wants_retry)
-			r = task_submit(&tasks[i], namespaces, n_namespaces, err);
-	r = r ? r : run(self, err);
+	r = r ? r : ran;
 	*ret_again = 0;
 	for (size_t i = 0; i < n && !tasks[i].set->refused; i++) {
 		*ret_again += tasks[i].wants_retry;

@@ -75,7 +75,7 @@ int query_names(struct query_reader *self, const char *path, const char *match, 
 /** Forgets that length if it is a day old. */
 void query_forget_names(struct query_reader *self, int64_t now_ms);
 /** Finds only how the labels of a family's series are spelled, with one request. @return 0; EVIDENCE_UNREACHABLE;
- *  -ENOMEM. */
+ *  EVIDENCE_STOPPED; -ENOMEM. */
 int query_find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
 			struct err *err) ATTR_NODISCARD;
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

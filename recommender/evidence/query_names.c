@@ -40,6 +40,7 @@ static int names_condition(int r, long status, const struct strbuf *body)
 {
 	const struct http_result result = {.outcome = status		? HTTP_STATUS
 						      : r == -ETIMEDOUT ? HTTP_TIMED_OUT
+						      : r == -ECANCELED ? HTTP_CANCELLED
 									: HTTP_BROKEN,
 					   .status = status,
 					   .error_body = strbuf_text(body)};
@@ -61,7 +62,7 @@ static int ask_names(struct query_reader *self, const struct names_request *name
 		return err_set(err, -ENOMEM, "no memory left for a query");
 	request.path = strbuf_text(&url);
 	self->base.n_queries++;
-	r = http_client_fetch(self->client, &request, &body, &status, err);
+	r = http_client_fetch(self->client, &request, self->deadline_ms, &body, &status, err);
 	if (r)
 		return names_condition(r, status, &body);
 	if (json_parse(strbuf_text(&body), body.len, 4, ret_root, NULL)) {

@@ -255,7 +255,7 @@ void known_workload_apply(struct postmortem *self, const struct known_workload *
 	const struct known_profile *found = NULL;
 
 	if (verdict->kind != KIND_CONTAINER_LIMIT || !verdict->fact || verdict->fact->signal == SIGNAL_SLURM ||
-	    verdict->fact->signal == SIGNAL_YARN)
+	    verdict->fact->signal == SIGNAL_JOB_LIMIT || verdict->fact->signal == SIGNAL_YARN)
 		return;
 	for (size_t i = 0; i < known->n; i++) {
 		if (!is_meant(self, &known->items[i]))

@@ -45,6 +45,7 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_SEMAPHORE:
 	case SIGNAL_NO_FAILURE:
 	case SIGNAL_EXIT_ZERO:
+	case SIGNAL_COMPLETED:
 	case SIGNAL_GPU_ECC_PAST:
 	case SIGNAL_DCGM_MEMORY:
 	case SIGNAL_RECORDED:
@@ -97,6 +98,9 @@ static int64_t value_of(const struct fact *fact)
 	case SIGNAL_EXCEPTION:
 	case SIGNAL_RETRY:
 	case SIGNAL_CHECKPOINT:
+	case SIGNAL_LOW_MEMORY:
+	case SIGNAL_COMPLETED:
+	case SIGNAL_MEMORY_ERROR:
 		return fact->reading.is_exact;
 	default:
 		return 0;

@@ -15,6 +15,9 @@
 #define DETAIL_LINES	  12
 #define DETAIL_LINES_DUMP 20000
 
+/* Lines over which somebody may have wrapped TensorFlow's message. */
+#define WRAPPED_LINES 3
+
 /* ---- the kernel's report of a kill, over many lines ---- */
 
 /* Up to 4.x the kernel first names a task ("Kill process 4142 (python3) score 68 or sacrifice child"), and then the
@@ -53,6 +56,9 @@ static bool complete_kill(struct facts *self, const struct line *line, const str
 		/* The line of the kill knows better than a constraint. */
 		if (fact->reading.scope == SCOPE_NODE && reading->scope == SCOPE_CGROUP)
 			fact->reading.scope = SCOPE_CGROUP;
+		/* It found nothing to kill, and then it says that this is a deadlock of the node. */
+		if (reading->value < 0 && reading->scope == SCOPE_NODE)
+			fact->reading.scope = SCOPE_NODE;
 		return true;
 	}
 	if (reading->scope != SCOPE_NONE || !is_announcement(fact))
@@ -149,6 +155,23 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
 }
 
+/* TensorFlow's "... ran out of memory trying to allocate 2.59GiB. The caller indicates that this is not a failure",
+ * wrapped: the first of the lines reads as a failure. */
+static void take_back(struct facts *self, const struct line *line)
+{
+	struct fact *fact;
+
+	if (self->open_oom == SIZE_MAX)
+		return;
+	fact = &self->items.items[self->open_oom];
+	if (fact->source != self->sources.n - 1 || fact->rank != line->rank ||
+	    line->number - fact->number > WRAPPED_LINES ||
+	    !strcasestr(fact->text, "ran out of memory trying to allocate"))
+		return;
+	fact->reading.is_taken_back = true;
+	self->open_oom = SIZE_MAX;
+}
+
 static void see_card(struct facts *self, uint64_t number)
 {
 	const struct smi_state *smi = &self->smi;
@@ -179,6 +202,10 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		break;
 	case SIGNAL_GPU_DETAIL:
 		see_detail(self, line, reading);
+		break;
+	case SIGNAL_NO_FAILURE:
+		take_back(self, line);
+		facts_add_line(self, line, signal, reading);
 		break;
 	case SIGNAL_STEP:
 	case SIGNAL_EPOCH:
@@ -216,7 +243,7 @@ static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
 
 static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
 {
-	bool has_oom = false, has_reason = false;
+	bool has_oom = false, has_reason = false, has_failure = false;
 
 	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_ && !self->status;
 	     i = scan_set_next(found, i + 1)) {
@@ -226,6 +253,10 @@ static void see_signals(struct facts *self, struct line *line, const struct scan
 		if (is_explained((enum signal_id)i, has_oom, has_reason) ||
 		    !signal_read((enum signal_id)i, line, &reading))
 			continue;
+		/* Words about memory that are not known; these are. */
+		if (i == SIGNAL_MEMORY_ERROR && !reading.is_exact && has_failure)
+			continue;
+		has_failure = has_failure || i < SIGNAL_TESTS_PASSED;
 		has_oom = has_oom || i == SIGNAL_GPU_OOM;
 		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
 		see(self, line, (enum signal_id)i, &reading);

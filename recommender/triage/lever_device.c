@@ -19,6 +19,7 @@ static const struct {
 	{"libtpu", DEVICE_TPU},	    {"NPU out of", DEVICE_NPU},
 	{"MLU out of", DEVICE_MLU}, {"xpu out of", DEVICE_XPU},
 	{"hpu out of", DEVICE_HPU}, {"mps backend", DEVICE_MPS},
+	{"kIOGPU", DEVICE_MPS},
 };
 
 enum device lever_device(const struct verdict *verdict)

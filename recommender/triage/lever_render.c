@@ -46,14 +46,14 @@ static bool add_double(struct render *self)
 {
 	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
 	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
-	bool is_slurm = streq(self->verdict->cause, "slurm");
+	bool is_scheduler = streq(self->verdict->cause, "slurm") || streq(self->verdict->cause, "job-limit");
 
 	if (recommended > limit && recommended <= FIGURE_MAX)
 		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
 	else if (limit <= 0 || limit > FIGURE_MAX / 2)
-		strbuf_adds(self->buf, is_slurm ? "<twice the old one>" : "<at most twice the old limit>");
+		strbuf_adds(self->buf, is_scheduler ? "<twice the old one>" : "<at most twice the old limit>");
 	else
-		strbuf_addf(self->buf, is_slurm ? "%lldM" : "%lldMi", (long long)((2 * limit + mi - 1) / mi));
+		strbuf_addf(self->buf, is_scheduler ? "%lldM" : "%lldMi", (long long)((2 * limit + mi - 1) / mi));
 	return true;
 }
 
@@ -65,6 +65,17 @@ static bool add_peak(struct render *self)
 	if (self->verdict->kind != KIND_EVICTED_MEMORY || used <= 0 || used > FIGURE_MAX / 2)
 		return false;
 	strbuf_addf(self->buf, "%lldMi", (long long)((used + used / 9 + mi - 1) / mi));
+	return true;
+}
+
+/* The whole percents of the GPU that are free. */
+static bool add_share(struct render *self)
+{
+	int64_t free = self->verdict->figures.bytes[FIGURE_FREE], whole = self->verdict->figures.bytes[FIGURE_CAPACITY];
+
+	if (free <= 0 || whole <= free || whole > FIGURE_MAX)
+		return false;
+	strbuf_addf(self->buf, "gpu_memory_utilization=0.%02lld", (long long)(free * 100 / whole));
 	return true;
 }
 
@@ -151,6 +162,7 @@ static const struct placeholder {
 	{"{conf}", add_conf},
 	{"{double}", add_double},
 	{"<peak>", add_peak},
+	{"gpu_memory_utilization=F/C", add_share},
 	{"per_device_train_batch_size=B/2", add_batch},
 	{"gradient_accumulation_steps=2*A", add_accumulation},
 	{"max_seq_length=S/2", add_length},

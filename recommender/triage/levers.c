@@ -87,6 +87,8 @@ const struct lever levers[] = {
 	 "PyTorch stops at a share of the memory that CPU and GPU have together; without a limit the system may fail"},
 	{KIND_TRUE_OOM, "leak", FRAMEWORK_NONE, "Stop what grows from step to step", "loss_sum += loss.item()",
 	 "tensors that keep their graph are never freed; every other lever only delays the end"},
+	{KIND_TRUE_OOM, "start-check", FRAMEWORK_NONE, "Take less of the GPU, or free it", "gpu_memory_utilization=F/C",
+	 "the engine starts only if this share of the whole GPU is free, so it must be below what is free now"},
 	{KIND_TRUE_OOM, "kv-cache", FRAMEWORK_NONE, "Serve shorter sequences, or let the engine take more of the GPU",
 	 "max_model_len=N gpu_memory_utilization=0.95",
 	 "the KV cache of one sequence must fit into what weights and activations leave"},
@@ -153,6 +155,9 @@ const struct lever levers[] = {
 	/* limits of containers and pods */
 	{KIND_CONTAINER_LIMIT, "slurm", FRAMEWORK_NONE, "Ask Slurm for more memory", "#SBATCH --mem={double}",
 	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "job-limit", FRAMEWORK_NONE, "Ask the scheduler for more memory",
+	 "{double}: bsub -M (LSF), qsub -l mem= (PBS), qsub -l h_vmem= (Grid Engine), request_memory= (HTCondor)",
+	 "the need is above the limit that was reached; at most double it at a time"},
 	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
 	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
 	{KIND_CONTAINER_LIMIT, "dask", FRAMEWORK_NONE, "Give each worker of Dask more memory",
@@ -204,7 +209,8 @@ const struct lever levers[] = {
 	 "the kubelet can then evict a pod before the kernel kills a task"},
 	/* refused */
 	{KIND_ALLOCATION_REFUSED, "heap-limit", FRAMEWORK_NONE, "Raise the heap's own limit",
-	 "-Xmx, or spark.executor.memory", "a Java heap ends before the container's limit"},
+	 "-Xmx, spark.executor.memory, or --max-old-space-size of Node.js",
+	 "such a heap ends before the container's limit"},
 	LEVERS_LOAD_EVERYTHING(KIND_ALLOCATION_REFUSED),
 	{KIND_ALLOCATION_REFUSED, "pinned-memory", FRAMEWORK_NONE, "Pin less memory",
 	 "pin_memory=False, or fewer workers", "pinned pages cannot be swapped or reclaimed"},

@@ -77,7 +77,7 @@ bool lever_is_refused(const char *setting, const struct verdict *verdict);
 /** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;
- *  <peak>, B/2, 2*A, S/2 and W/2 become figures where the verdict or the numbers of `facts` (NULL: none) have them, and
- * stay as they are otherwise. @return the sticky status of `buf`. */
+ *  <peak>, F/C, B/2, 2*A, S/2 and W/2 become figures where the verdict or the numbers of `facts` (NULL: none) have
+ * them, and stay as they are otherwise. @return the sticky status of `buf`. */
 int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,
 		 struct strbuf *buf);

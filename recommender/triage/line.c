@@ -25,10 +25,14 @@ size_t text_number(const char *at, int64_t *ret)
 static size_t read_unit(const char *at, int *ret_power)
 {
 	static const char letters[] = "kmgtpe";
+	static const char *const names[] = {"kilobyte", "megabyte", "gigabyte", "terabyte"};
 	size_t n = 0;
 	const char *letter = memchr(letters, tolower((unsigned char)*at), sizeof(letters) - 1);
 
 	*ret_power = letter && *at ? (int)(letter - letters) + 1 : 0;
+	for (size_t i = 0; *ret_power && i < ARRAY_LEN(names); i++)
+		if (strncasecmp(at, names[i], strlen(names[i])) == 0)
+			return strlen(names[i]) + (at[strlen(names[i])] == 's');
 	/* A bare "e" is an exponent. */
 	if (*ret_power == 6 && tolower((unsigned char)at[1]) != 'b' && at[1] != 'i')
 		return 0;

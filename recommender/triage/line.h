@@ -33,6 +33,14 @@ static inline bool line_has_colour(struct str raw)
 /** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
 
+/** Whether `lower` ends with the words. */
+static inline bool line_ends_with(const struct line *line, const char *words)
+{
+	size_t n = strlen(words);
+
+	return line->n >= n && streq(line->lower + line->n - n, words);
+}
+
 /** Copies what fits of a line, around the first of the words, with whole characters. `words` NULL: its beginning. */
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
 

@@ -72,6 +72,9 @@ const struct rule triage_rules[] = {
 	{"dask", KIND_CONTAINER_LIMIT, "dask", CONFIDENCE_MEDIUM, SIGNAL_DASK, rule_dask,
 	 "Dask's nanny says that a worker exceeded its memory budget, and the run did not end well",
 	 "Dask killed a worker at its share of the memory (memory_limit of the worker), before the kernel would have."},
+	{"job-limit", KIND_CONTAINER_LIMIT, "job-limit", CONFIDENCE_HIGH, SIGNAL_JOB_LIMIT, NULL,
+	 "LSF, PBS, Torque, Moab, Grid Engine or HTCondor says that a job exceeded its limit of memory",
+	 "The job reached the memory that it had asked the scheduler for, and the scheduler ended it."},
 	{"ray", KIND_NODE_OOM, "ray-memory-monitor", CONFIDENCE_HIGH, SIGNAL_RAY, NULL,
 	 "Ray says that it killed a worker for memory pressure",
 	 "Ray's memory monitor killed a worker before the kernel would have."},
@@ -79,6 +82,9 @@ const struct rule triage_rules[] = {
 	 "systemd-oomd reports a kill", "systemd-oomd killed a cgroup for memory pressure."},
 	{"earlyoom", KIND_NODE_OOM, "earlyoom", CONFIDENCE_HIGH, SIGNAL_EARLYOOM, NULL, "earlyoom reports a kill",
 	 "earlyoom killed the process before the kernel would have."},
+	{"low-memory", KIND_NODE_OOM, "low-memory-killer", CONFIDENCE_HIGH, SIGNAL_LOW_MEMORY, rule_low_memory,
+	 "nohang or an old earlyoom sends a signal to a process, and a line near it has how little memory is available",
+	 "A killer that watches the memory of the whole machine ended a process before the kernel would have."},
 	{"talos", KIND_NODE_OOM, "talos", CONFIDENCE_HIGH, SIGNAL_TALOS, NULL,
 	 "the OOM controller of Talos reports a kill", "Talos killed a cgroup for memory pressure of the node."},
 	{"oomkilled-pod", KIND_POD_LIMIT, NULL, CONFIDENCE_HIGH, SIGNAL_OOM_KILLED, rule_oomkilled_pod,
@@ -129,7 +135,8 @@ const struct rule triage_rules[] = {
 	 "The GPU ran out of memory; the message has no figures that would tell a full GPU from fragments or "
 	 "co-tenants."},
 	{"refused", KIND_ALLOCATION_REFUSED, NULL, CONFIDENCE_HIGH, SIGNAL_REFUSED, rule_refused,
-	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a Java heap",
+	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a heap of Java or "
+	 "Node.js, R, Go, Windows' error 1455",
 	 "The host refused an allocation, and nobody was killed: strict overcommit, ulimit -v, a heap's own limit, or "
 	 "a request beyond all memory."},
 	{"disrupted", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_DISRUPTED, rule_disrupted,
@@ -157,8 +164,7 @@ const struct rule triage_rules[] = {
 	 "The kernel of the node killed a task at the limit of a cgroup when the container ended; the event does not "
 	 "say of which pod."},
 	{"oom-noted", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_OOM_NOTED, NULL,
-	 "containerd, CRI-O's monitor or systemd reports an OOM kill in the cgroup of a container, without the lines "
-	 "of "
+	 "containerd, CRI-O's monitor, systemd or a platform reports an OOM kill in a container, without the lines of "
 	 "the kernel",
 	 "The runtime saw the kernel kill a task of the container, most likely at its memory limit; only the kernel's "
 	 "own lines tell that from a node without memory."},
@@ -204,7 +210,8 @@ const struct rule triage_rules[] = {
 	{"device-assert", KIND_NOT_OOM, "device-assert", CONFIDENCE_HIGH, SIGNAL_DEVICE_ASSERT, NULL,
 	 "CUDA reports a device-side assert", "A kernel of the program asserted: often a label or index out of range."},
 	{"illegal-access", KIND_NOT_OOM, "illegal-access", CONFIDENCE_HIGH, SIGNAL_ILLEGAL_ACCESS, NULL,
-	 "CUDA reports an illegal or misaligned address", "A kernel of the program used a wrong address."},
+	 "CUDA reports an illegal or misaligned address, or an unspecified launch failure",
+	 "A kernel of the program used a wrong address."},
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
 	 "the kernel log or DCGM has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
 	 "The driver stopped the program for its own error; the GPU is not at fault."},
@@ -229,9 +236,13 @@ const struct rule triage_rules[] = {
 	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
 	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
 	 NULL},
+	{"server-limit", KIND_NOT_OOM, "server-limit", CONFIDENCE_MEDIUM, SIGNAL_SERVER_LIMIT, rule_server_limit,
+	 "PostgreSQL's table of locks is full, or Redis is at its `maxmemory`, and no other error comes before it",
+	 "A database is at a limit of its own settings; the memory of this program and of its node is not short."},
 	{"memory-error", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_MEMORY_ERROR, rule_memory_error,
-	 "the class or the text of an exception is about memory, in words that no row above has",
-	 "An exception is about memory, in words that are not known here: they do not say which memory, and whether it "
+	 "an exception is about memory, or a line says that memory ran out and the run shows no two further steps, in "
+	 "words that no row above has",
+	 "An error is about memory, in words that are not known here: they do not say which memory, and whether it "
 	 "was used up."},
 	{"nan-loss", KIND_NOT_OOM, "nan-loss", CONFIDENCE_HIGH, SIGNAL_NAN_LOSS, rule_nan_loss,
 	 "the program stopped because its loss is NaN or infinite, or its loss scale cannot fall further",
@@ -277,6 +288,9 @@ const struct rule triage_rules[] = {
 	 "The allocator itself says that this was no failure, and the run went on behind it."},
 	{"done", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_DONE, NULL, "the run says that it is done",
 	 "The run says that it is done."},
+	{"completed", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_COMPLETED, rule_completed,
+	 "the phase of the pod is Succeeded, or a container ended with code 0 beside `OOMKilled: false`",
+	 "The pod or its container ended well."},
 	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, NULL, "nothing of the above",
 	 "Nothing in what was given says how the run ended."},
 };

@@ -33,6 +33,8 @@ bool rules_is_recovered(const struct facts *facts, const struct fact *fact)
 	bool is_said = fact->reading.is_caught || is_after(facts, fact, SIGNAL_RETRY, false);
 	bool is_well = is_well_after(facts, fact);
 
+	if (fact->reading.is_taken_back)
+		return true;
 	if (is_reported_after(facts, fact))
 		return false;
 	/* A search for the largest batch meets a failure on purpose. */
@@ -77,7 +79,13 @@ const struct fact *rules_find_refused(const struct facts *facts)
 
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_GPU_OOM);
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_GPU_OOM && !fact->reading.is_taken_back &&
+		    (!ret->fact || fact->order < ret->fact->order))
+			ret->fact = fact;
+	}
 	if (!ret->fact || rules_find_deadly(facts))
 		return false;
 	ret->figures = ret->fact->reading.figures;
@@ -93,13 +101,15 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+/* Words prove less than an exception: the run need not say that it ended well, if it went on. */
 bool rule_memory_error(const struct facts *facts, struct verdict *ret)
 {
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
 		if (fact->signal == SIGNAL_MEMORY_ERROR && (!ret->fact || fact->order < ret->fact->order) &&
-		    !rules_is_survived(facts, fact))
+		    !rules_is_survived(facts, fact) &&
+		    (fact->reading.is_exact || (facts_progress_since(facts, fact) < 2 && !is_well_after(facts, fact))))
 			ret->fact = fact;
 	}
 	return ret->fact != NULL;

@@ -105,7 +105,9 @@ static void set_cause(const struct facts *facts, struct verdict *ret)
 {
 	const struct position *position = fact_position(facts, ret->fact);
 
-	if (text_has(ret->fact->text, "KV cache|cache blocks|desired GPU memory utilization|mem-fraction-static"))
+	if (text_has(ret->fact->text, "desired GPU memory utilization"))
+		ret->cause = "start-check";
+	else if (text_has(ret->fact->text, "KV cache|cache blocks|mem-fraction-static"))
 		ret->cause = "kv-cache";
 	else if (position->n_samples >= 4 && position->n_rises + 1 >= position->n_samples &&
 		 position->last_bytes - position->first_bytes > position->first_bytes / 5)

@@ -106,7 +106,7 @@ bool rule_refused(const struct facts *facts, struct verdict *ret)
 		    facts->items.items[i].source == ret->fact->source &&
 		    facts->items.items[i].rank == ret->fact->rank && !figures_has(&ret->figures, FIGURE_TRIED))
 			figures_fill(&ret->figures, &facts->items.items[i].reading.figures);
-	if (text_has(ret->fact->text, "Java heap|java.lang"))
+	if (text_has(ret->fact->text, "Java heap|java.lang|JavaScript heap"))
 		ret->cause = "heap-limit";
 	else if (text_has(ret->fact->text,
 			  "pinned|CUDA host alloc|gpu_host_bfc|bytes on host|HostAlloc|MallocHost|HostMalloc|AllocHost|"

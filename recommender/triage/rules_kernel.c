@@ -237,6 +237,10 @@ static void say_kill(struct verdict *ret, const char *what)
 	const struct reading *reading = &ret->fact->reading;
 	const int64_t *bytes = ret->figures.bytes;
 
+	if (strcasestr(ret->fact->text, "no killable processes")) {
+		rules_say(ret, "%s and the kernel found no task that it may kill.", what);
+		return;
+	}
 	rules_say(ret, "%s and the kernel killed %s", what, reading->name[0] ? reading->name : "a task");
 	if (reading->value >= 0)
 		rules_say(ret, " (process %lld", (long long)reading->value);

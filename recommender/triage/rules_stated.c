@@ -48,6 +48,53 @@ bool rule_time_limit(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+bool rule_server_limit(const struct facts *facts, struct verdict *ret)
+{
+	return take_first(facts, ret, SIGNAL_SERVER_LIMIT);
+}
+
+/* Whether such a fact stands within some lines of another one. */
+static bool is_beside(const struct facts *facts, const struct fact *fact, enum signal_id signal, uint64_t n_lines)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *other = &facts->items.items[i];
+
+		if (other != fact && other->signal == signal && other->source == fact->source &&
+		    MAX(other->number, fact->number) - MIN(other->number, fact->number) <= n_lines)
+			return true;
+	}
+	return false;
+}
+
+/* Lines that a killer prints about one kill, and that a runtime has between two fields of a container's state. */
+#define KILLER_LINES 20
+#define STATE_LINES  8
+
+bool rule_low_memory(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_LOW_MEMORY && fact->reading.is_exact &&
+		    (!ret->fact || fact->order < ret->fact->order) &&
+		    is_beside(facts, fact, SIGNAL_LOW_MEMORY, KILLER_LINES))
+			ret->fact = fact;
+	}
+	return ret->fact != NULL;
+}
+
+bool rule_completed(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->items.n && !ret->fact; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_COMPLETED &&
+		    (fact->reading.is_exact || is_beside(facts, fact, SIGNAL_OOM_DENIED, STATE_LINES)))
+			ret->fact = fact;
+	}
+	return ret->fact != NULL;
+}
+
 bool rule_nan_loss(const struct facts *facts, struct verdict *ret)
 {
 	return take_first(facts, ret, SIGNAL_NAN_LOSS);

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define SCAN_WORD_BYTES_MIN 4 /* shorter words would stop the search from skipping bytes */
-#define SCAN_WORDS_MAX	    512
+#define SCAN_WORDS_MAX	    768
 #define SCAN_VALUES_MAX	    128
 
 /** A set of values, one bit each. */

@@ -9,10 +9,11 @@
 const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_XID] = {"xid", "xid (|dcgm_fi_dev_xid_errors|dcgm_exp_xid_errors_count|detected xid ", dcgm_read_xid,
 			"the driver reports an error of the GPU"},
-	[SIGNAL_GPU_ECC] = {"gpu-ecc",
-			    "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
-			    "uncorrectable hardware error|" DCGM_ECC_WORDS,
-			    dcgm_read_ecc, "memory or a link of the GPU is damaged"},
+	[SIGNAL_GPU_ECC] =
+		{"gpu-ecc",
+		 "uncorrectable ecc|ecc_uncorrectable|eccuncorrectable|double bit ecc|uncorrectable nvlink|"
+		 "uncorrectable hardware error|cuda_error_contained|nvlink or a hardware error|" DCGM_ECC_WORDS,
+		 dcgm_read_ecc, "memory or a link of the GPU is damaged"},
 	[SIGNAL_GPU_LOST] = {"gpu-lost",
 			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
 			     "unable to determine the device handle",
@@ -47,7 +48,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_oom_killed, "the runtime reports an OOM kill in the container"},
 	[SIGNAL_OOM_NOTED] = {"oom-noted",
 			      "taskoom event|oom received|oom event received|killed by the oom killer|"
-			      "result 'oom-kill'",
+			      "result 'oom-kill'|due to oom|out-of-memory and exited",
 			      read_oom_noted, "the runtime or systemd saw an OOM kill in the container's cgroup"},
 	[SIGNAL_OOM_REAPED] = {"oom-reaped", "oom_reaper: reaped|killed by the oom killer|result 'oom-kill'",
 			       read_oom_reaped,
@@ -62,6 +63,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
 			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
 			  read_slurm, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_JOB_LIMIT] = {"job-limit", "exceed|gone over|term_memlimit|after reaching", read_job_limit,
+			      "a scheduler ended the job at its memory limit"},
 	[SIGNAL_YARN] =
 		{"yarn",
 		 "by yarn for exceeding|running beyond physical memory limits|running beyond virtual memory limits|"
@@ -76,6 +79,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_OOMD] = {"systemd-oomd", "systemd-oomd", read_killer, "systemd-oomd killed a cgroup, not the kernel"},
 	[SIGNAL_EARLYOOM] = {"earlyoom", "earlyoom|: badness ", read_earlyoom,
 			     "earlyoom killed a process, not the kernel"},
+	[SIGNAL_LOW_MEMORY] = {"low-memory",
+			       "to the victim|invoking oom killer|kill -term|memavailable|mem avail|badness: ",
+			       read_low_memory,
+			       "a killer for the whole machine killed a process, or shows that memory is short"},
 	[SIGNAL_TALOS] = {"talos", "oom controller triggered|sending sigkill to cgroup", NULL,
 			  "the OOM controller of Talos killed a cgroup, not the kernel"},
 	[SIGNAL_EVICTED_MEMORY] = {"evicted-memory",
@@ -96,7 +103,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
-			"</torch_|shared memory manager|posix_fallocate",
+			"shared memory segment|</torch_|shared memory manager|posix_fallocate",
 			read_shm, "/dev/shm is full"},
 	[SIGNAL_SEMAPHORE] = {"semaphore", "multiprocessing.semlock", NULL,
 			      "Python makes a semaphore, which is a file in /dev/shm"},
@@ -104,7 +111,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				  NULL, "a DataLoader worker got SIGKILL"},
 	[SIGNAL_CHILD_KILLED] = {"child-killed",
 				 "exit code|exitcode|exit_code|signal 9|sigkill|signal: 9|srun: error: |: line |"
-				 "return code = -9|return code -9|exits with return code = -9",
+				 "return code = -9|return code -9|exits with return code = -9|status=9/kill",
 				 read_child_killed, "a child got SIGKILL; the signal does not say from whom"},
 	[SIGNAL_WORKER_LOST] = {"worker-lost",
 				"killedworker|terminatedworkererror|brokenprocesspool|"
@@ -130,14 +137,18 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "bytes on host|failed to malloc|outofmemoryerror|errno 12]|"
 		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
 		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
-		 "memory, calloc failed|: memory exhausted|virtual memory exhausted",
+		 "memory, calloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
+		 "cannot allocate vector|javascript heap out of memory|runtime: out of memory|"
+		 "fatal error: out of memory|native memory allocation (|(errno=12)",
 		 read_refused, "the host refused memory; nobody was killed"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
 		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|outofdevicememory|status_memory_error|"
 		 "requested amount of gpu memory|"
-		 "oom when allocating|alloc_failed|tried to allocate|cuda runtime error (2)|exceed allowed memory|"
-		 "errormemoryallocation|failed to allocate request|failed to cuda malloc|pt_devmem|"
+		 "oom when allocating|alloc_failed|allocation_failed|tried to allocate|cuda runtime error (2)|"
+		 "exceed allowed memory|(2 vs. 0)|(0 vs. 2)|gpu video memory|enough gpu memory|enough video memory|"
+		 "alloc device memory|allocate device memory|"
+		 "errormemoryallocation|failed to allocate request|failed to cuda |pt_devmem|"
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
 		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization|"
@@ -178,11 +189,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				  read_device_assert, "a kernel of the program asserted"},
 	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
 				   "illegal memory access|illegal_address|illegal instruction was encountered|"
-				   "misaligned address",
+				   "misaligned address|unspecified launch failure",
 				   NULL, "a kernel of the program used a wrong address"},
 	[SIGNAL_COLLECTIVE_TIMEOUT] = {"collective-timeout",
 				       "collective operation timeout|watchdog caught collective|nccl timeout|"
 				       "ncclsystemerror|ncclremoteerror|ncclinternalerror|connection closed by peer|"
+				       "connection closed by remote peer|failed : broken pipe|"
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
@@ -215,8 +227,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "stopping training|loss became infinite or nan|minimum loss scale reached|"
 			     "loss scale already at minimum|loss returned in `training_step` is nan",
 			     read_nan_loss, "the loss is no number any more, and the program stopped itself"},
-	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|exhaustederror", read_memory_error,
-				 "an error about memory, in words that are not known"},
+	[SIGNAL_SERVER_LIMIT] = {"server-limit", "max_locks_per_transaction|used memory > 'maxmemory'",
+				 read_server_limit, "a database is at a limit of its own settings"},
+	[SIGNAL_MEMORY_ERROR] = {"memory-error",
+				 "error:|exception:|error(|exhaustederror|out of memory|out-of-memory|"
+				 "insufficient memory|not enough memory|memory exhausted|memory limit exceeded",
+				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
@@ -228,6 +244,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			 NULL, "the run says that it is done"},
 	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
 			      "the job ended with code 0"},
+	[SIGNAL_COMPLETED] = {"completed", "succeeded|\"exitcode\": 0|\"exitcode\":0", read_completed,
+			      "the pod or a container ended well"},
 	[SIGNAL_SERVING] = {"serving", "server is listening|application startup complete|uvicorn running on", NULL,
 			    "a server has started"},
 	[SIGNAL_OOM_DENIED] = {"oom-denied", "oomkilled", read_oom_denied,

@@ -34,11 +34,13 @@ enum signal_id {
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
+	SIGNAL_JOB_LIMIT,
 	SIGNAL_YARN,
 	SIGNAL_DASK,
 	SIGNAL_RAY,
 	SIGNAL_OOMD,
 	SIGNAL_EARLYOOM,
+	SIGNAL_LOW_MEMORY,
 	SIGNAL_TALOS,
 	SIGNAL_EVICTED_MEMORY,
 	SIGNAL_EVICTED_STORAGE,
@@ -82,10 +84,12 @@ enum signal_id {
 	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
 	SIGNAL_NAN_LOSS,
+	SIGNAL_SERVER_LIMIT,
 	SIGNAL_MEMORY_ERROR,
 	SIGNAL_EXCEPTION,
 	SIGNAL_DONE,
 	SIGNAL_EXIT_ZERO,
+	SIGNAL_COMPLETED,
 	SIGNAL_SERVING,
 	/* around the end */
 	SIGNAL_OOM_DENIED,
@@ -195,10 +199,13 @@ struct reading {
 	enum framework framework;
 	enum scope scope;
 	bool is_caught;		/* the program caught the error, or went on for long after a kill */
+	bool is_taken_back;	/* a line close behind says that this was no failure */
 	enum variable variable; /* that the message names, or that its device reads */
 	bool is_exact; /* the whole form of the message, not only its words; a launcher's report of an end; a counter
 			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
-			* checkpoint that was written, not only begun */
+			* checkpoint that was written, not only begun; a kill, not only that memory is short
+			* (SIGNAL_LOW_MEMORY); the phase of a pod (SIGNAL_COMPLETED); an exception, not only words
+			* (SIGNAL_MEMORY_ERROR) */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
@@ -252,8 +259,8 @@ const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
-/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_stated.c, signals_run.c and
- * signals_fix.c. */
+/* The functions of the rows, in signals_gpu.c, signals_kernel.c, signals_host.c, signals_refused.c, signals_stated.c,
+ * signals_run.c and signals_fix.c. */
 bool read_xid(const struct line *line, struct reading *ret);
 bool read_ecc(const struct line *line, struct reading *ret);
 bool read_gpu_oom(const struct line *line, struct reading *ret);
@@ -278,8 +285,10 @@ bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
 /* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
 bool read_slurm(const struct line *line, struct reading *ret);
+bool read_job_limit(const struct line *line, struct reading *ret);
 bool read_yarn(const struct line *line, struct reading *ret);
 bool read_earlyoom(const struct line *line, struct reading *ret);
+bool read_low_memory(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
@@ -298,8 +307,12 @@ bool read_dask(const struct line *line, struct reading *ret);
 bool read_oom_denied(const struct line *line, struct reading *ret);
 bool read_shm_error(const struct line *line, struct reading *ret);
 bool read_nan_loss(const struct line *line, struct reading *ret);
+bool read_server_limit(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
+bool read_completed(const struct line *line, struct reading *ret);
 bool read_memory_error(const struct line *line, struct reading *ret);
+/** Whether a line says that memory ran out, and no exception does. */
+bool is_memory_short(const struct line *line);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);

@@ -9,7 +9,8 @@
 #define FORMS                                                                                                          \
 	"tried to allocate|while trying to allocate|out of memory allocating|failed to allocate request for|"          \
 	"oom when allocating tensor|ran out of memory trying to allocate|memory trying to allocate|"                   \
-	"failed to cuda malloc|out of memory error on gpu|pt_devmem|attempting to allocate|attempting to reserve|"     \
+	"failed to cuda malloc|failed to cuda calloc|out of memory error on gpu|pt_devmem|attempting to allocate|"     \
+	"attempting to reserve|"                                                                                       \
 	"ran out of memory in memory space|workspace allocation of size|is smaller than requested bytes of|"           \
 	"memory for requested buffer of size|would exceed allowed memory|out of memory to allocate|"                   \
 	"device memory allocation of size|requested amount of gpu memory|" SERVING "|" WITHOUT_SIZE
@@ -21,8 +22,10 @@
 #define WITHOUT_SIZE "no executable batch size found|enforce allocating <= available"
 /* Codes and texts of runtimes: they carry no figures. */
 #define CODES                                                                                                          \
-	"cuda_error_out_of_memory|cudaerrormemoryallocation|cublas_status_alloc_failed|cudnn_status_alloc_failed|"     \
-	"cusolver_status_alloc_failed|cusparse_status_alloc_failed|cufft_alloc_failed|hiperroroutofmemory|"            \
+	"cuda_error_out_of_memory|cudaerrormemoryallocation|_status_alloc_failed|cufft_alloc_failed|"                  \
+	"device_allocation_failed|erroroutofmemory|not enough gpu video memory|not enough gpu memory|"                 \
+	"not enough video memory|failed to alloc device memory|failed to allocate device memory|"                      \
+	"cannot allocate device memory|unable to allocate device memory|could not allocate device memory|"             \
 	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
@@ -36,7 +39,7 @@
 	"you tried to allocate|killed due to memory usage|"                                                            \
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
-	"ray.exceptions|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "                    \
+	"ray.exceptions.outofmemoryerror|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "   \
 	"memory|out-of-memory handler|not enough memory: you "                                                         \
 	"tried|out of memory, malloc failed|out of memory, realloc failed|out of memory, calloc failed"
 /* On-chip memory of one kernel. */
@@ -174,13 +177,15 @@ const char *gpu_find_alloc_call(const char *lower)
 	return NULL;
 }
 
-/* "cudaMalloc failed: out of memory", "cudaMalloc retry failed: out of memory", "cuMemAlloc failed: out of memory". */
+/* "cudaMalloc failed: out of memory", "cudaMalloc retry failed: out of memory", "cudaMalloc error out of memory [2]",
+ * "cuMemAlloc returned out of memory". */
 static const char *find_failed_call(const char *lower)
 {
 	const char *at = gpu_find_alloc_call(lower), *words = at ? strstr(at, "out of memory") : NULL;
-	const char *failed = at ? strstr(at, "fail") : NULL;
 
-	return failed && words && failed < words && words - at < 64 ? at : NULL;
+	return words && words - at < 64 && text_has_before(lower, words, (size_t)(words - at), "fail|error|return")
+		       ? at
+		       : NULL;
 }
 
 /* Whether an exception's name or a level of errors leads to the words. */
@@ -195,9 +200,11 @@ static bool is_raised(const struct line *line, const char *at)
 }
 
 /* "error=2 : out of memory", "error 2 out of memory", "CUDA error 2: out of memory": the code 2 of the CUDA runtime
- * with its text, whatever stands between them. */
+ * with its text, whatever stands between them; and "Check failed: error == cudaSuccess (2 vs. 0)" of glog. */
 static const char *find_code(const char *lower)
 {
+	if (text_has(lower, "cudasuccess|hipsuccess") && text_has(lower, "(2 vs. 0)|(0 vs. 2)"))
+		return text_find(lower, "(2 vs. 0)|(0 vs. 2)");
 	for (const char *at = strstr(lower, "out of memory"); at; at = strstr(at + 1, "out of memory")) {
 		const char *start = at;
 
@@ -389,8 +396,8 @@ bool read_ecc(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (is_mention(line, line->at))
 		return false;
-	if (text_has(lower,
-		     "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered"))
+	if (text_has(lower, "nvrm:|xid (|cuda error|hip error|cudaerror|ecc_uncorrectable|eccuncorrectable|encountered|"
+			    "cuda_error_contained|nvlink or a hardware error"))
 		return true;
 	if (strstarts(line->at, "uncorrectable hardware error"))
 		return is_amd_error(lower, line->at);

@@ -280,8 +280,11 @@ bool read_shm(const struct line *line, struct reading *ret)
 	if (text_has(lower, "bus error"))
 		return text_has(lower, "signal|worker|core dumped|insufficient shared|fatal|unexpected") ||
 		       lower + line->body == at || is_shell_end(lower, "bus error");
-	if (text_has(lower, "insufficient shared memory|out of shared memory"))
+	if (text_has(lower, "insufficient shared memory"))
 		return true;
+	/* PostgreSQL has these words for its table of locks. */
+	if (strstr(lower, "out of shared memory"))
+		return text_has(lower, "worker|loader");
 	/* Another error than that the file system is full. */
 	if (text_has(lower, "too many open files|permission denied|no such file|file exists|cannot allocate memory"))
 		return false;
@@ -290,7 +293,9 @@ bool read_shm(const struct line *line, struct reading *ret)
 	/* NCCL allocates its segments of shared memory with it. */
 	if (strstr(lower, "posix_fallocate") && !text_has(lower, "nccl|/dev/shm"))
 		return false;
-	return text_has(lower, "no space left|failed to extend|not enough space|errno 28|disk quota");
+	return text_has(lower, "no space left|failed to extend|not enough space|not enough memory to write|errno 28|"
+			       "disk quota") ||
+	       line_ends_with(line, ": no space"); /* somebody has wrapped the message */
 }
 
 static bool is_launcher_kill(const char *lower)
@@ -309,7 +314,7 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 	return is_exit_code(lower, -9) || is_shell_end(lower, "killed") || is_srun_end(lower, "killed") ||
 	       text_has(lower, "return code = -9|return code -9|signal 9 (sigkill)|killed by signal 9|"
 			       "signal 9 (killed)|received by pid|killed by sigkill|signal: 9|by signal: sigkill|"
-			       "with signal sigkill|signals.sigkill");
+			       "with signal sigkill|signals.sigkill|status=9/kill");
 }
 
 bool read_child_bus(const struct line *line, struct reading *ret)
@@ -326,81 +331,6 @@ bool read_exit_137(const struct line *line, struct reading *ret)
 	return (is_exit_code(line->lower, 137) ||
 		text_has(line->lower, "code=137|returned 137|exited with 137|with code 137")) &&
 	       !is_mention(line, line->at);
-}
-
-static void read_refused_size(const char *lower, struct reading *ret)
-{
-	static const char *const labels[] = {
-		"unable to allocate ", "tried to allocate ", "allocation of ",	      "malloc ",
-		"allocating ",	       "failed to alloc ",   "host memory of size: ", "alloc of size "};
-	int64_t bytes;
-
-	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
-		const char *at = strstr(lower, labels[i]);
-
-		if (at && text_size(at + strlen(labels[i]), true, &bytes) && !figures_has(&ret->figures, FIGURE_TRIED))
-			figures_set(&ret->figures, FIGURE_TRIED, bytes);
-	}
-}
-
-/* Arrow: "Out of memory: malloc of size 262144 failed", "realloc of size 128 failed" */
-static const char *find_malloc(const char *lower)
-{
-	const char *at = strstr(lower, "alloc of size ");
-	int64_t bytes;
-	size_t n = at ? text_number(at + strlen("alloc of size "), &bytes) : 0;
-
-	return n && strstarts(at + strlen("alloc of size ") + n, " failed") ? at : NULL;
-}
-
-/* What Python, numpy, C++, Java, PyTorch, TensorFlow and the C library say when the host refuses memory. */
-bool read_refused(const struct line *line, struct reading *ret)
-{
-	static const char forms[] =
-		"you tried to allocate|"
-		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
-		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
-		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
-		"failed|"
-		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted";
-	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
-
-	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */
-	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out") ||
-	    gpu_find_alloc_call(lower))
-		return false;
-	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))
-		return false;
-	if (!at && (text_has(lower, "memory allocation of ") && text_has(lower, "bytes failed")))
-		at = strstr(lower, "memory allocation of ");
-	if (!at)
-		at = find_malloc(lower);
-	/* PyTorch's check of the code that the C library gave: 12 is ENOMEM. */
-	if (!at && strstr(lower, "posix_memalign") && text_has(lower, ". 12 vs 0"))
-		at = strstr(lower, "posix_memalign");
-	if (!at && text_has(lower, "pinned memory|pinned host memory|bytes on host") &&
-	    text_has(lower, "fail|cannot|could not|unable|error"))
-		at = text_find(lower, "pinned memory|pinned host memory|bytes on host");
-	/* Memory of the host that CUDA or HIP pins. */
-	if (!at && gpu_is_host_call(lower) &&
-	    text_has(lower, "out of memory|out_of_memory|outofmemory|memoryallocation"))
-		at = text_find(lower, "out of memory|out_of_memory|outofmemory|memoryallocation");
-	if (!at && strstr(body, "memoryerror")) {
-		/* The name of the exception at the end of a traceback; numpy's has a module before it. */
-		const char *name = strstr(body, "memoryerror");
-
-		at = memchr(body, ' ', (size_t)(name - body)) || strstr(body, "outofmemoryerror") ? NULL : name;
-		if (at && at[11] && !strchr(": (\\\"", at[11]))
-			at = NULL;
-	}
-	if (!at || is_mention(line, at) || text_has(lower, "continuing anyway|continuing without"))
-		return false;
-	if (text_has(lower, "unable to allocate") && !text_has(lower, "unable to allocate internal") &&
-	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))
-		return false;
-	read_refused_size(lower, ret);
-	return true;
 }
 
 bool read_disk_full(const struct line *line, struct reading *ret)

@@ -178,7 +178,9 @@ bool read_kernel_kill(const struct line *line, struct reading *ret)
 	read_victim(line, ret);
 	read_rss_of(line->lower, "anon-rss:", FIGURE_ANON_RSS, ret);
 	read_rss_of(line->lower, "shmem-rss:", FIGURE_SHMEM_RSS, ret);
-	if (text_has(line->lower, "memory cgroup out of memory"))
+	/* Where the node has nothing to kill, the kernel panics; at the limit of a cgroup it goes on. */
+	if (text_has(line->lower, "memory cgroup out of memory") ||
+	    (strstr(line->lower, "no killable processes") && !strstr(line->lower, "not syncing")))
 		ret->scope = SCOPE_CGROUP;
 	else if (text_has(line->lower, "out of memory|deadlocked on memory"))
 		ret->scope = SCOPE_NODE;

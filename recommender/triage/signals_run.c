@@ -74,7 +74,7 @@ bool read_segfault(const struct line *line, struct reading *ret)
 bool read_terminated(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	if (text_has(line->lower, "closing signal sigterm|sigterm limits|sigterm when"))
+	if (text_has(line->lower, "closing signal sigterm|sigterm limits|sigterm when|stop-sigterm"))
 		return false;
 	return (text_has(line->lower,
 			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
@@ -168,8 +168,10 @@ bool read_memory_error(const struct line *line, struct reading *ret)
 {
 	struct exception_class class = find_class(line);
 
-	if (!is_exception(class) || !is_of_memory(class) || is_mention(line, class.end) ||
-	    text_has(line->lower, LAUNCHER_ERRORS))
+	ret->is_exact = is_exception(class);
+	if (!ret->is_exact)
+		return is_memory_short(line);
+	if (!is_of_memory(class) || is_mention(line, class.end) || text_has(line->lower, LAUNCHER_ERRORS))
 		return false;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");

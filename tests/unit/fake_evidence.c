@@ -119,6 +119,17 @@ static int detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, 
 	return self->detect_status ? err_set(err, self->detect_status, "made up") : 0;
 }
 
+/* Whether a window takes longer than what is left. */
+static bool is_stopped(struct fake_reader *self, const struct evidence_window *window)
+{
+	int64_t length_ms = window->end_ms - window->start_ms;
+
+	if (!self->left_ms)
+		return false;
+	self->left_ms = MAX(self->left_ms - length_ms, 1);
+	return self->left_ms == 1;
+}
+
 static int read_window(struct evidence_reader *base, const char *const *namespaces, size_t n_namespaces,
 		       struct evidence_batch *batch, struct err *err)
 {
@@ -131,6 +142,8 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 		raise(SIGKILL);
 	if (self->fail_from_read && self->n_reads >= self->fail_from_read)
 		return err_set(err, self->fail_status, "made up");
+	if (is_stopped(self, &batch->window))
+		return err_set(err, EVIDENCE_STOPPED, "made up");
 	if (self->heavy_above_ms && batch->window.end_ms - batch->window.start_ms > self->heavy_above_ms)
 		return err_set(err, self->heavy_status ? self->heavy_status : EVIDENCE_TOO_HEAVY, "made up");
 	if (self->full_above_ms && batch->window.end_ms - batch->window.start_ms > self->full_above_ms) {
@@ -141,8 +154,8 @@ static int read_window(struct evidence_reader *base, const char *const *namespac
 	    self->bad_until_min && (!self->bad_namespace || is_asked(namespaces, n_namespaces, self->bad_namespace)))
 		return err_set(err, self->bad_status, "made up");
 	read_some(self->pods, self->n_pods, namespaces, n_namespaces, batch);
-	batch->is_partial = self->is_partial;
-	if (self->is_partial)
+	batch->is_partial = self->is_partial || batch->window.start_ms < self->warned_before_ms;
+	if (batch->is_partial)
 		snprintf(batch->warning, sizeof(batch->warning), "store-3 is away (try %d)", self->n_reads);
 	return 0;
 }

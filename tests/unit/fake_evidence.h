@@ -41,6 +41,10 @@ struct fake_reader {
 	int bad_status;
 	const char *bad_namespace; /* only what is asked of it fails; NULL: of all */
 	bool is_partial;
+	int64_t warned_before_ms; /* answers about windows that begin earlier have a warning */
+	/* What is left of the time of a cycle, which a window takes as its length is; then reads fail with
+	 * EVIDENCE_STOPPED. 0: no limit. */
+	int64_t left_ms;
 	int n_reads;
 	int64_t read_ms[2048]; /* start of each window read, successful or not */
 };

@@ -95,7 +95,8 @@ static inline void forget_pods(struct place *place)
 static inline void restart(struct place *place)
 {
 	forget_pods(place);
-	place->engine.has_sized_all = place->engine.has_settled = false;
+	place->engine.has_settled = false;
+	place->engine.sized_all_ms = 0;
 	engine_release(&place->engine);
 	store_close(place->store);
 	open_store(place);

@@ -143,7 +143,7 @@ static int build_snapshot(void *context, struct strbuf *ret)
 	if (!r)
 		r = snapshot_builder_put_owner(builder, &owner);
 	if (!r)
-		r = snapshot_builder_remove_quota(builder, "ml", "none");
+		r = snapshot_builder_clear_quotas(builder, "none");
 	if (!r)
 		r = snapshot_builder_put_local_queue(builder, "ml", "team", "research");
 	if (!r)

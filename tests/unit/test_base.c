@@ -193,6 +193,42 @@ static void strmap_holds_many(void **state)
 	strmap_release(&map);
 }
 
+/* Few slots, so that removed keys are often in the middle of a run. */
+static void strmap_forgets_what_is_removed(void **state)
+{
+	struct strmap map = STRMAP_INIT;
+	bool is_there[24] = {false};
+	char keys[24][8];
+	size_t n = 0;
+
+	(void)state;
+	assert_null(strmap_remove(&map, "none"));
+	srand(5);
+	for (int round = 0; round < 20000; round++) {
+		int i = rand() % 24;
+
+		snprintf(keys[i], sizeof(keys[i]), "k%d", i);
+		if (rand() % 2) {
+			assert_int_equal(strmap_put(&map, keys[i], keys[i]), 0);
+			n += !is_there[i];
+			is_there[i] = true;
+		} else {
+			assert_ptr_equal(strmap_remove(&map, keys[i]), is_there[i] ? keys[i] : NULL);
+			n -= is_there[i];
+			is_there[i] = false;
+		}
+		assert_int_equal(map.n, n);
+		for (int k = 0; k < 24; k++)
+			if (is_there[k])
+				assert_ptr_equal(strmap_get(&map, keys[k]), keys[k]);
+	}
+	assert_int_equal(map.capacity, 32);
+	for (size_t i = 0; i < map.capacity; i++)
+		n -= map.slots[i].key != NULL;
+	assert_int_equal(n, 0);
+	strmap_release(&map);
+}
+
 static void arena_caps(void **state)
 {
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(1000);
@@ -313,6 +349,7 @@ int main(void)
 		cmocka_unit_test(str_copy_cuts),
 		cmocka_unit_test(json_is_written_with_the_commas_that_it_needs),
 		cmocka_unit_test(strmap_holds_many),
+		cmocka_unit_test(strmap_forgets_what_is_removed),
 		cmocka_unit_test(arena_caps),
 		cmocka_unit_test(json_rows),
 		cmocka_unit_test(json_getters_do_not_coerce),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/quota_pods.h"
+#include "support/cost.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -206,6 +207,111 @@ static void test_rings_and_new_objects_of_one_name(void **state)
 	owners_release(&owners);
 }
 
+/* Owner `i` of a chain, of which the last is the root. */
+static void put_link(struct owners *owners, int i, int n)
+{
+	char uid[16], parent[16];
+
+	snprintf(uid, sizeof(uid), "u%d", i);
+	snprintf(parent, sizeof(parent), "u%d", i + 1);
+	put(owners, (uint64_t)i + 100, uid, i + 1 < n ? parent : NULL, 1);
+}
+
+enum { FROM_THE_BOTTOM, FROM_THE_TOP, FROM_THE_MIDDLE, ORDERS };
+
+static void put_chain(struct owners *owners, int order, int n)
+{
+	for (int i = 0; i < n; i++)
+		put_link(owners, order == FROM_THE_BOTTOM ? i : order == FROM_THE_TOP ? n - 1 - i : (i + n / 2) % n, n);
+}
+
+static void test_chains_of_any_order_reach_their_root(void **state)
+{
+	(void)state;
+	for (int order = 0; order < ORDERS; order++)
+		for (int n = 1; n <= 8; n++) {
+			struct owners owners = {.dirty = NULL};
+			struct quota_pods pods = {.by_name = {.n = 0}};
+			struct snapshot *snapshot;
+
+			put_pod(&owners, &pods, "a", "u0", 5);
+			put_chain(&owners, order, n);
+			put_pod(&owners, &pods, "b", "u0", 7);
+			snapshot = flush(&owners, NULL);
+			assert_root(snapshot, "u0", 1, 2, 12);
+			/* taken apart and put together once more */
+			owners_remove(&owners, 100 + (uint64_t)n / 2);
+			snapshot = flush(&owners, snapshot);
+			assert_null(snapshot_root_owner(snapshot, "u0"));
+			put_link(&owners, n / 2, n);
+			snapshot = flush(&owners, snapshot);
+			assert_root(snapshot, "u0", 1, 2, 12);
+			snapshot_unref(snapshot);
+			quota_pods_release(&pods, &owners);
+			owners_release(&owners);
+		}
+}
+
+/* What a pod changes above it does not grow with the chain, in whatever order its owners arrived. */
+static void test_longer_chains_are_rings(void **state)
+{
+	(void)state;
+	for (int order = 0; order < ORDERS; order++)
+		for (int n = 9; n <= 300; n += 97) {
+			struct owners owners = {.dirty = NULL};
+			struct quota_pods pods = {.by_name = {.n = 0}};
+			struct snapshot *snapshot;
+			size_t n_held = 0;
+			char uid[16];
+
+			put_chain(&owners, order, n);
+			snapshot = flush(&owners, NULL);
+			cost_begin();
+			put_pod(&owners, &pods, "a", "u0", 5);
+			assert_true(cost_steps() < 200);
+			snapshot = flush(&owners, snapshot);
+			assert_null(snapshot_root_owner(snapshot, "u0"));
+			for (int i = 0; i < n; i++) {
+				const struct owner_facts *root;
+
+				snprintf(uid, sizeof(uid), "u%d", i);
+				root = snapshot_root_owner(snapshot, uid);
+				n_held += root && root->held_pods;
+			}
+			assert_int_equal(n_held, 0); /* the root is too far away */
+			snapshot_unref(snapshot);
+			quota_pods_release(&pods, &owners);
+			owners_release(&owners);
+		}
+}
+
+/* The owners below are counted as they are, not as they were. */
+static void test_a_chain_that_became_shorter_may_join(void **state)
+{
+	struct owners owners = {.dirty = NULL};
+	struct snapshot *snapshot;
+
+	(void)state;
+	put_chain(&owners, FROM_THE_BOTTOM, 8);
+	put(&owners, 1, "fork", "u5", 1);
+	put(&owners, 107, "u7", "top", 1); /* one too many */
+	put(&owners, 2, "top", NULL, 9);
+	snapshot = flush(&owners, NULL);
+	assert_null(snapshot_root_owner(snapshot, "u7"));
+	put(&owners, 103, "u3", NULL, 1); /* u0 to u3 are a chain of their own now */
+	put(&owners, 107, "u7", "top", 1);
+	snapshot = flush(&owners, snapshot);
+	assert_root(snapshot, "u7", 9, 0, 0);
+	assert_root(snapshot, "fork", 9, 0, 0);
+	assert_root(snapshot, "u0", 1, 0, 0);
+	put(&owners, 103, "u3", "u4", 1); /* and back: too many once more */
+	snapshot = flush(&owners, snapshot);
+	assert_null(snapshot_root_owner(snapshot, "u3"));
+	assert_root(snapshot, "u4", 9, 0, 0);
+	snapshot_unref(snapshot);
+	owners_release(&owners);
+}
+
 /* Sums after many random changes are those of the same objects put afresh. */
 static void test_sums_stay_true(void **state)
 {
@@ -321,6 +427,9 @@ int main(void)
 		cmocka_unit_test(test_children_make_the_size_of_who_has_no_template),
 		cmocka_unit_test(test_what_pods_are_declared_with_goes_to_the_root),
 		cmocka_unit_test(test_rings_and_new_objects_of_one_name),
+		cmocka_unit_test(test_chains_of_any_order_reach_their_root),
+		cmocka_unit_test(test_longer_chains_are_rings),
+		cmocka_unit_test(test_a_chain_that_became_shorter_may_join),
 		cmocka_unit_test(test_sums_stay_true),
 		cmocka_unit_test(test_the_use_of_a_quota_is_that_of_the_pods_in_its_scopes),
 	};

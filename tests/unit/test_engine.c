@@ -289,6 +289,31 @@ static void a_long_run_is_not_overtaken(void **state)
 	place_remove(&place);
 }
 
+/* Two Jobs of one CronJob run at the same time, and their names differ only after what a history has room for. */
+static void runs_with_long_names_stay_apart(void **state)
+{
+	char names[2][160];
+	struct fake_pod pods[ARRAY_LEN(names)];
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		memset(names[i], 'n', sizeof(names[i]) - 1);
+		names[i][sizeof(names[i]) - 2] = (char)('1' + i);
+		names[i][sizeof(names[i]) - 1] = '\0';
+		pods[i] = world[0];
+		pods[i].name = pods[i].uid = pods[i].owner_name = names[i];
+		pods[i].end_min += (int64_t)i;
+	}
+	setup(&place);
+	fake_reader_init(&place.reader, pods, ARRAY_LEN(pods));
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	assert_int_equal(result.n_runs, ARRAY_LEN(names));
+	assert_int_equal(cron_of(&place).runs, ARRAY_LEN(names));
+	place_remove(&place);
+}
+
 static int find_active(void *context, struct history *take_history, struct err *err)
 {
 	size_t *n = context;
@@ -311,8 +336,8 @@ static size_t active_runs(struct place *place)
 	return n;
 }
 
-/* Prometheus lost the pod that ran, before the day was closed. As long as nobody answers, nothing is known of it
- * either. */
+/* Prometheus lost the pod that ran, before the day was closed, and its workload does not run again. As long as nobody
+ * answers, nothing is known of it either. */
 static void a_run_that_is_never_heard_of_again_ends(void **state)
 {
 	static const struct {
@@ -337,20 +362,47 @@ static void a_run_that_is_never_heard_of_again_ends(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(store_closep) struct store *store = NULL;
 		struct engine_result result;
+		struct engine engine;
 		struct place place;
 
 		test_row(rows[i].name);
 		setup(&place);
+		assert_int_equal(store_open_file(place.path, true, &store, NULL), 0);
+		engine = (struct engine){.config = place.config, .reader = &place.reader.base, .store = store};
 		fake_reader_init(&place.reader, &lost, 1);
-		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+		assert_int_equal(engine_cycle(&engine, NOW_MS, &result, NULL), 0);
 		assert_int_equal(active_runs(&place), 1);
 		fake_reader_init(&place.reader, world, 1);
 		place.reader.detect_status = rows[i].status;
-		assert_int_equal(cycle_at(&place, NOW_MS + rows[i].later_ms, &result), rows[i].status);
+		assert_int_equal(engine_cycle(&engine, NOW_MS + rows[i].later_ms, &result, NULL), rows[i].status);
 		assert_int_equal(active_runs(&place), rows[i].active);
+		engine_release(&engine);
+		store_closep(&store);
 		place_remove(&place);
 	}
+}
+
+/* A file is written and read as a whole in each cycle. */
+static void workloads_without_a_run_for_long_leave_the_file(void **state)
+{
+	struct engine_result result;
+	struct place place;
+
+	(void)state;
+	setup(&place);
+	place.reader.n_pods--; /* without the run that still runs */
+	assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
+	place.reader.n_pods = 0;
+	assert_int_equal(cycle_at(&place, NOW_MS + 179 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_removed, 0);
+	assert_int_equal(result.n_workloads, 3);
+	assert_int_equal(cycle_at(&place, NOW_MS + 181 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_removed, 3);
+	assert_int_equal(cycle_at(&place, NOW_MS + 182 * TIME_DAY_MS, &result), 0);
+	assert_int_equal(result.n_workloads + result.n_removed, 0);
+	place_remove(&place);
 }
 
 static void nothing_reachable_changes_nothing(void **state)
@@ -618,12 +670,12 @@ static void a_warning_of_every_answer_is_ignored_after_a_day(void **state)
 	assert_int_equal(cycle_at(&place, later_ms + TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(place.reader.n_reads, 1);
 	assert_false(result.is_partial);
-	/* The store is back, and away again later. */
+	/* The store is back when some hours close, and away again later. */
 	place.reader.is_partial = false;
-	assert_int_equal(cycle_at(&place, later_ms + 2 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cycle_at(&place, later_ms + 4 * TIME_HOUR_MS, &result), 0);
 	assert_string_equal(result.warning, "");
 	place.reader.is_partial = true;
-	assert_int_equal(cycle_at(&place, later_ms + 3 * TIME_MINUTE_MS, &result), 0);
+	assert_int_equal(cycle_at(&place, later_ms + 4 * TIME_HOUR_MS + TIME_MINUTE_MS, &result), 0);
 	assert_true(result.is_partial);
 	strbuf_release(&found);
 	strbuf_release(&expected);
@@ -653,14 +705,15 @@ static void too_heavy_windows_are_halved(void **state)
 	struct engine_result result;
 
 	(void)state;
-	/* At last they are too large for our own memory. */
-	for (int round = 0; round < 3; round++) {
+	/* Then they are too large for our own memory, and at last for our caps. */
+	for (int round = 0; round < 4; round++) {
 		const struct store_visitor visitor = {.context = round ? &halved : &whole, .profile = find_cron};
 		CLEANUP(store_closep) struct store *store = NULL;
 		struct place place;
 
 		setup(&place);
-		place.reader.heavy_above_ms = round == 1 ? FAKE_DAY_MS / 2 : 0;
+		place.reader.heavy_above_ms = round % 2 ? FAKE_DAY_MS / 2 : 0;
+		place.reader.heavy_status = round == 3 ? -E2BIG : 0;
 		place.reader.full_above_ms = round == 2 ? FAKE_DAY_MS / 2 : 0;
 		assert_int_equal(cycle_at(&place, NOW_MS, &result), 0);
 		assert_false(result.is_partial);
@@ -788,16 +841,23 @@ static void a_window_that_cannot_be_read_is_passed_over(void **state)
 	assert_int_equal(cron_of(&place).runs, 4);
 	assert_int_equal(cron_of(&place).whole_runs, 3);
 
-	/* Nothing is asked about it until a day later, when it still fails; a day later the days are read again. */
+	/* Nothing is asked about it until a day later, after all else and when the deadline passes; a day later it is
+	 * answered, and the next cycle reads the days again. */
 	assert_int_equal(cycle_at(&place, NOW_MS + TIME_HOUR_MS, &result), 0);
 	assert_int_equal(place.reader.n_reads, 1);
+	place.reader.fail_from_read = 3;
+	place.reader.fail_status = EVIDENCE_STOPPED;
 	assert_int_equal(cycle_at(&place, NOW_MS + TIME_DAY_MS + TIME_MINUTE_MS, &result), 0);
-	assert_int_equal(place.reader.read_ms[0], result.gaps.items[0].start_ms);
+	assert_int_equal(place.reader.n_reads, 3);
+	assert_int_equal(place.reader.read_ms[2], result.gaps.items[0].start_ms);
+	assert_false(result.is_partial);
 	assert_int_equal(gaps_passed(&result.gaps), 1);
+	place.reader.fail_from_read = 0;
 	place.reader.bad_until_min = 0;
 	place.config->prometheus.history_ms += 4 * FAKE_DAY_MS;
 	assert_int_equal(cycle_at(&place, NOW_MS + 2 * TIME_DAY_MS + 2 * TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(result.gaps.n, 0);
+	assert_int_equal(cycle_at(&place, NOW_MS + 2 * TIME_DAY_MS + 3 * TIME_MINUTE_MS, &result), 0);
 	assert_int_equal(cron_of(&place).runs, 4);
 	assert_int_equal(cron_of(&place).whole_runs, 4);
 	place_remove(&place);
@@ -1063,7 +1123,9 @@ int main(void)
 		cmocka_unit_test(an_outage_at_any_point_loses_nothing),
 		cmocka_unit_test(a_kill_loses_at_most_one_day),
 		cmocka_unit_test(a_long_run_is_not_overtaken),
+		cmocka_unit_test(runs_with_long_names_stay_apart),
 		cmocka_unit_test(a_run_that_is_never_heard_of_again_ends),
+		cmocka_unit_test(workloads_without_a_run_for_long_leave_the_file),
 		cmocka_unit_test(nothing_reachable_changes_nothing),
 		cmocka_unit_test(a_clock_that_was_ahead_costs_nothing),
 		cmocka_unit_test(cycles_every_few_hours_learn_what_one_does),

@@ -467,7 +467,7 @@ static void test_request_on_the_wire(void **state)
 	assert_int_equal(setenv("http_proxy", "http://127.0.0.1:1", 1), 0);
 	assert_int_equal(write(fd, "first\n", 6), 6);
 	client = client_of(server->port, config);
-	assert_int_equal(http_client_fetch(client, &request, &body, NULL, &err), 0);
+	assert_int_equal(http_client_fetch(client, &request, 0, &body, NULL, &err), 0);
 	assert_true(strstarts(strbuf_text(&body), "POST /p/echo HTTP/1.1\r\n"));
 	assert_non_null(strstr(strbuf_text(&body), "\r\nAuthorization: Bearer first\r\n"));
 	assert_non_null(strstr(strbuf_text(&body), "\r\nX-Scope-OrgID: team-a\r\n"));
@@ -478,15 +478,15 @@ static void test_request_on_the_wire(void **state)
 	assert_int_equal(pwrite(fd, "other\n", 6, 0), 6);
 	request.body = NULL;
 	strbuf_clear(&body);
-	assert_int_equal(http_client_fetch(client, &request, &body, NULL, &err), 0);
+	assert_int_equal(http_client_fetch(client, &request, 0, &body, NULL, &err), 0);
 	assert_true(strstarts(strbuf_text(&body), "GET /p/echo HTTP/1.1\r\n"));
 	assert_non_null(strstr(strbuf_text(&body), "\r\nAuthorization: Bearer other\r\n"));
 
 	/* a line break in a secret would be a header of its own */
 	assert_int_equal(pwrite(fd, "a\nX: y\n", 7, 0), 7);
-	assert_int_equal(http_client_fetch(client, &request, &body, NULL, &err), -EINVAL);
+	assert_int_equal(http_client_fetch(client, &request, 0, &body, NULL, &err), -EINVAL);
 	assert_int_equal(unlink(token_file), 0);
-	assert_int_equal(http_client_fetch(client, &request, &body, NULL, &err), -ENOENT);
+	assert_int_equal(http_client_fetch(client, &request, 0, &body, NULL, &err), -ENOENT);
 	http_client_free(client);
 	unsetenv("http_proxy");
 	close(fd);

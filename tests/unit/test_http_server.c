@@ -344,7 +344,7 @@ static void test_client_certificates(void **state)
 							     ca.cert_pem, rows[i].wanted_name, &err),
 				 0);
 		client = make_client(server, &pems, 1);
-		r = http_client_fetch(client, &request, &body, NULL, &err);
+		r = http_client_fetch(client, &request, 0, &body, NULL, &err);
 		http_client_free(client);
 		http_server_free(server);
 		remove_pems(&pems);

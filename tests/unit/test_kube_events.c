@@ -119,6 +119,37 @@ static void test_forgotten_event_becomes_a_new_one(void **state)
 	stop(&world);
 }
 
+/* The next leader tells the same: it finds the Event of the one before, by its name. */
+static void test_event_of_an_earlier_process_is_counted(void **state)
+{
+	(void)state;
+	static const struct fake_step first[] = {{.fits = POST, .status = 201, .body = "{}"}, {0}};
+	static const struct fake_step next[] = {
+		{.fits = POST,
+		 .status = 409,
+		 .body = "{\"kind\":\"Status\",\"code\":409,\"reason\":\"AlreadyExists\",\"message\":\"x\"}"},
+		{.fits = PATCH, .body = "{}"},
+		{0}};
+	char texts[2][4096], *name;
+	struct world world;
+
+	start(&world, first);
+	record(&world, "x");
+	run_until(&world, POST, 1);
+	fake_api_request(world.api, 0, texts[0], sizeof(texts[0]));
+	stop(&world);
+	start(&world, next);
+	record(&world, "x");
+	run_until(&world, PATCH, 1);
+	fake_api_request(world.api, 1, texts[1], sizeof(texts[1]));
+	assert_non_null(strstr(texts[1], "\"count\":2"));
+	name = strstr(texts[1], "train-0.");
+	name[strlen("train-0.") + 16] = '\0';
+	assert_non_null(strstr(texts[0], name));
+	assert_int_equal(world.failed, 0);
+	stop(&world);
+}
+
 static void test_more_than_fit(void **state)
 {
 	(void)state;
@@ -161,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_event_is_counted),
 		cmocka_unit_test(test_forgotten_event_becomes_a_new_one),
+		cmocka_unit_test(test_event_of_an_earlier_process_is_counted),
 		cmocka_unit_test(test_more_than_fit),
 		cmocka_unit_test(test_refused),
 	};

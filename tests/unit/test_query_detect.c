@@ -2,9 +2,12 @@
 /* What the reader finds out about a source before it asks for samples, and what it does when the source refuses. */
 #include "support/test.h"
 
+#include "base/limits.h"
+#include "base/timefmt.h"
 #include "evidence/query.h"
 #include "fake_api.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +181,56 @@ static void a_refusal_ends_the_set(void **state)
 	}
 }
 
+/* A list of namespaces that fits into some of the queries, but not into all: nothing is sent, and the next read works.
+ */
+static void a_list_that_is_too_long_ends_the_set(void **state)
+{
+	enum { NAMES = (LIMIT_PROM_QUERY_BYTES - 900) / 64 };
+	static const struct fake_step steps[] = {
+		{"GET /api/v1/label/__name__/values?",
+		 .body = DATA(KSM ",\"kube_job_owner\",\"kube_pod_container_resource_limits\"")},
+		{"GET /api/v1/labels?", .body = DATA(PLACES), .times = 2},
+		{"GET /api/v1/label/namespace/values?", .body = DATA("\"ml\"")},
+		{"POST /api/v1/query",
+		 .body = "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[]}}", .times = 3},
+		{.fits = NULL},
+	};
+	struct fake_api *api = fake_api_start(steps);
+	struct prometheus_config prometheus = {.url = fake_api_url(api), .timeout_ms = 30000, .concurrency = 1};
+	const struct query_config config = {.prometheus = &prometheus};
+	struct evidence_reader *reader = NULL;
+	const char *names[NAMES + 1];
+	char name[64], last[1001];
+	struct err err = ERR_INIT;
+	int n_refused = 0, r;
+
+	(void)state;
+	memset(name, 'a', sizeof(name) - 1);
+	memset(last, 'b', sizeof(last) - 1);
+	name[sizeof(name) - 1] = last[sizeof(last) - 1] = '\0';
+	for (size_t i = 0; i < NAMES; i++)
+		names[i] = name;
+	assert_int_equal(query_reader_new(&config, &reader, &err), 0);
+	assert_int_equal(reader->detect(reader, 0, 3600 * 1000, &err), 0);
+	for (size_t skip = 0;; skip += 10, n_refused++) {
+		struct evidence_batch batch;
+
+		assert_true(skip < sizeof(last));
+		names[NAMES] = last + skip;
+		evidence_batch_init(&batch, &(struct evidence_window){.start_ms = 0, .end_ms = 3600 * 1000});
+		r = reader->read(reader, names, NAMES + 1, &batch, &err);
+		evidence_batch_release(&batch);
+		if (!r)
+			break;
+		assert_int_equal(r, -E2BIG);
+		assert_non_null(strstr(err.msg, "too long"));
+	}
+	assert_true(n_refused > 0);
+	assert_int_equal(fake_api_count(api, "POST /api/v1/query"), 3);
+	query_reader_freep(&reader);
+	fake_api_free(api);
+}
+
 /* A source that answers seven days of names at most. Each half of two weeks has names of its own. */
 #define DAY_MS ((int64_t)86400 * 1000)
 
@@ -240,12 +293,35 @@ static void names_of_a_long_time_are_asked_for_in_parts(void **state)
 	fake_api_free(api);
 }
 
+/* Names are asked for within the time of a cycle, too. */
+static void names_are_not_asked_for_after_the_deadline(void **state)
+{
+	int64_t longest_s = 30 * DAY_MS / 1000;
+	struct fake_api *api = fake_api_start_with(answer_a_week, &longest_s);
+	struct prometheus_config prometheus = {.url = fake_api_url(api), .timeout_ms = 30000, .concurrency = 1};
+	const struct query_config config = {.prometheus = &prometheus};
+	struct evidence_reader *reader = NULL;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(query_reader_new(&config, &reader, &err), 0);
+	query_reader_deadline(reader, time_monotonic_ms());
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), EVIDENCE_STOPPED);
+	assert_non_null(strstr(err.msg, "time for all requests"));
+	query_reader_deadline(reader, 0);
+	assert_int_equal(reader->detect(reader, 0, 14 * DAY_MS, &err), 0);
+	query_reader_freep(&reader);
+	fake_api_free(api);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workloads_of_two_clusters_are_not_mixed),
 		cmocka_unit_test(a_refusal_ends_the_set),
+		cmocka_unit_test(a_list_that_is_too_long_ends_the_set),
 		cmocka_unit_test(names_of_a_long_time_are_asked_for_in_parts),
+		cmocka_unit_test(names_are_not_asked_for_after_the_deadline),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -58,7 +58,7 @@ static long get(unsigned int port, const char *path, struct strbuf *body)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
 	strbuf_clear(body);
 	assert_int_equal(http_client_new(&config, &client, &err), 0);
-	(void)!http_client_fetch(client, &request, body, &status, &err); /* a status of failure is one, too */
+	(void)!http_client_fetch(client, &request, 0, body, &status, &err); /* a status of failure is one, too */
 	http_client_free(client);
 	return status;
 }

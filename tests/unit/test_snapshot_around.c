@@ -69,7 +69,7 @@ static void limits_and_quotas_come_and_go_by_name(void **state)
 	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
 	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "a"), 0);
 	assert_int_equal(snapshot_builder_remove_limit_range(builder, "ml", "never-was"), 0);
-	assert_int_equal(snapshot_builder_remove_quota(builder, "other", "q"), 0);
+	assert_int_equal(snapshot_builder_clear_quotas(builder, "other"), 0);
 	second = finish(builder);
 	facts = snapshot_namespace(second, "ml");
 	assert_string_equal(facts->mode, "fill");
@@ -80,7 +80,7 @@ static void limits_and_quotas_come_and_go_by_name(void **state)
 	assert_int_equal(snapshot_namespace(first, "ml")->quotas[0]->pods.hard, 3);
 
 	builder = start(second);
-	assert_int_equal(snapshot_builder_remove_quota(builder, "ml", "q"), 0);
+	assert_int_equal(snapshot_builder_clear_quotas(builder, "ml"), 0);
 	assert_int_equal(snapshot_namespace(second, "ml")->n_quotas, 1);
 	assert_int_equal(snapshot_builder_remove_namespace(builder, "ml"), 0);
 	third = finish(builder);
@@ -90,37 +90,84 @@ static void limits_and_quotas_come_and_go_by_name(void **state)
 	snapshot_unref(third);
 }
 
-/* A namespace of a file, or of the first list of a watch, may have thousands. */
+/* A namespace of a file, or of the first list of a watch, may have thousands, in any order. */
+static uint64_t steps_to_put(size_t n, bool is_reverse)
+{
+	struct snapshot_builder *builder = start(NULL);
+	struct snapshot *snapshot;
+	uint64_t steps;
+
+	cost_begin();
+	for (size_t k = 0; k < n; k++) {
+		char name[32];
+		struct k8s_quota quota = {.namespace_name = "ml", .name = name};
+		struct k8s_limit_range range = {.namespace_name = "ml", .name = name};
+
+		snprintf(name, sizeof(name), "q%05zu", is_reverse ? n - 1 - k : k);
+		assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
+		assert_int_equal(snapshot_builder_put_limit_range(builder, &range), 0);
+	}
+	snapshot = finish(builder);
+	steps = cost_steps();
+	assert_int_equal(snapshot_namespace(snapshot, "ml")->n_quotas, n);
+	for (size_t k = 0; k < n; k++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "q%05zu", k);
+		assert_string_equal(snapshot_namespace(snapshot, "ml")->quotas[k]->name, name);
+		assert_string_equal(snapshot_namespace(snapshot, "ml")->limit_ranges[k]->name, name);
+	}
+	snapshot_unref(snapshot);
+	return steps;
+}
+
 static void many_objects_of_a_namespace_take_linear_time(void **state)
 {
-	uint64_t steps[2] = {0};
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		uint64_t few = steps_to_put(10000, order), many = steps_to_put(20000, order);
+
+		if (!few)
+			skip(); /* this build does not count */
+		assert_true(few > 20000);
+		assert_true(many <= few * 5 / 2);
+	}
+}
+
+/* Many Jobs are deleted at once, as with their namespace. */
+static void many_removals_take_linear_time(void **state)
+{
+	uint64_t steps[2];
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct snapshot_builder *builder = start(NULL);
-		struct snapshot *snapshot;
-		size_t n = i ? 4000 : 2000;
+		struct snapshot *before, *after;
+		size_t n = i ? 40000 : 20000;
+		char uid[16];
 
-		cost_begin();
 		for (size_t k = 0; k < n; k++) {
-			char name[32];
-			struct k8s_quota quota = {.namespace_name = "ml", .name = name};
-			struct k8s_limit_range range = {.namespace_name = "ml", .name = name};
-
-			snprintf(name, sizeof(name), "q%05zu", k);
-			assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
-			assert_int_equal(snapshot_builder_put_limit_range(builder, &range), 0);
+			snprintf(uid, sizeof(uid), "u%zu", k);
+			assert_int_equal(snapshot_builder_put_owner(builder, &(struct owner_facts){.uid = uid}), 0);
 		}
-		snapshot = finish(builder);
+		before = finish(builder);
+		builder = start(before);
+		cost_begin();
+		for (size_t k = 1; k < n; k++) {
+			snprintf(uid, sizeof(uid), "u%zu", k);
+			assert_int_equal(snapshot_builder_remove_owner(builder, uid), 0);
+		}
+		after = finish(builder);
 		steps[i] = cost_steps();
-		assert_int_equal(snapshot_namespace(snapshot, "ml")->n_quotas, n);
-		assert_string_equal(snapshot_namespace(snapshot, "ml")->limit_ranges[n - 1]->name,
-				    i ? "q03999" : "q01999");
-		snapshot_unref(snapshot);
+		assert_non_null(snapshot_root_owner(after, "u0"));
+		assert_null(snapshot_root_owner(after, uid));
+		assert_non_null(snapshot_root_owner(before, uid));
+		snapshot_unref(before);
+		snapshot_unref(after);
 	}
 	if (!steps[0])
-		skip(); /* this build does not count */
-	assert_true(steps[0] > 4000);
+		skip();
+	assert_true(steps[0] > 20000);
 	assert_true(steps[1] <= steps[0] * 5 / 2);
 }
 
@@ -180,7 +227,7 @@ static void namespaces_go_with_what_they_held(void **state)
 	second = finish(builder);
 	assert_int_equal(snapshot_namespace(second, "ml")->n_quotas, 1);
 	builder = start(second);
-	assert_int_equal(snapshot_builder_remove_quota(builder, "ml", "q"), 0);
+	assert_int_equal(snapshot_builder_clear_quotas(builder, "ml"), 0);
 	third = finish(builder);
 	assert_null(snapshot_namespace(third, "ml"));
 	assert_string_equal(snapshot_namespace(first, "ml")->mode, "fill");
@@ -218,6 +265,7 @@ int main(void)
 		cmocka_unit_test(namespaces_and_shapes),
 		cmocka_unit_test(limits_and_quotas_come_and_go_by_name),
 		cmocka_unit_test(many_objects_of_a_namespace_take_linear_time),
+		cmocka_unit_test(many_removals_take_linear_time),
 		cmocka_unit_test(namespaces_go_with_what_they_held),
 		cmocka_unit_test(root_owners_are_found_over_their_children),
 		cmocka_unit_test(shapes_go),

@@ -133,8 +133,8 @@ extern const size_t cluster_kinds_n;
 int quotas_put(struct cluster *cluster, const struct k8s_quota *quota, struct err *err) ATTR_NODISCARD;
 /** A quota was deleted. */
 void quotas_remove(struct cluster *cluster, const char *namespace, const char *name);
-/** Puts the quotas of each namespace whose quotas or pods changed into the builder. Cost: the number of namespaces with
- * quotas, and for each one that changed its quotas (at most LIMIT_NAMESPACE_QUOTAS) times its pods.
+/** Puts the quotas of each namespace whose quotas or pods changed into the builder, at most LIMIT_NAMESPACE_QUOTAS + 1
+ * of each. Cost: the number of namespaces with quotas, and for each one that changed these quotas times its pods.
  * @return 0; -ENOMEM. */
 int quotas_flush(struct cluster *cluster, struct snapshot_builder *builder) ATTR_NODISCARD;
 void quotas_release(struct cluster *cluster);

@@ -146,10 +146,8 @@ static int put_quota(struct watch *watch, const struct kube_object *object, stru
 
 static int remove_quota(struct watch *watch, const struct kube_object *object)
 {
-	struct snapshot_builder *builder = cluster_builder(watch->cluster);
-
 	quotas_remove(watch->cluster, object->namespace, object->name);
-	return builder ? snapshot_builder_remove_quota(builder, object->namespace, object->name) : -ENOMEM;
+	return 0;
 }
 
 /* ---- PriorityClass ---- */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHAIN_MAX 8
+#define CHAIN_MAX 8 /* owners above each other; more count as a ring */
 /* Larger values are not plausible; sums of so many cannot overflow. */
 #define PODS_MAX ((int64_t)1 << 30)
 
@@ -26,7 +26,8 @@ struct owner {
 	struct owner *parent, *next_dirty;
 	const void *source;
 	bool is_known, is_dirty, is_in_snapshot, is_ring;
-	size_t users; /* number of children and pods */
+	size_t users;		       /* number of children and pods */
+	uint32_t below[CHAIN_MAX - 1]; /* number of children by how many owners are below them, at most */
 	struct full own, children;
 	int64_t own_ranks, created_ms;
 	uint64_t parent_target; /* from the object; 0: none */
@@ -89,6 +90,7 @@ void quota_use_add(struct quota_use *self, const struct quota_use *other, int si
 static void add_held(struct owners *self, struct owner *owner, const struct quota_use *held, int sign)
 {
 	for (; owner; owner = owner->parent) {
+		STEPS(1);
 		quota_use_add(&owner->held, held, sign);
 		mark(self, owner);
 	}
@@ -133,10 +135,37 @@ static void size_changed(struct owners *self, struct owner *owner, struct full b
 	}
 }
 
+/* ---- chains ---- */
+
+/* How many owners are below `owner`, in the longest chain. */
+static unsigned int height_of(const struct owner *owner)
+{
+	unsigned int height = CHAIN_MAX - 1;
+
+	while (height && !owner->below[height - 1])
+		height--;
+	return height;
+}
+
+/* Updates the heights above `owner`. `before`: its height before the change. */
+static void height_changed(const struct owner *owner, unsigned int before)
+{
+	for (struct owner *parent = owner->parent; parent; owner = parent, parent = parent->parent) {
+		unsigned int now = height_of(owner), above = height_of(parent);
+
+		if (now == before)
+			return;
+		parent->below[before]--;
+		parent->below[now]++;
+		before = above;
+	}
+}
+
 static void leave_parent(struct owners *self, struct owner *owner)
 {
 	struct owner *parent = owner->parent;
 	struct full before, own = full_size(owner);
+	unsigned int height;
 
 	if (!parent)
 		return;
@@ -144,15 +173,22 @@ static void leave_parent(struct owners *self, struct owner *owner)
 	before = full_size(parent);
 	add_full(&parent->children, &own, -1);
 	size_changed(self, parent, before);
+	height = height_of(parent);
+	parent->below[height_of(owner)]--;
+	height_changed(parent, height);
 	parent->users--;
 	owner->parent = NULL;
 	mark(self, owner);
 }
 
-static bool is_above(const struct owner *owner, const struct owner *below)
+/* Whether the owners below `owner`, itself and those from `parent` on upwards would be a ring, or a chain too long to
+ * follow, whichever part of it arrived first. */
+static bool makes_ring(const struct owner *owner, const struct owner *parent)
 {
-	for (int i = 0; below; i++, below = below->parent)
-		if (below == owner || i == CHAIN_MAX)
+	unsigned int n = height_of(owner) + 1;
+
+	for (; parent; parent = parent->parent)
+		if (parent == owner || ++n > CHAIN_MAX)
 			return true;
 	return false;
 }
@@ -160,9 +196,12 @@ static bool is_above(const struct owner *owner, const struct owner *below)
 static void join_parent(struct owners *self, struct owner *owner, struct owner *parent)
 {
 	struct full before = full_size(parent), own = full_size(owner);
+	unsigned int height = height_of(parent);
 
 	owner->parent = parent;
 	parent->users++;
+	parent->below[height_of(owner)]++;
+	height_changed(parent, height);
 	add_held(self, parent, &owner->held, 1);
 	add_full(&parent->children, &own, 1);
 	size_changed(self, parent, before);
@@ -179,7 +218,7 @@ static int set_parent(struct owners *self, struct owner *owner, const char *uid)
 	if (owner->parent == parent && !owner->is_ring)
 		return 0;
 	leave_parent(self, owner);
-	owner->is_ring = parent && is_above(owner, parent);
+	owner->is_ring = parent && makes_ring(owner, parent);
 	if (parent && !owner->is_ring)
 		join_parent(self, owner, parent);
 	return 0;
@@ -286,7 +325,7 @@ static int flush_known(const struct owner *owner, struct snapshot_builder *build
 	struct full full = full_size(owner);
 	struct owner_facts facts = {
 		.uid = owner->uid,
-		/* a cycle has no root, so each of its owners is its own parent */
+		/* a ring has no root, so each of its owners is its own parent */
 		.parent_uid = owner->is_ring  ? owner->uid
 			      : owner->parent ? owner->parent->uid
 					      : NULL,

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/strmap.h"
 #include "cluster/quota_pods.h"
 #include "k8s/doc.h"
 
@@ -17,8 +18,9 @@
 
 struct quota_namespace {
 	struct hashtable_node by_name;
-	VEC(struct k8s_quota *) quotas; /* as reported */
-	struct watch *watch;		/* of pods; NULL: no quota needs it, or there are too many such namespaces */
+	struct strmap quotas; /* by name: struct k8s_quota as reported */
+	size_t n_counting;    /* of these count memory or ephemeral storage */
+	struct watch *watch;  /* of pods; NULL: no quota needs it, or there are too many such namespaces */
 	struct quota_pods pods;
 	bool is_dirty; /* the snapshot has other figures */
 	char name[];
@@ -139,14 +141,6 @@ static bool counts(const struct k8s_quota *quota)
 	return false;
 }
 
-static bool wants_pods(const struct quota_namespace *space)
-{
-	for (size_t i = 0; i < space->quotas.n; i++)
-		if (counts(space->quotas.items[i]))
-			return true;
-	return false;
-}
-
 static int start_pods(struct cluster *cluster, struct quota_namespace *space, struct err *err)
 {
 	struct cluster_quotas *all = &cluster->quotas;
@@ -173,7 +167,7 @@ static void start_missing_pods(struct cluster *cluster)
 
 	for (struct quota_namespace *space = next_of(cluster, NULL);
 	     space && cluster->quotas.n_watched < LIMIT_QUOTA_NAMESPACES; space = next_of(cluster, space)) {
-		if (space->watch || !wants_pods(space))
+		if (space->watch || !space->n_counting)
 			continue;
 		if (start_pods(cluster, space, &err)) {
 			/* tried again when the next namespace is removed */
@@ -196,9 +190,9 @@ static void space_free(struct cluster *cluster, struct quota_namespace *space)
 {
 	stop_pods(cluster, space);
 	hashtable_remove(&cluster->quotas.namespaces, &space->by_name);
-	for (size_t i = 0; i < space->quotas.n; i++)
-		free(space->quotas.items[i]);
-	vec_release(&space->quotas);
+	for (size_t i = 0; i < space->quotas.capacity; i++)
+		free(space->quotas.slots[i].value);
+	strmap_release(&space->quotas);
 	free(space);
 }
 
@@ -222,29 +216,15 @@ static struct quota_namespace *space_at(struct cluster *cluster, const char *nam
 
 /* ---- quotas ---- */
 
-static void drop(struct quota_namespace *space, const char *name)
-{
-	size_t i = 0;
-
-	while (i < space->quotas.n && !streq(space->quotas.items[i]->name, name))
-		i++;
-	if (i == space->quotas.n)
-		return;
-	free(space->quotas.items[i]);
-	space->quotas.items[i] = space->quotas.items[--space->quotas.n];
-}
-
 /* The quotas changed: pods are watched only as long as one of them needs it. */
 static int quotas_changed(struct cluster *cluster, struct quota_namespace *space, struct err *err)
 {
 	bool was_watched = space->watch;
 
 	mark(cluster, space);
-	if (wants_pods(space))
+	if (space->n_counting)
 		return was_watched ? 0 : start_pods(cluster, space, err);
 	stop_pods(cluster, space);
-	if (!space->quotas.n)
-		space_free(cluster, space);
 	if (was_watched)
 		start_missing_pods(cluster);
 	return 0;
@@ -253,26 +233,31 @@ static int quotas_changed(struct cluster *cluster, struct quota_namespace *space
 int quotas_put(struct cluster *cluster, const struct k8s_quota *quota, struct err *err)
 {
 	struct quota_namespace *space = space_at(cluster, quota->namespace_name);
-	struct k8s_quota *copy = space ? k8s_quota_dup(quota) : NULL;
+	struct k8s_quota *copy = space ? k8s_quota_dup(quota) : NULL, *old;
 
 	if (!copy)
 		return cluster_no_memory(err);
-	drop(space, quota->name);
-	if (vec_push(&space->quotas, copy)) {
+	old = strmap_get(&space->quotas, copy->name);
+	if (strmap_put(&space->quotas, copy->name, copy)) {
 		free(copy);
 		return cluster_no_memory(err);
 	}
+	space->n_counting += counts(copy);
+	space->n_counting -= old && counts(old);
+	free(old);
 	return quotas_changed(cluster, space, err);
 }
 
 void quotas_remove(struct cluster *cluster, const char *namespace, const char *name)
 {
 	struct quota_namespace *space = find(cluster, namespace);
+	struct k8s_quota *old = space ? strmap_remove(&space->quotas, name) : NULL;
 	struct err err = ERR_INIT;
 
-	if (!space)
+	if (!old)
 		return;
-	drop(space, name);
+	space->n_counting -= counts(old);
+	free(old);
 	if (quotas_changed(cluster, space, &err))
 		log_err(LOG_ERROR, "cannot watch pods", &err);
 }
@@ -297,19 +282,25 @@ static void take_use(struct k8s_quota *quota, const struct quota_use *use)
 			quota->amounts[f][r].used = MAX(quota->amounts[f][r].used, use->amounts[f][r]);
 }
 
-/* No sizes are set in a namespace with more quotas than the limit. */
+/* No sizes are set in a namespace with more quotas than the limit, so the snapshot gets only one more than that. */
 static int flush(const struct quota_namespace *space, struct snapshot_builder *builder)
 {
-	int r = 0;
+	bool is_too_many = space->quotas.n > LIMIT_NAMESPACE_QUOTAS;
+	int r = snapshot_builder_clear_quotas(builder, space->name);
 
-	for (size_t i = 0; i < space->quotas.n && !r; i++) {
-		struct k8s_quota quota = *space->quotas.items[i];
+	for (size_t i = 0, n = 0; i < space->quotas.capacity && n <= LIMIT_NAMESPACE_QUOTAS && !r; i++) {
+		struct k8s_quota quota;
 		struct quota_use use = {.pods = 0};
 
-		if (space->quotas.n <= LIMIT_NAMESPACE_QUOTAS)
+		STEPS(1);
+		if (!space->quotas.slots[i].key)
+			continue;
+		quota = *(const struct k8s_quota *)space->quotas.slots[i].value;
+		if (!is_too_many)
 			use = quota_pods_used(&space->pods, &quota);
 		take_use(&quota, &use);
 		r = snapshot_builder_put_quota(builder, &quota);
+		n++;
 	}
 	return r;
 }
@@ -318,12 +309,16 @@ int quotas_flush(struct cluster *cluster, struct snapshot_builder *builder)
 {
 	int r = 0;
 
-	for (struct quota_namespace *space = cluster->quotas.is_dirty ? next_of(cluster, NULL) : NULL; space && !r;
-	     space = next_of(cluster, space))
-		if (space->is_dirty) {
-			r = flush(space, builder);
-			space->is_dirty = r != 0;
-		}
+	for (struct quota_namespace *space = cluster->quotas.is_dirty ? next_of(cluster, NULL) : NULL, *next;
+	     space && !r; space = next) {
+		next = next_of(cluster, space);
+		if (!space->is_dirty)
+			continue;
+		r = flush(space, builder);
+		space->is_dirty = r != 0;
+		if (!r && !space->quotas.n)
+			space_free(cluster, space);
+	}
 	cluster->quotas.is_dirty = r != 0;
 	return r;
 }

@@ -121,6 +121,7 @@ struct quota_use quota_pods_used(const struct quota_pods *self, const struct k8s
 	     node = hashtable_next(&self->by_name, node)) {
 		const struct pod *pod = HASHTABLE_OBJECT(node, struct pod, by_name);
 
+		STEPS(1);
 		scoped.has_deadline = pod->has_deadline;
 		scoped.priority_class = pod->priority_class;
 		if (k8s_quota_matches_rest(quota, &scoped) && k8s_quota_matches_qos(quota, pod->qos))

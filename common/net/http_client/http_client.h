@@ -142,10 +142,10 @@ void http_client_interrupt(struct http_client *self);
 /** Submits one request and runs the client until all its requests have ended. The body is appended to `ret_body`, up to
  *  its cap; with a status other than 2xx, the beginning of the error's body. Callbacks and context of `request` are
  *  ignored.
- *  @param ret_status  may be NULL; 0 without an answer.
- *  @return 0; -errno with `err`. */
-int http_client_fetch(struct http_client *self, const struct http_request *request, struct strbuf *ret_body,
-		      long *ret_status, struct err *err) ATTR_NODISCARD;
+ *  @param deadline_ms  as for http_client_run. @param ret_status  may be NULL; 0 without an answer.
+ *  @return 0; -ECANCELED the deadline or an interrupt; another -errno with `err`. */
+int http_client_fetch(struct http_client *self, const struct http_request *request, int64_t deadline_ms,
+		      struct strbuf *ret_body, long *ret_status, struct err *err) ATTR_NODISCARD;
 
 /** Appends a text, percent-encoded except for letters, digits, "-._~" and the characters of `also`. @return the sticky
  *  status of `buf`. */

@@ -265,8 +265,8 @@ static void fetch_done(void *context, const struct http_result *result)
 		strbuf_add(fetch->body, result->error_body, result->error_body_bytes);
 }
 
-int http_client_fetch(struct http_client *self, const struct http_request *request, struct strbuf *ret_body,
-		      long *ret_status, struct err *err)
+int http_client_fetch(struct http_client *self, const struct http_request *request, int64_t deadline_ms,
+		      struct strbuf *ret_body, long *ret_status, struct err *err)
 {
 	struct fetch fetch = {.body = ret_body};
 	struct http_request own = *request;
@@ -278,7 +278,7 @@ int http_client_fetch(struct http_client *self, const struct http_request *reque
 	own.context = &fetch;
 	r = http_client_submit(self, &own, err);
 	if (!r)
-		r = http_client_run(self, 0, err);
+		r = http_client_run(self, deadline_ms, err);
 	if (ret_status)
 		*ret_status = fetch.result.status;
 	if (r > 0)

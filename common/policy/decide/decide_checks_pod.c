@@ -298,7 +298,7 @@ static int gather_mounted(const struct k8s_pod *pod, struct strmap *ret)
 	int r = 0;
 
 	for (size_t i = 0; i < pod->n_containers; i++) {
-		STEPS(pod->containers[i].n_mounts);
+		STEPS(1 + pod->containers[i].n_mounts);
 		for (size_t k = 0; k < pod->containers[i].n_mounts && !r; k++)
 			r = strmap_put(ret, pod->containers[i].mounts[k].volume, NULL);
 	}
@@ -311,6 +311,7 @@ static int find_unbounded(const struct deciding *self, struct findings *list, en
 			  const char *what)
 {
 	CLEANUP(strmap_release) struct strmap mounted = STRMAP_INIT;
+	bool is_gathered = false;
 	size_t n = 0;
 	int r = 0;
 
@@ -320,8 +321,9 @@ static int find_unbounded(const struct deciding *self, struct findings *list, en
 		STEPS(1);
 		if (!is_unbounded(volume, is_memory))
 			continue;
-		if (!mounted.n)
+		if (!is_gathered)
 			r = gather_mounted(&self->facts->pod, &mounted);
+		is_gathered = true;
 		if (r || !strmap_has(&mounted, volume->name))
 			continue;
 		r = finding_add(self, list, check, false, NULL,
