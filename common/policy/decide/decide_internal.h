@@ -46,6 +46,8 @@ struct field {
 	bool is_default;      /* set by LimitRanger, so nobody chose it */
 	int64_t now_bytes;
 	struct proposal proposal;
+	/* What the annotation says an earlier round of this admission set; NULL: nothing that can be believed. */
+	const struct annotation_entry *said;
 	bool is_reduced;     /* reduced by the rules of the namespace: must not grow again */
 	const char *cap_why; /* the rule that changed or shut the proposal last; NULL: none */
 };
@@ -139,8 +141,8 @@ struct deciding {
 	size_t n_items;
 	/* which rule of the namespace prevents request = limit for a critical pod; NULL: none */
 	const char *critical_why;
-	struct size_change *sizes;
-	size_t n_sizes;
+	struct size_change *sizes, *set; /* as in struct decision */
+	size_t n_sizes, n_set;
 	const char *variable;		   /* as in struct decision */
 	const struct k8s_container **envs; /* as in struct decision */
 	size_t n_envs;
@@ -168,10 +170,8 @@ struct k8s_container *decide_copy_containers(const struct k8s_pod *pod, struct a
 /** A container's part of the pod's share. 0: not known, or it has no part. */
 int64_t decide_part_of(const struct sized *item, int64_t share);
 
-/** decide_annotations.c: fills `said`. @return 0 or -ENOMEM. */
+/** decide_annotations.c: fills `said`, also of the items' fields. @return 0 or -ENOMEM. */
 int decide_read_annotation(struct pod_facts *self) ATTR_NODISCARD;
-/** Whether the container's request was set by a decision of ours. */
-bool decide_has_set_request(const struct pod_facts *self, const struct sized *item, enum k8s_resource resource);
 /** Marks the fields that LimitRanger has set, according to its annotation. */
 void decide_read_defaults(struct pod_facts *self);
 
