@@ -96,7 +96,8 @@ static bool labels_say_queued(const struct k8s_labels *labels)
 	return false;
 }
 
-/* Another system has counted the pod's requests, often before the pod was created. */
+/* Another system has counted the pod's requests, often before the pod was created. Not every version of Kueue marks the
+ * pods of a Job that it counts. */
 static bool is_queued(const struct pod_facts *self)
 {
 	static const char *const schedulers[] = {"volcano",  "kai-scheduler",	"runai-scheduler",
@@ -109,7 +110,7 @@ static bool is_queued(const struct pod_facts *self)
 
 	return labels_say_queued(&self->pod.labels) || has_any_key(&self->pod.annotations, annotations) ||
 	       is_any_of(self->pod.scheduler_name, schedulers) || self->pod.has_workload_ref || input->is_root_queued ||
-	       streq(input->root_group, "batch.volcano.sh");
+	       (self->owner && self->owner->is_queued) || streq(input->root_group, "batch.volcano.sh");
 }
 
 /* Ray writes its memory limit into the container's command line when the pod is created. */
