@@ -215,6 +215,9 @@ static bool is_about(const struct finding *finding, const struct size_change *si
 {
 	char pointer[96];
 
+	/* It compares the request with the limit. */
+	if (finding->check == CHECK_MEMORY_UNIT_SUSPICIOUS)
+		return size->resource == K8S_MEMORY;
 	snprintf(pointer, sizeof(pointer), "/spec/%s/%zu/resources/%s/%s", k8s_container_array(size->container),
 		 size->container->index, size->field == SIZE_LIMIT ? "limits" : "requests",
 		 k8s_resource_names[size->resource]);
