@@ -24,7 +24,7 @@ enum gate {
 	GATE_ACTION,   /* the check's action is `warn` */
 	GATE_MODE,     /* the mode does not allow it */
 	GATE_BARE,     /* a bare pod without an annotation that allows it */
-	GATE_KIND,     /* another component sizes this kind of pod */
+	GATE_KIND,     /* no mode changes this pod: struct pod_mode.kind_why */
 	GATE_QUEUE,    /* a queue counts the pod's requests, or has counted them */
 	GATE_EVIDENCE, /* the evidence does not suffice for lowering */
 	GATE_NODE,     /* no node has room for it */
@@ -118,7 +118,7 @@ struct pod_facts {
 struct pod_mode {
 	enum mode mode;
 	const char *why;
-	const char *kind_why; /* short text why no mode changes pods of this kind; NULL: modes do */
+	const char *kind_why; /* short text why no mode changes this pod; NULL: modes do */
 	bool is_bare_granted; /* the pod's annotation allows raise or enforce */
 	/* The mode is that of a template which is patched; memtamer changes nothing in its pods themselves. */
 	bool is_template_only;
