@@ -64,4 +64,8 @@ void reflector_free(struct reflector *self);
 bool reflector_has(const struct reflector *self, const char *namespace, const char *name);
 /** For callbacks: whether the object comes from a list, not from an event of the watch. */
 bool reflector_is_listing(const struct reflector *self);
+/** Ends the watch and lists again, from etcd: for a caller who knows that the objects have changed without an event. An
+ *  API server accepts a watch from a resourceVersion that it has not reached, as after its store was restored, and is
+ *  silent until then. May be called from any callback of the client. */
+void reflector_list_again(struct reflector *self);
 void reflector_stats(const struct reflector *self, struct reflector_stats *ret);

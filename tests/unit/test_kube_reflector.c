@@ -542,6 +542,29 @@ static void test_an_event_with_too_many_tokens(void **state)
 	}
 }
 
+/* Its owner knows that something has changed without an event: it lists from etcd, and watches from there. */
+static void test_list_again(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {
+		{.fits = FIRST, .body = LIST("50", META("a", "41") "," META("b", "42"))},
+		{.fits = WATCH("50"), .end = FAKE_HOLD},
+		{.fits = LISTS, .body = LIST("5", META("a", "4"))},
+		LAST("5"),
+		{0}};
+	struct world world;
+
+	start(&world, steps, config);
+	while (!world.seen.synced || !fake_api_count(world.api, WATCH("50")))
+		poll_once(&world);
+	reflector_list_again(world.reflector);
+	run_to_end(&world);
+	assert_string_equal(strbuf_text(&world.seen.log), "+a@41 +b@42 = ~a@4 -b@! = ");
+	assert_int_equal(world.seen.failed, 0);
+	assert_int_equal(fake_api_unexpected(world.api), 0);
+	stop(&world);
+}
+
 static void count_gone(void *context, const struct kube_object *object)
 {
 	size_t *n = context;
@@ -588,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_relists_are_spread),
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_an_event_with_too_many_tokens),
+		cmocka_unit_test(test_list_again),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
