@@ -77,8 +77,10 @@ static void observe(void *context, const struct http_server_event *event)
 			atomic_store(&world->longest_ns, event->duration_ns);
 		atomic_fetch_add(&world->answered, 1);
 	} else if (event->type == HTTP_EVENT_WATCHDOG_CLOSED) {
+		(void)http_server_connections(world->server); /* hangs where the server's mutex is held */
 		atomic_fetch_add(&world->closed, 1);
 	} else if (event->type == HTTP_EVENT_EVICTED) {
+		(void)http_server_connections(world->server);
 		atomic_fetch_add(&world->evicted, 1);
 	}
 }
@@ -99,6 +101,7 @@ static void start(struct world *world, struct http_server_config config)
 	config.observe = observe;
 	*world = (struct world){.server = NULL};
 	assert_int_equal(http_server_start(&config, &world->server, &err), 0);
+	assert_int_equal(http_server_connections(world->server), 0);
 }
 
 /* A connection that has been answered, and that the server counts as idle. */

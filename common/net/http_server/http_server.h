@@ -82,7 +82,8 @@ struct http_server_event {
 	const char *peer; /* "127.0.0.1:4711" */
 };
 
-/** Called on any thread, possibly with the server's mutex held: must not block and must not call the server. */
+/** Called on any thread, without a lock: may ask the server for its numbers, and must not block, because that thread
+ *  serves clients. */
 typedef void http_observer_fn(void *context, const struct http_server_event *event);
 
 struct http_server_config {

@@ -6,6 +6,7 @@
 #include "base/timefmt.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define RESPONSE_BYTES (4 * MIB)
@@ -14,6 +15,13 @@ void server_observe(const struct http_server *self, const struct http_server_eve
 {
 	if (self->config.observe)
 		self->config.observe(self->config.context, event);
+}
+
+void server_report(const struct http_server *self, enum http_server_event_type type, const char *reason,
+		   const char *peer)
+{
+	server_observe(self,
+		       &(struct http_server_event){.type = type, .path = "other", .reason = reason, .peer = peer});
 }
 
 /* ---- lists ---- */
@@ -59,13 +67,12 @@ bool connection_is_closing(struct connection *self)
 	return is_closing;
 }
 
-void connection_shut(struct connection *self, enum http_server_event_type why, const char *reason)
+void connection_shut(struct connection *self, char ret_peer[PEER_BYTES])
 {
 	list_remove(self);
 	list_append(self, CONNECTION_CLOSING);
 	shutdown(self->fd, SHUT_RDWR);
-	server_observe(self->server,
-		       &(struct http_server_event){.type = why, .path = "other", .reason = reason, .peer = self->peer});
+	memcpy(ret_peer, self->peer, PEER_BYTES);
 }
 
 /* ---- life ---- */

@@ -21,6 +21,8 @@ enum connection_state {
 	CONNECTION_STATE_COUNT_,
 };
 
+#define PEER_BYTES 64
+
 struct connection {
 	/* protected by the server's mutex */
 	TAILQ_ENTRY(connection) link;
@@ -31,7 +33,7 @@ struct connection {
 	struct http_server *server;
 	int fd;
 	struct connection_group *group; /* the group of its address */
-	char peer[64];
+	char peer[PEER_BYTES];
 
 	/* used by its thread only */
 	struct credentials *credentials; /* own reference; NULL with plain HTTP */
@@ -85,6 +87,9 @@ struct http_server {
 
 /* server_connection.c */
 void server_observe(const struct http_server *self, const struct http_server_event *event);
+/** Reports something about a connection; the caller does not hold the mutex. */
+void server_report(const struct http_server *self, enum http_server_event_type type, const char *reason,
+		   const char *peer);
 /** Makes a connection in state FRESH. NULL: out of memory. */
 struct connection *connection_new(struct http_server *self, int fd) ATTR_NODISCARD;
 /** Must be called before its socket is closed. */
@@ -92,9 +97,9 @@ void connection_free(struct connection *self);
 /** Moves a connection to FRESH, BUSY or IDLE; a closing connection stays in CLOSING. */
 void connection_set_state(struct connection *self, enum connection_state state);
 bool connection_is_closing(struct connection *self);
-/** Shuts a connection down; the caller holds the mutex. Its thread then sees the end of the stream, cleans up and
- *  closes the socket. */
-void connection_shut(struct connection *self, enum http_server_event_type why, const char *reason);
+/** Shuts a connection down; the caller holds the mutex and reports it afterwards. Its thread then sees the end of the
+ *  stream, cleans up and closes the socket, and the connection is gone: `ret_peer` is a copy. */
+void connection_shut(struct connection *self, char ret_peer[PEER_BYTES]);
 /** Reserves `bytes` in total for its buffers, until connection_release_body.
  *  @return false, and nothing changes: all connections together would use too many. */
 bool connection_charge(struct connection *self, size_t bytes) ATTR_NODISCARD;

@@ -58,15 +58,18 @@ static struct connection *find(const struct scope *scope, const struct eviction 
 	return scope->n[row->state] * 100 > scope->n_live * row->min_percent ? oldest : NULL;
 }
 
-static void evict_one(const struct scope *scope)
+/* @return the reason. */
+static const char *evict_one(const struct scope *scope, char ret_peer[PEER_BYTES])
 {
-	struct connection *found = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(evictions); i++) {
+		struct connection *found = find(scope, &evictions[i]);
 
-	for (size_t i = 0; i < ARRAY_LEN(evictions) && !found; i++) {
-		found = find(scope, &evictions[i]);
-		if (found)
-			connection_shut(found, HTTP_EVENT_EVICTED, evictions[i].reason);
+		if (!found)
+			continue;
+		connection_shut(found, ret_peer);
+		return evictions[i].reason;
 	}
+	return NULL;
 }
 
 /* An address with more than a quarter of all connections loses one of its own, so that a client cannot displace others,
@@ -86,17 +89,21 @@ static struct scope scope_to_evict(const struct http_server *self, const struct 
 
 bool connections_make_room(struct http_server *self)
 {
+	const char *reason = NULL;
 	struct scope all, chosen;
+	char peer[PEER_BYTES];
 	size_t n_closing = 0;
 
 	pthread_mutex_lock(&self->mutex);
 	all = scope_of(self->groups, CONNECTION_GROUPS);
 	if (all.n_live >= self->config.connections) {
 		chosen = scope_to_evict(self, &all);
-		evict_one(&chosen);
+		reason = evict_one(&chosen, peer);
 	}
 	for (size_t i = 0; i < CONNECTION_GROUPS; i++)
 		n_closing += self->groups[i].lists[CONNECTION_CLOSING].n;
 	pthread_mutex_unlock(&self->mutex);
+	if (reason)
+		server_report(self, HTTP_EVENT_EVICTED, reason, peer);
 	return n_closing <= self->config.connections;
 }
