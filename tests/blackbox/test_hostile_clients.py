@@ -92,7 +92,8 @@ class Connections(Case):
                 attack.open(CLIENTS, data, tls)
                 self.assert_harmless(attack)
                 evicted = webhook.metric("memtamer_http_connections_evicted_total")
-                self.assertGreater(evicted, CLIENTS - LIMIT - 10, "the attack has filled all places")
+                # and those of a burst, where the addresses share a group (server_limit.c)
+                self.assertGreater(evicted, CLIENTS - LIMIT * 3 / 2 - 10, "the attack has filled all places")
                 webhook.stop()
 
     def test_clients_of_many_addresses_give_way_at_the_default(self):

@@ -26,12 +26,16 @@ void server_report(const struct http_server *self, enum http_server_event_type t
 
 /* ---- lists ---- */
 
+static const size_t weights[CONNECTION_STATE_COUNT_] = {
+	[CONNECTION_FRESH] = WEIGHT_FRESH, [CONNECTION_BUSY] = WEIGHT_OTHER, [CONNECTION_IDLE] = WEIGHT_OTHER};
+
 static void list_remove(struct connection *connection)
 {
 	struct connection_list *list = &connection->group->lists[connection->state];
 
 	TAILQ_REMOVE(&list->connections, connection, link);
 	list->n--;
+	atomic_fetch_sub(&connection->server->weight, weights[connection->state]);
 }
 
 static void list_append(struct connection *connection, enum connection_state state)
@@ -42,6 +46,7 @@ static void list_append(struct connection *connection, enum connection_state sta
 	connection->since_ms = time_monotonic_ms();
 	TAILQ_INSERT_TAIL(&list->connections, connection, link);
 	list->n++;
+	atomic_fetch_add(&connection->server->weight, weights[state]);
 }
 
 void connection_set_state(struct connection *self, enum connection_state state)

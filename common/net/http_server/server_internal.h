@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* server_internal: one connection and the server, shared by the files of http_server. Dependencies:
- *	http_server -> server_request, server_tls, server_watch, server_limit -> server_connection -> server_socket
+ *	http_server -> server_request, server_tls, server_watch -> server_limit -> server_connection -> server_socket
  * Threads: the pool thread that serves a connection owns its fields, except those under the server's mutex. Every
  * connection is in the list of its address group and state until just before its socket is closed. */
 #include "http_server/http_server.h"
@@ -59,6 +59,9 @@ struct connection_list {
 	size_t n;
 };
 
+/** What a connection may take of memory, as a ratio: a FRESH one has no buffer for a body or an answer. */
+enum { WEIGHT_FRESH = 2, WEIGHT_OTHER = 3 };
+
 /** Connections of one address are in one group, chosen by a hash; a group may hold several addresses. */
 #define CONNECTION_GROUPS 64
 
@@ -82,6 +85,7 @@ struct http_server {
 
 	atomic_bool is_draining;
 	atomic_size_t in_flight;
+	atomic_size_t weight;	     /* of all connections */
 	atomic_size_t buffers_bytes; /* over all connections, beyond HTTP_CONNECTION_BYTES of each */
 };
 
@@ -107,9 +111,11 @@ bool connection_charge(struct connection *self, size_t bytes) ATTR_NODISCARD;
 void connection_release_body(struct connection *self);
 
 /* server_limit.c */
-/** A new connection arrived: at the limit, closes an old one. @return false: too many are still closing; refuse the new
- *  one. */
+/** A new connection arrived: at the limit, closes an old one, unless it is one of a burst (server_limit.c).
+ *  @return false: too many sockets are open; refuse the new one. */
 bool connections_make_room(struct http_server *self);
+/** A connection became BUSY: after a burst, closes an old one if all together may take too much memory. */
+void connections_keep_limit(struct http_server *self);
 
 /* server_socket.c */
 int server_listen(const char *listen, int *ret_fd, unsigned int *ret_port, struct err *err) ATTR_NODISCARD;
