@@ -4,9 +4,9 @@
  * by a mutex), the metrics and the flags (atomic). Each thread has scratch memory of its own, which is freed with the
  * thread. */
 #include "http_server/http_server.h"
+#include "program/log_buffer.h"
 #include "serve/client_log.h"
 #include "serve/current_state.h"
-#include "serve/log_buffer.h"
 #include "serve/metrics.h"
 
 #include <pthread.h>
