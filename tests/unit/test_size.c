@@ -344,6 +344,33 @@ static void pins_before_bounds_of_the_spec_before_those_of_the_configuration(voi
 	}
 }
 
+static void a_limit_that_may_be_too_small_is_not_advised(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t flags;
+		enum size_by by;
+		int64_t now;
+		bool is_advised;
+	} rows[] = {
+		{"any other", 0, SIZE_BY_RUNS, 0, true},
+		{"any other, smaller", 0, SIZE_BY_RUNS, 64 * GI, true},
+		{"cache-bound, none", REC_CACHE_BOUND, SIZE_BY_RUNS, 0, false},
+		{"cache-bound, smaller", REC_CACHE_BOUND, SIZE_BY_RUNS, 64 * GI, false},
+		{"cache-bound, larger", REC_CACHE_BOUND, SIZE_BY_RUNS, 16 * GI, true},
+		{"cache-bound, pinned", REC_CACHE_BOUND, SIZE_BY_PIN_LIMIT, 0, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct recommendation rec = {.limit_bytes = 24 * GI, .flags = rows[i].flags};
+		const enum size_by by[2] = {[SIZE_LIMIT] = rows[i].by};
+
+		test_row(rows[i].name);
+		assert_int_equal(size_is_limit_advisable(&rec, by, rows[i].now), rows[i].is_advised);
+	}
+}
+
 static void what_is_learned_knows_no_pins_nor_bounds(void **state)
 {
 	struct fixture *f = *state;
@@ -495,6 +522,7 @@ int main(void)
 		T(early_ends_are_lower_bounds),
 		T(peaks_outlive_the_list),
 		T(pins_before_bounds_of_the_spec_before_those_of_the_configuration),
+		T(a_limit_that_may_be_too_small_is_not_advised),
 		T(what_is_learned_knows_no_pins_nor_bounds),
 		T(lowering_is_forbidden_by),
 		T(variants_are_counted_apart),
