@@ -140,17 +140,26 @@ static bool is_long(const struct run *run)
 	       (run->outcome == OUTCOME_FAILED || run->outcome == OUTCOME_DELETED || run->outcome == OUTCOME_PREEMPTED);
 }
 
-/* The run, which was not killed, may contradict a kill. */
-static void doubt_kill(struct history_aggregate *self, const struct run *run, int64_t need)
+/* Long runs that ended early contradict a kill, and a peak that is not of a whole run either, if there is none. */
+static void doubt_early(struct history_aggregate *self, const struct run *run, int64_t need)
+{
+	if (!is_long(run) || ++self->early_runs < HISTORY_EARLY_RUNS)
+		return;
+	self->early_runs = 0;
+	maximum_doubt(&self->killed, need, end_of(run));
+	if (!self->whole_runs)
+		maximum_doubt(&self->peak, need, end_of(run));
+}
+
+static void doubt_whole(struct history_aggregate *self, const struct run *run, int64_t need)
 {
 	bool fits = !run->n_killed_limits && run->limit_bytes > 0 && run->limit_bytes <= self->killed.bytes;
 
-	if (run->is_whole) {
-		maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
-	} else if (is_long(run) && ++self->early_runs >= HISTORY_EARLY_RUNS) {
-		self->early_runs = 0;
-		maximum_doubt(&self->killed, need, end_of(run));
-	}
+	self->whole_runs++;
+	maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
+	maximum_doubt(&self->peak, need, end_of(run));
+	if (run->peak_ephemeral_bytes)
+		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
 }
 
 static void blame_node(struct history_aggregate *self, const struct run *run, bool is_by_node)
@@ -175,12 +184,8 @@ void history_aggregate_add(struct history_aggregate *self, const struct run *run
 	if (run->is_whole || !killed) /* the peak of a killed run is its limit */
 		maximum_add(&self->peak, need, end_of(run));
 	maximum_add(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
-	if (need)
-		doubt_kill(self, run, need);
-	if (!run->is_whole || !need)
-		return;
-	self->whole_runs++;
-	maximum_doubt(&self->peak, need, end_of(run));
-	if (run->peak_ephemeral_bytes)
-		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
+	if (need && run->is_whole)
+		doubt_whole(self, run, need);
+	else if (need)
+		doubt_early(self, run, need);
 }

@@ -44,7 +44,7 @@ struct history_maximum {
  * HISTORY_RECUR_MS. So a kill or a peak that happened once does not stay, and the large run of each month is killed
  * once and not each month. A killed limit is also contradicted by whole runs under that limit or a smaller one,
  * whatever they needed, and by long runs that ended early (HISTORY_EARLY_RUNS of them for one), so that the kill of a
- * workload whose runs never complete does not stay.
+ * workload whose runs never complete does not stay. The same holds for a peak if there never was a whole run.
  */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;

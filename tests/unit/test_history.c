@@ -313,6 +313,37 @@ static void a_kill_is_contradicted(void **state)
 	}
 }
 
+/* One run that was deleted at 200Gi; what is left of that after further runs that were deleted at 100Gi. */
+static void a_peak_is_contradicted_by_early_ends_if_no_run_completes(void **state)
+{
+	static const struct {
+		const char *name;
+		int whole_runs, runs;
+		int64_t peak;
+	} rows[] = {
+		{"one run less", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS - 1, 200 * GI},
+		{"no run completes", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 100 * GI},
+		{"one completed", 1, 10 * HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 200 * GI},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct history_aggregate aggregate = {0};
+		struct run run = whole_run(1, 200 * GI);
+
+		test_row(rows[i].name);
+		add_peaks(&aggregate, rows[i].whole_runs, 10 * GI);
+		run.is_whole = false;
+		run.outcome = OUTCOME_DELETED;
+		history_aggregate_add(&aggregate, &run);
+		run.peak_bytes = 100 * GI;
+		run.samples = 60;
+		for (int k = 0; k < rows[i].runs; k++)
+			history_aggregate_add(&aggregate, &run);
+		assert_int_equal(aggregate.peak.bytes / GI, rows[i].peak / GI);
+	}
+}
+
 static void a_killed_limit_is_forgotten_by_smaller_needs(void **state)
 {
 	struct history_aggregate aggregate = {0};
@@ -750,6 +781,7 @@ int main(void)
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
 		cmocka_unit_test(two_rare_peaks_are_remembered),
 		cmocka_unit_test(a_kill_is_contradicted),
+		cmocka_unit_test(a_peak_is_contradicted_by_early_ends_if_no_run_completes),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(recurrence_survives),
