@@ -123,11 +123,20 @@ bool history_aggregate_raise(struct history_aggregate *self, const struct run *r
 	return has_changed;
 }
 
-/* Whether the kill counts. Where the node is blamed a second time, the container may have spikes between two samples.
- * But those must end somewhere: use of less than an eighth of the limit is always the node's. */
+/* Whether the kill counts. Where a node is blamed again, the container may have spikes between two samples. From less
+ * than an eighth of the limit that is unlikely, but a workload must not be killed for ever. */
 static bool is_proof(const struct history_aggregate *self, const struct run *run, bool is_by_node)
 {
-	return !is_by_node || (self->node_blamed_runs > 0 && run->peak_bytes >= run_killed_limit_max(run) / 8);
+	bool is_near = run->peak_bytes >= run_killed_limit_max(run) / 8;
+
+	return !is_by_node || self->node_blame >= (is_near ? HISTORY_BLAME_PROOF : HISTORY_BLAME_MOST);
+}
+
+static void add_kill(struct history_aggregate *self, const struct run *run, int64_t killed, bool is_by_node)
+{
+	if (killed >= self->killed.bytes)
+		self->is_kill_unseen = is_by_node;
+	maximum_add(&self->killed, killed, end_of(run));
 }
 
 /* Whether the run ended early by itself or was stopped, but not before its use was seen for some time. */
@@ -165,9 +174,9 @@ static void doubt_whole(struct history_aggregate *self, const struct run *run, i
 static void blame_node(struct history_aggregate *self, const struct run *run, bool is_by_node)
 {
 	if (is_by_node)
-		self->node_blamed_runs = HISTORY_BLAME_RUNS;
-	else if (run->is_whole && self->node_blamed_runs > 0)
-		self->node_blamed_runs--;
+		self->node_blame = MIN(self->node_blame, HISTORY_BLAME_MOST - HISTORY_BLAME_KILL) + HISTORY_BLAME_KILL;
+	else if (run->is_whole && self->node_blame > 0)
+		self->node_blame--;
 }
 
 void history_aggregate_add(struct history_aggregate *self, const struct run *run)
@@ -180,7 +189,7 @@ void history_aggregate_add(struct history_aggregate *self, const struct run *run
 	if (run->n_killed_limits || run->outcome == OUTCOME_OOM_KILLED)
 		self->oom_runs++;
 	if (killed)
-		maximum_add(&self->killed, killed, end_of(run));
+		add_kill(self, run, killed, is_by_node);
 	if (run->is_whole || !killed) /* the peak of a killed run is its limit */
 		maximum_add(&self->peak, need, end_of(run));
 	maximum_add(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));

@@ -179,8 +179,11 @@ static const struct codec_field packed_fields[] = {
 	RECURRENCE(peak, "Peak"),
 	RECURRENCE(killed, "Limit"),
 	RECURRENCE(ephemeral, "Ephemeral"),
-	CODEC_FIELD(struct history, dropped.node_blamed_runs, "nodeBlamedRuns", CODEC_INT32,
-		    "Complete runs in which a further OOM kill far below the limit is not the node's."),
+	CODEC_FIELD(
+		struct history, dropped.node_blame, "nodeBlame", CODEC_INT32,
+		"Three for each OOM kill for which a node was blamed, less one for each complete run, at most six."),
+	CODEC_FIELD(struct history, dropped.is_kill_unseen, "killUnseen", CODEC_BOOL,
+		    "The use of the run with the greatest killed limit was far below that."),
 	CODEC_FIELD(struct history, dropped.early_runs, "earlyRuns", CODEC_INT32,
 		    "Long runs that ended early, until three count as one complete run against the killed limit."),
 	CODEC_ROWS_OF(data_table),

@@ -182,6 +182,26 @@ static void phantom_runs(struct sim_random *random, int index, struct sim_run *r
 		ret->fate = SIM_HANGS;
 }
 
+/* Bare pods with a spike far above what samples show: each is killed at the limit that people set. After the third one
+ * the limit is raised, and after 20 complete runs that is forgotten, the next time after twice as many. */
+static void spikes_of_bare_pods(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, 4 * GI, ret);
+	(void)index;
+	ret->own_limit_bytes = 64 * GI;
+	ret->regime_need_bytes = ret->spike_bytes = 80 * GI;
+	ret->is_bare = true;
+}
+
+/* Spikes in each third run, whose retry completes. */
+static void spikes_in_each_third_run(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, BASE, ret);
+	ret->own_limit_bytes = 20 * GI;
+	ret->regime_need_bytes = 30 * GI;
+	ret->spike_bytes = index % 3 ? 0 : 30 * GI;
+}
+
 /* Nothing runs for months; after it the model has changed. */
 static void gaps(struct sim_random *random, int index, struct sim_run *ret)
 {
@@ -276,6 +296,11 @@ const struct scenario sim_scenarios[] = {
 	 never_complete,
 	 {.low_after = 1, .high_after = 65, .request_after = 35, .kills = 6, .turns = 4, .regret_percent = 75}},
 	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 4, .regret_percent = 650}},
+	{"spikes of bare pods", MODE_RAISE, spikes_of_bare_pods, {.kills = 18, .turns = 11, .regret_percent = 3400}},
+	{"spikes in each third run",
+	 MODE_RAISE,
+	 spikes_in_each_third_run,
+	 {.kills = 15, .turns = 9, .regret_percent = 340}},
 	{"phantom runs",
 	 MODE_RAISE,
 	 phantom_runs,

@@ -35,6 +35,10 @@ struct sim_run {
 	int64_t own_request_bytes, own_limit_bytes;
 	enum sim_fate fate;
 	bool is_growing; /* the use rises evenly until the end */
+	/* Use of the first attempt between two samples, which nobody sees: it is killed at a limit below that. 0: none.
+	 */
+	int64_t spike_bytes;
+	bool is_bare; /* a bare pod, or a Job with backoffLimit 0: one attempt */
 	/* What sizes are judged by: what runs need at most, and use most of the time, since the workload last changed.
 	 */
 	int64_t regime_need_bytes, regime_usual_bytes;

@@ -98,6 +98,12 @@ static void judge_sizes(struct world *self, int index, const struct sim_run *run
 		self->result->request_after = MAX(self->result->request_after, age);
 }
 
+/* Whether the present pod has a spike that no sample shows, and which its limit does not cover. */
+static bool is_spike(const struct sim_pods *pods)
+{
+	return pods->n_attempts == 1 && pods->limit_bytes && pods->run.spike_bytes > pods->limit_bytes;
+}
+
 /* A killed attempt costs its limit for the duration of the run. */
 static void charge(struct world *self, const struct sim_pods *pods)
 {
@@ -109,7 +115,7 @@ static void charge(struct world *self, const struct sim_pods *pods)
 	self->charged += gib_hours(bytes, run->duration_ms);
 	if (pods->end == SIM_END_COMPLETED)
 		self->needed += gib_hours(run->need_bytes, run->duration_ms);
-	self->result->kills += pods->end == SIM_END_KILLED;
+	self->result->kills += pods->end == SIM_END_KILLED || is_spike(pods);
 }
 
 /* ---- the course of events ---- */
@@ -118,8 +124,8 @@ static enum sim_end end_of(const struct sim_pods *pods)
 {
 	if (pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes)
 		return SIM_END_KILLED;
-	if (pods->run.fate == SIM_NODE_OOM && pods->n_attempts == 1)
-		return SIM_END_NODE_OOM;
+	if (is_spike(pods) || (pods->run.fate == SIM_NODE_OOM && pods->n_attempts == 1))
+		return SIM_END_UNSEEN;
 	return pods->run.fate == SIM_FAILS ? SIM_END_FAILED : SIM_END_COMPLETED;
 }
 
@@ -138,7 +144,9 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 	pods->peak_bytes = pods->end == SIM_END_KILLED ? pods->limit_bytes : pods->run.need_bytes;
 	if (pods->end != SIM_END_COMPLETED) {
 		part_permille = sim_between(&self->random, 100, 800);
-		if (pods->end != SIM_END_KILLED)
+		if (is_spike(pods))
+			pods->peak_bytes = pods->run.usual_bytes;
+		else if (pods->end != SIM_END_KILLED)
 			pods->peak_bytes = pods->run.usual_bytes / 1000 * part_permille;
 	}
 	pods->end_ms = now_ms + pods->run.duration_ms / 1000 * part_permille;
@@ -148,7 +156,8 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 /* Whether the Job creates another pod after this end. */
 static bool is_retried(const struct sim_pods *pods)
 {
-	return pods->end == SIM_END_NODE_OOM || (pods->end == SIM_END_KILLED && pods->n_attempts < SIM_ATTEMPTS);
+	return !pods->run.is_bare &&
+	       (pods->end == SIM_END_UNSEEN || (pods->end == SIM_END_KILLED && pods->n_attempts < SIM_ATTEMPTS));
 }
 
 static void remove_active(struct world *self, size_t i)

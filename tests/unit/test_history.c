@@ -68,7 +68,8 @@ static void assert_same_aggregate(const struct history_aggregate *a, const struc
 	assert_same_maximum(&a->peak, &b->peak);
 	assert_same_maximum(&a->killed, &b->killed);
 	assert_same_maximum(&a->ephemeral, &b->ephemeral);
-	assert_int_equal(a->node_blamed_runs, b->node_blamed_runs);
+	assert_int_equal(a->node_blame, b->node_blame);
+	assert_int_equal(a->is_kill_unseen, b->is_kill_unseen);
 	assert_int_equal(a->early_runs, b->early_runs);
 }
 

@@ -25,6 +25,7 @@ struct size_evidence {
 	 * its buffer. */
 	int64_t step_bytes, step_from_bytes, answered_bytes;
 	int64_t suspected_bytes, suspected_from_bytes;
+	bool is_kill_unseen;			      /* of killed_bytes (history.h) */
 	bool is_step_spent;			      /* the current run was doubled already */
 	int64_t last_request_bytes, last_limit_bytes; /* of the last whole run; 0: it had none */
 	int64_t oom_runs, last_oom_ms;
