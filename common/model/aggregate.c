@@ -45,11 +45,11 @@ static void remember(struct history_maximum *self)
 }
 
 /* Leaves only what was forgotten. */
-static void reset(struct history_maximum *self, int64_t bytes, int64_t now_ms)
+static void reset(struct history_maximum *self, int64_t bytes, int32_t near_runs, int64_t now_ms)
 {
 	struct history_maximum before = *self;
 
-	*self = (struct history_maximum){.bytes = bytes, .near_ms = now_ms};
+	*self = (struct history_maximum){.bytes = bytes, .near_ms = now_ms, .near_runs = near_runs};
 	memcpy(self->forgotten, before.forgotten, sizeof(self->forgotten));
 }
 
@@ -57,7 +57,7 @@ static void reset(struct history_maximum *self, int64_t bytes, int64_t now_ms)
 static void maximum_add(struct history_maximum *self, int64_t value, int64_t now_ms)
 {
 	if (!is_near(self->bytes, value)) /* far more than ever before: nothing is known of its recurrence */
-		reset(self, 0, now_ms);
+		reset(self, 0, 0, now_ms);
 	recall(self, value);
 	if (is_near(value, self->bytes))
 		set_near(self, now_ms);
@@ -88,6 +88,7 @@ static void maximum_doubt(struct history_maximum *self, int64_t value, int64_t n
 	if (!self->bytes)
 		return;
 	if (is_near(value, self->bytes)) {
+		self->near_runs += self->near_runs < INT32_MAX;
 		set_near(self, now_ms);
 		return;
 	}
@@ -95,7 +96,7 @@ static void maximum_doubt(struct history_maximum *self, int64_t value, int64_t n
 	if (!is_time_to_forget(self, now_ms))
 		return;
 	remember(self);
-	reset(self, self->later_bytes, now_ms);
+	reset(self, self->later_bytes, self->later_runs, now_ms);
 }
 
 static bool maximum_raise(struct history_maximum *self, int64_t value, int64_t now_ms)

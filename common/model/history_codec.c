@@ -172,6 +172,8 @@ static const struct codec_table data_table = CODEC_TABLE(data_fields);
 #define RECURRENCE(member, word)                                                                                       \
 	CODEC_FIELD(struct history, dropped.member.near_ms, "near" word, CODEC_TIME,                                   \
 		    "When the last run near the maximum ended."),                                                      \
+		CODEC_FIELD(struct history, dropped.member.near_runs, "near" word "Runs", CODEC_INT32,                 \
+			    "The complete runs near the maximum."),                                                    \
 		CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                          \
 			    "The most complete runs between two runs near the maximum."),                              \
 		FORGOTTEN(member, 0, "forgotten" word), FORGOTTEN(member, 1, "alsoForgotten" word)

@@ -52,6 +52,7 @@ static void assert_same_maximum(const struct history_maximum *a, const struct hi
 	assert_int_equal(a->later_bytes, b->later_bytes);
 	assert_int_equal(a->later_runs, b->later_runs);
 	assert_int_equal(a->near_ms, b->near_ms);
+	assert_int_equal(a->near_runs, b->near_runs);
 	assert_int_equal(a->gap_runs, b->gap_runs);
 	for (size_t i = 0; i < HISTORY_FORGOTTEN; i++) {
 		assert_int_equal(a->forgotten[i].bytes, b->forgotten[i].bytes);
@@ -189,6 +190,22 @@ static void a_peak_is_forgotten_by_evidence(void **state)
 	assert_true(aggregate.peak.bytes == 20 * GI);
 	add_peaks(&aggregate, 1, 200 * GI);
 	assert_true(aggregate.peak.bytes == 200 * GI);
+}
+
+static void runs_near_the_peak_are_counted(void **state)
+{
+	struct history_aggregate aggregate = {0};
+
+	(void)state;
+	add_peaks(&aggregate, 400, 10 * GI);
+	assert_int_equal(aggregate.peak.near_runs, 400);
+	add_peaks(&aggregate, 1, 19 * GI); /* far more than ever before */
+	assert_int_equal(aggregate.peak.near_runs, 1);
+	add_peaks(&aggregate, 1, 20 * GI);
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 1, 10 * GI);
+	assert_int_equal(aggregate.peak.near_runs, 2);
+	add_peaks(&aggregate, 1, 10 * GI); /* that is forgotten */
+	assert_int_equal(aggregate.peak.near_runs, HISTORY_FORGET_RUNS);
 }
 
 static void a_rare_peak_that_comes_again_stays(void **state)
@@ -777,6 +794,7 @@ int main(void)
 		cmocka_unit_test(running_run_is_replaced_and_kept),
 		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
 		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
+		cmocka_unit_test(runs_near_the_peak_are_counted),
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),

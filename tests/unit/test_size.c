@@ -25,6 +25,25 @@ static void buffer_rows(void **state)
 		assert_int_equal(size_buffer_permille(&f->sizing, rows[i].n, rows[i].peak_bytes), rows[i].permille);
 }
 
+/* 400 smaller runs do not say how far the next large one goes. */
+static void the_buffer_is_wider_while_few_runs_came_near_the_peak(void **state)
+{
+	static const struct {
+		int64_t peak, limit_mib;
+		int32_t permille; /* 20 + 600 / n + 384Mi / peak; n is at most 12 for each run near the peak */
+	} rows[] = {{10 * GI, 10880, 60}, {19 * GI, 21248, 90}, {20 * GI, 22016, 64}};
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 399; i++)
+		add_whole(f, 10 * GI, 6 * GI);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		add_whole(f, rows[i].peak, 6 * GI);
+		size(f);
+		assert_int_equal(f->rec.buffer_permille, rows[i].permille);
+		assert_int_equal(f->rec.limit_bytes / MI, rows[i].limit_mib);
+	}
+}
+
 static void round_rows(void **state)
 {
 	static const struct {
@@ -509,6 +528,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(buffer_rows),
+		T(the_buffer_is_wider_while_few_runs_came_near_the_peak),
 		T(round_rows),
 		T(math_is_exact),
 		T(nothing_known_sizes_nothing),

@@ -69,6 +69,7 @@ static void gather_aggregate(const struct history *history, const char *variant,
 	ret->n_whole = aggregate->whole_runs;
 	ret->oom_runs = aggregate->oom_runs;
 	ret->peak_bytes = aggregate->peak.bytes;
+	ret->n_near = aggregate->peak.near_runs;
 	ret->killed_bytes = aggregate->killed.bytes;
 	ret->is_kill_unseen = aggregate->is_kill_unseen;
 	ret->ephemeral_peak_bytes = aggregate->ephemeral.bytes;
