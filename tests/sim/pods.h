@@ -20,6 +20,7 @@ enum sim_end {
 
 struct sim_pods {
 	struct sim_run run;
+	int index;
 	char job[32];
 	struct pod_table table; /* all pods of the run so far */
 	/* The present pod: */

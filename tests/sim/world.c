@@ -28,7 +28,8 @@ struct world {
 	size_t n_active;
 	struct sim_result *result;
 	int regime_begin;
-	int64_t turned_bytes; /* the limit at its last change by more than a tenth */
+	int n_complete, n_failed; /* runs of the regime that have ended */
+	int64_t turned_bytes;	  /* the limit at its last change by more than a tenth */
 	int direction;
 	double needed, charged; /* GiB hours */
 };
@@ -77,15 +78,28 @@ static void judge_turns(struct world *self, int64_t limit_bytes)
 	self->turned_bytes = limit_bytes;
 }
 
+static void note_regime(struct world *self, int index, const struct sim_run *run)
+{
+	if (!run->begins_regime)
+		return;
+	self->regime_begin = index;
+	self->n_complete = self->n_failed = 0;
+}
+
+static void note_end(struct world *self, const struct sim_pods *pods)
+{
+	if (pods->index < self->regime_begin)
+		return;
+	self->n_complete += pods->end == SIM_END_COMPLETED;
+	self->n_failed += pods->end == SIM_END_FAILED;
+}
+
 /* Until the workload has enough runs for a recommendation, there is nothing to judge. */
-static void judge_sizes(struct world *self, int index, const struct sim_run *run)
+static void judge_sizes(struct world *self, const struct sim_run *run)
 {
 	const struct recommendation *rec = self->learner.profile ? &self->learner.profile->parent : NULL;
-	int age;
+	int age = (self->n_complete ? self->n_complete : self->n_failed / HISTORY_EARLY_RUNS) + 1;
 
-	if (run->begins_regime)
-		self->regime_begin = index;
-	age = index - self->regime_begin + 1;
 	if (!rec || rec->confidence < CONFIDENCE_MEDIUM)
 		return;
 	judge_turns(self, rec->limit_bytes);
@@ -172,6 +186,7 @@ static int end_attempt(struct world *self, size_t i, struct err *err)
 	int r;
 
 	charge(self, pods);
+	note_end(self, pods);
 	r = sim_learn(&self->learner, pods, pods->end_ms, err);
 	if (!r && is_retried(pods))
 		return begin_attempt(self, pods, pods->end_ms + RETRY_MS, err);
@@ -203,7 +218,8 @@ static int submit(struct world *self, int index, const struct sim_run *run, int6
 
 	if (self->n_active == SIM_MOST_ACTIVE)
 		return err_set(err, -ENOMEM, "more than %d runs at once", SIM_MOST_ACTIVE);
-	judge_sizes(self, index, run);
+	note_regime(self, index, run);
+	judge_sizes(self, run);
 	sim_pods_init(pods, run, index);
 	self->n_active++;
 	r = begin_attempt(self, pods, now_ms, err);
