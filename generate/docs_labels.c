@@ -17,8 +17,9 @@ static const struct row of_people[] = {
 	 "Replaces the configured mode for the namespace, upwards or downwards: whoever may label namespaces is an "
 	 "administrator. With `off` the API server does not call the webhook. Other values are ignored."},
 	{KEY_MODE, "annotation", "pod, also in a pod template", "the same",
-	 "Can only lower the mode of the namespace. In a bare pod `raise` and `enforce` also allow that mode, which "
-	 "is `fill` at most without them ([all rules](TRUST.md#which-mode-applies-to-a-pod))."},
+	 "Can only lower the mode of the namespace; any other value means `observe`. In a bare pod `raise` and "
+	 "`enforce` also allow that mode, which is `fill` at most without them ([all "
+	 "rules](TRUST.md#which-mode-applies-to-a-pod))."},
 	{KEY_IGNORE, "label", "namespace, or pod", "`true`",
 	 "No pod is examined, changed or learned from, whatever other labels say. The recommender reads no logs of it, "
 	 "writes no Events about it and does not resize it ([what stays](OPERATIONS.md#what-is-left-out))."},

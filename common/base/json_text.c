@@ -366,10 +366,10 @@ int json_text_skip_container(struct json_text *self, int depth)
 
 	self->pos += json_skip(&skip, self->text + self->pos, self->n - self->pos);
 	self->tokens += skip.tokens;
-	if (skip.is_too_deep)
-		return too_deep(self);
 	if (skip.fault)
 		return json_text_bad(self, self->pos, skip.fault);
+	if (skip.is_too_deep)
+		return too_deep(self);
 	if (self->tokens > LIMIT_REVIEW_TOKENS)
 		return too_many_tokens(self);
 	return skip.depth ? ends_early(self) : 0;

@@ -101,7 +101,7 @@ static inline int json_text_member(struct json_text *self, struct json_string *r
 }
 /** Read a number, true, false or null. */
 int json_text_scalar(struct json_text *self);
-/** Skips an object or array: what json_skip does. */
+/** Skips an object or array: what json_skip does. With -E2BIG the cursor is behind it, or at the end of the text. */
 int json_text_skip_container(struct json_text *self, int depth);
 /** Skips white space and any value. */
 int json_text_skip(struct json_text *self, int depth);

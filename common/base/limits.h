@@ -88,6 +88,7 @@
 #define LIMIT_KUBECTL_WORDS_BYTES (4 * KIB)  /* bytes of its stderr; the rest is dropped */
 #define LIMIT_KUBE_OBJECT_BYTES	  (4 * MIB)  /* one object of an answer; etcd takes 1.5 MiB, the API server 3 */
 #define LIMIT_KUBE_OBJECT_TOKENS  200000     /* `{`, `[` and `,` of an object: json-c needs 260 bytes for each */
+#define LIMIT_KUBE_OBJECT_DEPTH	  63	     /* an event has one level more: LIMIT_REVIEW_DEPTH */
 #define LIMIT_KUBE_ENVELOPE_BYTES (64 * KIB) /* a list without its items */
 #define LIMIT_QUOTA_NAMESPACES	  256	     /* namespaces whose pods are watched, with one watch each */
 #define LIMIT_LOCAL_QUEUES	  10000	     /* LocalQueues of Kueue in the snapshot; others count as unknown */

@@ -173,7 +173,8 @@ static const struct config_key keys[] = {
 	{"sizing.buffer.min", CONFIG_FRACTION, AT(policy.sizing.buffer_min_permille), "2%", 0, 2000, NULL,
 	 "Share of the peak that is added to it for the limit, however many runs are known."},
 	{"sizing.buffer.spread", CONFIG_FRACTION, AT(policy.sizing.buffer_spread_permille), "60%", 0, 2000, NULL,
-	 "Share of the peak that is added as well, divided by the number of complete runs."},
+	 "Share of the peak that is added as well, divided by the number of complete runs, at most 12 for each that "
+	 "reached 70 % of the peak."},
 	{"sizing.buffer.fixed", CONFIG_QUANTITY, AT(policy.sizing.buffer_fixed_bytes), "384Mi", 0, (int64_t)(64 * GIB),
 	 NULL, "Added to each peak as well, because small processes vary by more of their size than large ones."},
 	{"sizing.floors.request", CONFIG_QUANTITY, AT(policy.sizing.floor_request_bytes), "32Mi", 0,

@@ -81,7 +81,8 @@ char *doc_text(struct doc_builder *builder, size_t n);
 /** Adds a last child; `*tail` is where its address is stored (starts as &parent->first). NULL: out of memory. */
 struct doc *doc_child(struct doc_builder *builder, struct doc *parent, struct doc ***tail);
 
-/** Reads text. On failure `ret` has what was read before. @return 0; -EINVAL with the byte offset; -E2BIG; -ENOMEM. */
+/** Reads text. On failure `ret` has what was read before; if only something that is not listed is too deep or has too
+ * many tokens, this is everything. @return 0; -EINVAL with the byte offset; -E2BIG; -ENOMEM. */
 int doc_read(const char *text, size_t n, const struct allow *allow, struct arena *arena, struct doc *ret,
 	     struct err *err);
 /** Does the same for a json-c tree. @return 0; -EINVAL; -E2BIG; -ENOMEM. */

@@ -13,6 +13,7 @@
 struct reader {
 	struct json_text in;
 	struct doc_builder builder;
+	int skipped; /* -E2BIG: something that is not listed is too large; 0 */
 };
 
 static int out_of_memory(struct reader *self)
@@ -167,6 +168,17 @@ static int read_array(struct reader *self, const struct allow *allow, struct doc
 	return r;
 }
 
+/* Skips a value that is not listed. One that is too large is refused at the end, when what follows it has been read. */
+static int skip(struct reader *self, int depth)
+{
+	int r = json_text_skip(&self->in, depth);
+
+	if (r != -E2BIG || self->in.pos == self->in.n)
+		return r;
+	self->skipped = r;
+	return 0;
+}
+
 /* State while the members of one object are read. */
 struct object_state {
 	struct doc *object, **tail;
@@ -250,7 +262,7 @@ static int read_field(struct reader *self, const struct allow *allow, struct obj
 	if (r)
 		return r;
 	if (!field || state->is_dropped)
-		return json_text_skip(&self->in, depth);
+		return skip(self, depth);
 	bit = UINT64_C(1) << (field - allow->fields);
 	if (state->seen & bit) {
 		forget(state->object, field);
@@ -346,5 +358,5 @@ int doc_read(const char *text, size_t n, const struct allow *allow, struct arena
 	r = read_value(&self, allow, ret, 0);
 	if (!r && (json_text_peek(&self.in) != '\0' || self.in.pos < n))
 		r = json_text_bad(&self.in, self.in.pos, "text behind the JSON value");
-	return r;
+	return r ? r : self.skipped;
 }

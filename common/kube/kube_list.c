@@ -89,7 +89,7 @@ static int take_item(void *context, const struct json_item *item, struct err *er
 static const struct json_split_rule list_rule = {
 	.path = {"items"},
 	.max_item_bytes = LIMIT_KUBE_OBJECT_BYTES,
-	.max_item_depth = OBJECT_DEPTH,
+	.max_item_depth = LIMIT_KUBE_OBJECT_DEPTH,
 	.max_item_tokens = LIMIT_KUBE_OBJECT_TOKENS,
 	.max_envelope_bytes = LIMIT_KUBE_ENVELOPE_BYTES,
 	.take_item = take_item,

@@ -2,6 +2,8 @@
 #include "kube/kube_object.h"
 
 #include "base/arena.h"
+#include "base/json_text.h"
+#include "base/limits.h"
 #include "k8s/doc.h"
 
 #include <errno.h>
@@ -79,18 +81,33 @@ int kube_object_scan(const char *text, size_t n, struct arena *arena, struct kub
 	return r;
 }
 
+/* In an item of a list json_split counts them. */
+static int count_tokens(const struct kube_object *self, struct err *err)
+{
+	struct json_skip skip = {.max_depth = LIMIT_KUBE_OBJECT_DEPTH};
+
+	(void)json_skip(&skip, self->text, self->n_text);
+	if (skip.tokens <= LIMIT_KUBE_OBJECT_TOKENS)
+		return 0;
+	return err_set(err, -E2BIG, "more than %d tokens", LIMIT_KUBE_OBJECT_TOKENS);
+}
+
 int kube_event_scan(const char *text, size_t n, struct arena *arena, struct kube_event *ret, struct err *err)
 {
 	const struct doc *type, *inner;
 	struct doc doc;
-	int r = doc_read(text, n, &event, arena, &doc, err);
+	int read = doc_read(text, n, &event, arena, &doc, err), r;
 
-	if (r)
-		return r;
+	*ret = (struct kube_event){.type = ""};
+	if (read && read != -E2BIG)
+		return read;
 	type = doc_member(&doc, "type");
 	inner = doc_member(&doc, "object");
 	if (!type || type->type != DOC_STRING || !inner)
-		return err_set(err, -EINVAL, "an event without a type or an object");
+		return read ? read : err_set(err, -EINVAL, "an event without a type or an object");
 	ret->type = type->text;
-	return read_metadata(inner, &ret->object, err);
+	r = read_metadata(inner, &ret->object, read ? NULL : err);
+	if (read)
+		return read;
+	return r ? r : count_tokens(&ret->object, err);
 }

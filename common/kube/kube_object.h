@@ -31,6 +31,7 @@ struct kube_event {
 	struct kube_object object; /* has `text` and no `json`; name is NULL in a bookmark and in an error */
 };
 /** Reads a line of a watch; as kube_object_scan. @return 0; -EINVAL the text is not one JSON object with a type and an
- *  object; -E2BIG; -ENOMEM. */
+ *  object; -E2BIG the object is deeper or has more tokens than a list accepts; -ENOMEM. With -E2BIG `ret` has what was
+ *  read, usually all; otherwise name and resource_version are NULL. */
 int kube_event_scan(const char *text, size_t n, struct arena *arena, struct kube_event *ret,
 		    struct err *err) ATTR_NODISCARD;

@@ -320,6 +320,14 @@ void reflector_free(struct reflector *self)
 	free(self);
 }
 
+void reflector_list_again(struct reflector *self)
+{
+	kube_client_cancel(self->client, TAKE_PTR(self->watch));
+	take_version_back(self, 0);
+	if (!self->list)
+		kube_timer_set(self->client, &self->timer, 0);
+}
+
 bool reflector_has(const struct reflector *self, const char *namespace, const char *name)
 {
 	return kube_cache_has(&self->known, namespace, name);

@@ -5,7 +5,9 @@
  * A reflector lists, then watches with bookmarks, and resumes where a watch ended. On 410 Gone it lists again: objects
  * that disappeared meanwhile are reported as deleted, and unchanged ones are not reported again. Failures are retried
  * with jittered exponential back-off, which is reset only after a watch has lasted half a minute; `failed` reports each
- * failure and the delay. A watch without events is no failure.
+ * failure and the delay. A watch without events is no failure. An object that is longer, deeper or has more tokens than
+ * LIMIT_KUBE_OBJECT_BYTES, _DEPTH or _TOKENS is left out, with a call of `failed`, and counts as deleted: one object
+ * cannot stop the watch of all. An event that is too long even for its name to be read is only passed over.
  * Cost: one stream of a connection that up to 90 requests of a client share, and 40 to 110 bytes an object
  * (kube_cache.h). Callbacks run inside kube_client_poll only and must not free the reflector. Threads: the client's. */
 #include "kube/kube_list.h"
@@ -18,7 +20,8 @@ typedef void reflector_synced_fn(void *context);
 /** Instead of `deleted` after a list: `n` objects disappeared between two lists, and their names are not known.
  *  reflector_has says for a known name whether the object still exists. */
 typedef void reflector_gone_fn(void *context, size_t n);
-/** Something failed and is retried after `retry_ms`. <0: an object was skipped, and nothing is retried. */
+/** Something failed and is retried after `retry_ms`. <0: an object was skipped, and nothing is retried. why->where
+ *  names it, if its name is known. */
 typedef void reflector_failed_fn(void *context, const struct err *why, int64_t retry_ms);
 
 /** A watch ended in an ordinary way and is resumed after `delay_ms`. why->code 0: the server ended it; otherwise the
@@ -61,4 +64,8 @@ void reflector_free(struct reflector *self);
 bool reflector_has(const struct reflector *self, const char *namespace, const char *name);
 /** For callbacks: whether the object comes from a list, not from an event of the watch. */
 bool reflector_is_listing(const struct reflector *self);
+/** Ends the watch and lists again, from etcd: for a caller who knows that the objects have changed without an event. An
+ *  API server accepts a watch from a resourceVersion that it has not reached, as after its store was restored, and is
+ *  silent until then. May be called from any callback of the client. */
+void reflector_list_again(struct reflector *self);
 void reflector_stats(const struct reflector *self, struct reflector_stats *ret);

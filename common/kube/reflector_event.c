@@ -2,6 +2,7 @@
 /* The objects and events that come to a reflector. */
 #include "kube/reflector_internal.h"
 
+#include "base/limits.h"
 #include "base/timefmt.h"
 #include "kube/kube_status.h"
 
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #define EVENT_DEPTH 130
+/* A longer line buffer is freed behind its line: events of this length are rare. */
+#define LINE_KEPT_BYTES (64 * KIB)
 
 static bool is_version(const char *version)
 {
@@ -93,6 +96,23 @@ static int take_error(const struct kube_object *scanned, struct err *err)
 	return r ? r : kube_status_of_object(json, err);
 }
 
+/* Leaves out an object that a list leaves out, too: one that was known counts as deleted. Otherwise it would stay known
+ * after it was deleted, as that event cannot be read either. */
+static void leave_out(struct reflector *self, struct kube_object *object, struct err *why)
+{
+	object->text = NULL;
+	object->n_text = 0;
+	if (object->name)
+		snprintf(why->where, sizeof(why->where), "%s%s%s", object->namespace, *object->namespace ? "/" : "",
+			 object->name);
+	reflector_pass_over(self, why);
+	if (object->name && kube_cache_remove(&self->known, object->namespace, object->name))
+		self->config.deleted(self->config.context, object);
+	/* without a version it arrives again if the watch ends before the next event */
+	(void)reflector_note_version(self, object->resource_version);
+	reflector_make_progress(self);
+}
+
 static int take_event(struct reflector *self, const char *text, size_t n, struct err *err)
 {
 	struct kube_event event;
@@ -100,6 +120,10 @@ static int take_event(struct reflector *self, const char *text, size_t n, struct
 
 	arena_reset(&self->scratch);
 	r = kube_event_scan(text, n, &self->scratch, &event, err);
+	if (r == -E2BIG) {
+		leave_out(self, &event.object, err);
+		return 0;
+	}
 	if (r)
 		return r;
 	if (streq(event.type, "ERROR"))
@@ -134,6 +158,8 @@ static int end_line(struct reflector *self)
 	} else if (self->line.len) {
 		r = take_event(self, strbuf_text(&self->line), self->line.len, &err);
 	}
+	if (self->line.capacity > LINE_KEPT_BYTES)
+		strbuf_release(&self->line);
 	strbuf_clear(&self->line);
 	if (r) {
 		self->watch_code = r;

@@ -45,11 +45,11 @@ static void remember(struct history_maximum *self)
 }
 
 /* Leaves only what was forgotten. */
-static void reset(struct history_maximum *self, int64_t bytes, int64_t now_ms)
+static void reset(struct history_maximum *self, int64_t bytes, int32_t near_runs, int64_t now_ms)
 {
 	struct history_maximum before = *self;
 
-	*self = (struct history_maximum){.bytes = bytes, .near_ms = now_ms};
+	*self = (struct history_maximum){.bytes = bytes, .near_ms = now_ms, .near_runs = near_runs};
 	memcpy(self->forgotten, before.forgotten, sizeof(self->forgotten));
 }
 
@@ -57,7 +57,7 @@ static void reset(struct history_maximum *self, int64_t bytes, int64_t now_ms)
 static void maximum_add(struct history_maximum *self, int64_t value, int64_t now_ms)
 {
 	if (!is_near(self->bytes, value)) /* far more than ever before: nothing is known of its recurrence */
-		reset(self, 0, now_ms);
+		reset(self, 0, 0, now_ms);
 	recall(self, value);
 	if (is_near(value, self->bytes))
 		set_near(self, now_ms);
@@ -88,6 +88,7 @@ static void maximum_doubt(struct history_maximum *self, int64_t value, int64_t n
 	if (!self->bytes)
 		return;
 	if (is_near(value, self->bytes)) {
+		self->near_runs += self->near_runs < INT32_MAX;
 		set_near(self, now_ms);
 		return;
 	}
@@ -95,7 +96,7 @@ static void maximum_doubt(struct history_maximum *self, int64_t value, int64_t n
 	if (!is_time_to_forget(self, now_ms))
 		return;
 	remember(self);
-	reset(self, self->later_bytes, now_ms);
+	reset(self, self->later_bytes, self->later_runs, now_ms);
 }
 
 static bool maximum_raise(struct history_maximum *self, int64_t value, int64_t now_ms)
@@ -123,11 +124,20 @@ bool history_aggregate_raise(struct history_aggregate *self, const struct run *r
 	return has_changed;
 }
 
-/* Whether the kill counts. Where the node is blamed a second time, the container may have spikes between two samples.
- * But those must end somewhere: use of less than an eighth of the limit is always the node's. */
+/* Whether the kill counts. Where a node is blamed again, the container may have spikes between two samples. From less
+ * than an eighth of the limit that is unlikely, but a workload must not be killed for ever. */
 static bool is_proof(const struct history_aggregate *self, const struct run *run, bool is_by_node)
 {
-	return !is_by_node || (self->node_blamed_runs > 0 && run->peak_bytes >= run_killed_limit_max(run) / 8);
+	bool is_near = run->peak_bytes >= run_killed_limit_max(run) / 8;
+
+	return !is_by_node || self->node_blame >= (is_near ? HISTORY_BLAME_PROOF : HISTORY_BLAME_MOST);
+}
+
+static void add_kill(struct history_aggregate *self, const struct run *run, int64_t killed, bool is_by_node)
+{
+	if (killed >= self->killed.bytes)
+		self->is_kill_unseen = is_by_node;
+	maximum_add(&self->killed, killed, end_of(run));
 }
 
 /* Whether the run ended early by itself or was stopped, but not before its use was seen for some time. */
@@ -140,25 +150,34 @@ static bool is_long(const struct run *run)
 	       (run->outcome == OUTCOME_FAILED || run->outcome == OUTCOME_DELETED || run->outcome == OUTCOME_PREEMPTED);
 }
 
-/* The run, which was not killed, may contradict a kill. */
-static void doubt_kill(struct history_aggregate *self, const struct run *run, int64_t need)
+/* Long runs that ended early contradict a kill, and a peak that is not of a whole run either, if there is none. */
+static void doubt_early(struct history_aggregate *self, const struct run *run, int64_t need)
+{
+	if (!is_long(run) || ++self->early_runs < HISTORY_EARLY_RUNS)
+		return;
+	self->early_runs = 0;
+	maximum_doubt(&self->killed, need, end_of(run));
+	if (!self->whole_runs)
+		maximum_doubt(&self->peak, need, end_of(run));
+}
+
+static void doubt_whole(struct history_aggregate *self, const struct run *run, int64_t need)
 {
 	bool fits = !run->n_killed_limits && run->limit_bytes > 0 && run->limit_bytes <= self->killed.bytes;
 
-	if (run->is_whole) {
-		maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
-	} else if (is_long(run) && ++self->early_runs >= HISTORY_EARLY_RUNS) {
-		self->early_runs = 0;
-		maximum_doubt(&self->killed, need, end_of(run));
-	}
+	self->whole_runs++;
+	maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
+	maximum_doubt(&self->peak, need, end_of(run));
+	if (run->peak_ephemeral_bytes)
+		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
 }
 
 static void blame_node(struct history_aggregate *self, const struct run *run, bool is_by_node)
 {
 	if (is_by_node)
-		self->node_blamed_runs = HISTORY_BLAME_RUNS;
-	else if (run->is_whole && self->node_blamed_runs > 0)
-		self->node_blamed_runs--;
+		self->node_blame = MIN(self->node_blame, HISTORY_BLAME_MOST - HISTORY_BLAME_KILL) + HISTORY_BLAME_KILL;
+	else if (run->is_whole && self->node_blame > 0)
+		self->node_blame--;
 }
 
 void history_aggregate_add(struct history_aggregate *self, const struct run *run)
@@ -171,16 +190,12 @@ void history_aggregate_add(struct history_aggregate *self, const struct run *run
 	if (run->n_killed_limits || run->outcome == OUTCOME_OOM_KILLED)
 		self->oom_runs++;
 	if (killed)
-		maximum_add(&self->killed, killed, end_of(run));
+		add_kill(self, run, killed, is_by_node);
 	if (run->is_whole || !killed) /* the peak of a killed run is its limit */
 		maximum_add(&self->peak, need, end_of(run));
 	maximum_add(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
-	if (need)
-		doubt_kill(self, run, need);
-	if (!run->is_whole || !need)
-		return;
-	self->whole_runs++;
-	maximum_doubt(&self->peak, need, end_of(run));
-	if (run->peak_ephemeral_bytes)
-		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
+	if (need && run->is_whole)
+		doubt_whole(self, run, need);
+	else if (need)
+		doubt_early(self, run, need);
 }

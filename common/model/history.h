@@ -28,13 +28,16 @@ struct history_maximum {
 	int32_t later_runs;				       /* the whole runs since then */
 	int64_t near_ms;				       /* when that run ended */
 	int32_t gap_runs;				       /* the most whole runs between two runs near it */
+	int32_t near_runs;				       /* all whole runs near it */
 	struct history_forgotten forgotten[HISTORY_FORGOTTEN]; /* the greatest, within the last HISTORY_RECUR_MS */
 };
 
 #define HISTORY_FORGET_RUNS   20
 #define HISTORY_NEAR_PERMILLE 700
 #define HISTORY_RECUR_MS      (84 * TIME_DAY_MS) /* twelve weeks */
-#define HISTORY_BLAME_RUNS    2			 /* a node's lack of memory seldom meets a workload again that soon */
+#define HISTORY_BLAME_KILL    3
+#define HISTORY_BLAME_PROOF   2 /* a further kill after fewer than two whole runs, or in each third run */
+#define HISTORY_BLAME_MOST    6 /* two kills, and no whole run since */
 #define HISTORY_EARLY_RUNS    3 /* long runs that ended early say as much against a kill as one whole run */
 
 /** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
@@ -44,16 +47,21 @@ struct history_maximum {
  * HISTORY_RECUR_MS. So a kill or a peak that happened once does not stay, and the large run of each month is killed
  * once and not each month. A killed limit is also contradicted by whole runs under that limit or a smaller one,
  * whatever they needed, and by long runs that ended early (HISTORY_EARLY_RUNS of them for one), so that the kill of a
- * workload whose runs never complete does not stay.
+ * workload whose runs never complete does not stay. The same holds for a peak if there never was a whole run.
  */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;
 	struct history_maximum peak;   /* need; of runs that ended early, a lower bound of it */
 	struct history_maximum killed; /* limits at which runs were OOM-killed */
 	struct history_maximum ephemeral;
-	/* A run was killed and its node was blamed (run_is_killed_by_node): for so many further whole runs, the next
-	 * such run is proof of its limit. */
-	int32_t node_blamed_runs;
+	/* How often nodes were blamed for a kill lately (run_is_killed_by_node): each such run adds
+	 * HISTORY_BLAME_KILL, to HISTORY_BLAME_MOST at most, and each whole run takes 1. A node's lack of memory seldom
+	 * meets a workload again soon: at HISTORY_BLAME_PROOF or more, the next such run is proof of its limit if it
+	 * used an eighth of it, and at HISTORY_BLAME_MOST whatever it used. */
+	int32_t node_blame;
+	/* Whether the use of the run with the greatest killed limit was far below that, so that the use of later runs
+	 * does not say what it needed. */
+	bool is_kill_unseen;
 	int32_t early_runs; /* runs that ended early and will count as one whole run against the killed limit */
 };
 

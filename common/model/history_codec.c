@@ -172,6 +172,8 @@ static const struct codec_table data_table = CODEC_TABLE(data_fields);
 #define RECURRENCE(member, word)                                                                                       \
 	CODEC_FIELD(struct history, dropped.member.near_ms, "near" word, CODEC_TIME,                                   \
 		    "When the last run near the maximum ended."),                                                      \
+		CODEC_FIELD(struct history, dropped.member.near_runs, "near" word "Runs", CODEC_INT32,                 \
+			    "The complete runs near the maximum."),                                                    \
 		CODEC_FIELD(struct history, dropped.member.gap_runs, "gap" word, CODEC_INT32,                          \
 			    "The most complete runs between two runs near the maximum."),                              \
 		FORGOTTEN(member, 0, "forgotten" word), FORGOTTEN(member, 1, "alsoForgotten" word)
@@ -179,8 +181,11 @@ static const struct codec_field packed_fields[] = {
 	RECURRENCE(peak, "Peak"),
 	RECURRENCE(killed, "Limit"),
 	RECURRENCE(ephemeral, "Ephemeral"),
-	CODEC_FIELD(struct history, dropped.node_blamed_runs, "nodeBlamedRuns", CODEC_INT32,
-		    "Complete runs in which a further OOM kill far below the limit is not the node's."),
+	CODEC_FIELD(
+		struct history, dropped.node_blame, "nodeBlame", CODEC_INT32,
+		"Three for each OOM kill for which a node was blamed, less one for each complete run, at most six."),
+	CODEC_FIELD(struct history, dropped.is_kill_unseen, "killUnseen", CODEC_BOOL,
+		    "The use of the run with the greatest killed limit was far below that."),
 	CODEC_FIELD(struct history, dropped.early_runs, "earlyRuns", CODEC_INT32,
 		    "Long runs that ended early, until three count as one complete run against the killed limit."),
 	CODEC_ROWS_OF(data_table),

@@ -21,7 +21,7 @@ enum confidence { CONFIDENCE_NONE, CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE
 extern const char *const confidence_names[4];
 
 enum recommendation_flag {
-	REC_CACHE_BOUND = 1 << 0, /* mostly page cache: not raised because the working set is near the limit */
+	REC_CACHE_BOUND = 1 << 0, /* mostly page cache: the need is known too poorly to lower or add a limit */
 	REC_LEAK = 1 << 1,	  /* memory grows until the end, perhaps a leak: not lowered */
 	REC_UNSTABLE = 1 << 2,	  /* peaks have two modes or a wide spread: not lowered */
 	REC_NO_LOWER = 1 << 3,	  /* not lowered; the reasons say why */

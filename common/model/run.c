@@ -98,8 +98,7 @@ int64_t run_need_bytes(const struct run *run)
 	if (!run->is_cache_bound)
 		return run->peak_bytes;
 	/* The working set is anonymous memory + active file + shm and kernel memory. The difference of the peaks
-	 * includes shm, which rss does not. rss is the lower bound because the two peaks may be from different
-	 * times. */
+	 * includes shm, which rss does not. It may be too small, as the two peaks may be of different times. */
 	uncached = MAX(run->peak_rss_bytes, run->peak_bytes - run->peak_active_file_bytes);
 	return MIN(MAX(uncached, 0), run->peak_bytes);
 }

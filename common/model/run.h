@@ -98,7 +98,8 @@ struct run {
 };
 
 /** The peak that counts as need: the working set; for a cache-bound run without page cache (the larger of peak_rss and
- * the working set's peak without active file). */
+ * the working set's peak less that of active file). That is a lower bound of its need: the two peaks may be of
+ * different times, and rss lacks shm. So no limit is added by it, and none lowered. */
 int64_t run_need_bytes(const struct run *run);
 /** The unused memory of the run in GiB-hours, of all its pods: (limit, or the request where there is no limit, - need)
  * x duration x ranks; 0 if it asked for none or was not measured. Only the need of the largest rank is known, so every

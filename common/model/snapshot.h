@@ -36,6 +36,7 @@ struct owner_facts {
 	int64_t created_ms;	/* its creationTimestamp; 0: not known */
 	int64_t pods;		/* number of pods at its full size, without finished ones; 0: not known */
 	int64_t ranks;		/* the same, including finished pods; 0: not known */
+	bool is_queued;		/* its labels say that a queue counts its pods */
 	/* The resources in its templates, for `pods` and the finished pods. */
 	struct k8s_declared declared;
 	int64_t held_pods; /* of its pods those that exist and are counted by quotas */

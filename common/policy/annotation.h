@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+struct size_change;
+
 enum { ANNOTATION_VERSION = 1 };
 
 struct annotation {
@@ -52,6 +54,8 @@ enum { ANNOTATION_NONE = 1 };
 int annotation_parse(const char *text, struct arena *arena, struct annotation_set *ret) ATTR_NODISCARD;
 /** Looks up an entry in a pod: sets container, amount and holds. If a name occurs twice, the first container counts. */
 void annotation_entry_find(struct annotation_entry *self, const struct k8s_pod *pod);
+/** The change that an entry says was made, without a reason; texts are borrowed. */
+struct size_change annotation_entry_size(const struct annotation_entry *self);
 /** Whether it was written for a pod of this pod's controller, and not copied with another manifest. */
 bool annotation_is_of(const struct annotation_set *self, const struct k8s_pod *pod);
 

@@ -28,6 +28,8 @@ struct finding {
 };
 
 #define DECISION_CAP_CHARS 95
+#define SIZE_RULE_CHARS	   23
+#define SIZE_RULE_REPLACED "replaced"
 
 enum size_field { SIZE_REQUEST, SIZE_LIMIT };
 
@@ -40,7 +42,8 @@ struct size_change {
 	bool has_from;
 	int64_t from_bytes, to_bytes;
 	/* Static id: "median", "peak+buffer", "oom", "pin", "no-history", "gpu-share", "guaranteed"; "default": a
-	 * request with the value that defaulting would give it (size_fit_pod.c). */
+	 * request with the value that defaulting would give it (size_fit_pod.c). In the annotation also
+	 * SIZE_RULE_REPLACED: another webhook has replaced the value since. */
 	const char *rule;
 	const char *reason; /* text */
 	/* The reason why the change was limited, in at most DECISION_CAP_CHARS of ASCII; NULL: none. */
@@ -61,6 +64,10 @@ struct decision {
 	size_t n_findings;
 	struct size_change *sizes;
 	size_t n_sizes;
+	/* What the annotation lists: the sizes, and what earlier rounds of this admission set and this one does not.
+	 * `from` is the value before the first round. */
+	const struct size_change *set;
+	size_t n_set;
 	/* Containers of a new pod that get `variable`, one of k8s/allocator.h, with ALLOCATOR_SETTING. Without
 	 * containers: what an earlier round has set; NULL: nothing. */
 	const struct k8s_container **envs;

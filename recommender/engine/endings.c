@@ -83,8 +83,8 @@ static bool remember(struct endings *self, uint64_t owner, int64_t now_ms)
 	return true;
 }
 
-/* The limit of the workload's next pod. 0: not known. */
-static int64_t next_limit(const struct learn *learn, const struct learned *item)
+/* The limit to ask for after this run. 0: not known. */
+static int64_t next_limit(const struct learn *learn, const struct learned *item, const struct run *run)
 {
 	const struct profile *profile = item->profile ? item->profile : item->before;
 	struct recommendation rec;
@@ -94,7 +94,7 @@ static int64_t next_limit(const struct learn *learn, const struct learned *item)
 		return 0;
 	rec = profile->parent;
 	size_apply(&learn->config->policy.sizing, profile->spec, &rec, by);
-	return rec.limit_bytes;
+	return size_is_limit_advisable(&rec, by, run->limit_bytes) ? rec.limit_bytes : 0;
 }
 
 static int note(struct learn *learn, const struct chosen *one)
@@ -104,8 +104,8 @@ static int note(struct learn *learn, const struct chosen *one)
 	struct notice notice;
 
 	identity_cut(one->found->identity.run_key, owner, sizeof(owner));
-	notice_of_end(one->found->namespace_name, owner, one->found->container, one->run, next_limit(learn, one->item),
-		      profile ? profile->diagnosis : NULL, &notice);
+	notice_of_end(one->found->namespace_name, owner, one->found->container, one->run,
+		      next_limit(learn, one->item, one->run), profile ? profile->diagnosis : NULL, &notice);
 	return vec_push(&learn->notices, notice);
 }
 

@@ -127,17 +127,20 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 }
 
 void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			     int64_t limit_bytes, struct notice *ret)
+			     int64_t limit_bytes, int64_t next_bytes, struct notice *ret)
 {
 	char why[300] = "with which it restarts, as recommender.resize is off";
-	int64_t to = limit_bytes > INT64_MAX / 2 ? INT64_MAX : limit_bytes * 2;
+	int64_t twice = limit_bytes > INT64_MAX / 2 ? INT64_MAX : limit_bytes * 2;
+	uint64_t hash = hash_stable_text(HASH_STABLE_INIT, container);
 
 	begin(ret, NOTICE_KILL, namespace_name, owner, "MemoryNotRaised");
+	hash = hash_stable(hash, &limit_bytes, sizeof(limit_bytes));
+	snprintf(ret->subject, sizeof(ret->subject), "%016llx", (unsigned long long)hash);
 	ret->is_warning = true;
 	if (queue)
 		snprintf(why, sizeof(why), "which cannot be raised: %.200s counted it", queue);
 	snprintf(ret->text, sizeof(ret->text), "%.63s: OOM-killed at its limit of %s, %s; submit again with %s",
-		 container, EXACT(limit_bytes), why, EXACT(to));
+		 container, EXACT(limit_bytes), why, EXACT(MAX(twice, next_bytes)));
 }
 
 void notice_of_hung_gang(const struct hung_gang *gang, struct notice *ret)

@@ -59,9 +59,10 @@ void notice_of_harm(const char *namespace_name, const char *owner, const struct 
 void notice_of_cap(const char *namespace_name, int64_t harmed, int64_t runs, struct notice *ret);
 
 /** Writes the notice of a container that was OOM-killed and is not raised. `queue`, as in struct sighting: its request
- * equals its limit, and a queue has counted the request; NULL: it restarts in its pod, and resizes are off. */
+ * equals its limit, and a queue has counted the request; NULL: it restarts in its pod, and resizes are off.
+ * `next_bytes`: the limit of a new pod by its profile; 0: not known. The larger of it and twice the limit is named. */
 void notice_of_unraised_kill(const char *namespace_name, const char *owner, const char *container, const char *queue,
-			     int64_t limit_bytes, struct notice *ret);
+			     int64_t limit_bytes, int64_t next_bytes, struct notice *ret);
 
 /** Writes the notice of a gang that hangs: `pod train-7-3 was OOM-killed at 2026-11-02T07:40:00Z and does not come
  * back; 7 pods still run and hold 56 accelerators; if they do not go on without it, free them: kubectl ...`. */

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/timefmt.h"
 #include "k8s/quantity.h"
+#include "policy/size.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +24,16 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static int64_t next_limit(const struct knowledge *knowledge, const struct known *known)
+/* The limit to ask for after this run. 0: not known. */
+static int64_t next_limit(const struct knowledge *knowledge, const struct known *known, const struct run *run)
 {
+	struct recommendation rec;
 	enum size_by by[2];
 
-	return known->profile ? known_sizes(knowledge, known, &known->profile->parent, by).limit_bytes : 0;
+	if (!known->profile)
+		return 0;
+	rec = known_sizes(knowledge, known, &known->profile->parent, by);
+	return size_is_limit_advisable(&rec, by, run->limit_bytes) ? rec.limit_bytes : 0;
 }
 
 static int find_of(const struct knowledge *knowledge, const struct known *known, struct ended_runs *ret)
@@ -45,7 +51,7 @@ static int find_of(const struct knowledge *knowledge, const struct known *known,
 			last = ret->items.n - 1;
 	}
 	if (last < ret->items.n)
-		ret->items.items[last].next_bytes = next_limit(knowledge, known);
+		ret->items.items[last].next_bytes = next_limit(knowledge, known, ret->items.items[last].run);
 	return 0;
 }
 

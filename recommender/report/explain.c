@@ -152,7 +152,7 @@ static const struct {
 	enum recommendation_flag flag;
 	const char *text;
 } flag_texts[] = {
-	{REC_CACHE_BOUND, "cache-bound: much of the working set is page cache, which is left out"},
+	{REC_CACHE_BOUND, "cache-bound: much of the working set is page cache, so no limit is lowered or added"},
 	{REC_LEAK, "memory grows steadily until the run ends: possible leak; a larger limit only delays the OOM kill"},
 	{REC_UNSTABLE, "peaks differ widely between runs"},
 	{REC_HARM, "harm was counted: nothing is lowered for ten runs"},

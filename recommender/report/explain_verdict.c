@@ -178,9 +178,12 @@ static void print_values(const char *what, int64_t memory_bytes, int64_t ephemer
 void explain_manifest(const struct knowledge *knowledge, const struct known *known)
 {
 	enum size_by by[2];
-	const struct recommendation sizes = known_sizes(knowledge, known, &known->profile->parent, by);
+	struct recommendation sizes = known_sizes(knowledge, known, &known->profile->parent, by);
+	const struct run *run = last_run(known);
 	const char *comma = "";
 
+	if (!size_is_limit_advisable(&sizes, by, run ? replay_own_limit(run) : 0))
+		sizes.limit_bytes = 0;
 	if (!sizes.request_bytes && !sizes.limit_bytes)
 		return;
 	printf("  to paste    resources: {");

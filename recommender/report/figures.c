@@ -3,6 +3,7 @@
 
 #include "base/timefmt.h"
 #include "policy/decide.h"
+#include "policy/size.h"
 
 #include <stdio.h>
 
@@ -105,7 +106,8 @@ static void figures_of_profile(const struct knowledge *knowledge, const struct k
 	const struct recommendation sizes = known_sizes(knowledge, known, rec, by);
 
 	f->new_request_bytes = sizes.request_bytes;
-	f->new_limit_bytes = sizes.limit_bytes;
+	if (f->limit_bytes || size_is_limit_advisable(&sizes, by, 0))
+		f->new_limit_bytes = sizes.limit_bytes;
 	f->median_bytes = rec->median_bytes;
 	f->peak_bytes = MAX(f->peak_bytes, rec->peak_bytes);
 	f->confidence = (enum confidence)rec->confidence;

@@ -82,6 +82,11 @@ struct pods *replica_pods(const struct replica *self)
 	return self->pods;
 }
 
+int64_t replica_worked_since_ms(const struct replica *self)
+{
+	return atomic_load(&self->worked_since_ms);
+}
+
 enum engine_left_out replica_ignores(void *context, const char *namespace_name)
 {
 	struct replica *self = context;
@@ -300,6 +305,7 @@ int replica_start(const struct replica_config *config, struct replica **ret, str
 	self->config = *config;
 	self->access = (struct kube_access)KUBE_ACCESS_INIT;
 	atomic_store(&self->probe_seen, PROBE_RESULT_COUNT_);
+	atomic_store(&self->worked_since_ms, INT64_MAX);
 	pulse_promise(&self->pulse, STUCK_MS);
 	pthread_mutex_init(&self->mutex, NULL);
 	self->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -48,6 +48,8 @@ void replica_set_used(struct replica *self, struct resize_used *take_used);
 /** The table of watched pods, which is empty while we do not lead; it lives as long as the replica. NULL:
  * recommender.pods is off. */
 struct pods *replica_pods(const struct replica *self);
+/** Since when (wall clock) this replica has done the work of a leader, in this or its last term; INT64_MAX: never. */
+int64_t replica_worked_since_ms(const struct replica *self);
 /** An engine_left_out_fn; `context` is a replica. Namespaces are not known while we do not lead. */
 enum engine_left_out replica_ignores(void *context, const char *namespace_name);
 /** Copies the list of gangs that hang. It is empty while we do not lead, or if `self` is NULL. */

@@ -15,7 +15,6 @@
 #include "service/overdue_pods.h"
 #include "service/probe.h"
 #include "service/pulse.h"
-#include "service/unraised_kills.h"
 #include "service/refusals.h"
 #include "service/replica.h"
 #include "service/reported.h"
@@ -53,7 +52,6 @@ struct replica {
 	char lease_said[160], watch_said[160], namespaces_said[160], pods_said[160], refusals_said[160],
 		events_said[160];
 	struct announce announce;
-	struct unraised_kills kills;
 	struct hung_gangs gangs;
 	struct overdue_pods overdue;
 	struct wait_events *wait_events; /* NULL: not leading, or pods are not watched */
@@ -62,6 +60,7 @@ struct replica {
 	struct outbox *outbox;
 	struct pods *pods;		/* NULL: pods are not watched */
 	_Atomic int64_t leads_until_ms; /* monotonic; INT64_MAX: no end */
+	_Atomic int64_t worked_since_ms;
 	struct pulse pulse;
 	_Atomic int probe_seen;		    /* enum probe_result; PROBE_RESULT_COUNT_: none */
 	_Atomic bool has_heard;		    /* the API server has reported who leads */

@@ -202,7 +202,7 @@ static void start_events(struct replica *self)
 		return;
 	now_ms = kube_client_now_ms(self->access.client);
 	overdue_pods_start(&self->overdue, now_ms);
-	unraised_kills_start(&self->kills, now_ms, self->config.config->policy.resize != RESIZE_OFF);
+	atomic_store(&self->worked_since_ms, now_ms);
 	if (wait_events_new(self->access.client,
 			    &(struct wait_events_config){.pods = self->pods,
 							 .after_ms = self->config.config->harm.pending_after_ms,
@@ -245,9 +245,6 @@ static void record_notices(struct replica *self)
 	struct notice notice;
 
 	while (self->announce.events && outbox_take(self->outbox, time_monotonic_ms(), &notice))
-		record_notice(self, &notice);
-	if (self->announce.events && self->pods && self->is_working &&
-	    unraised_kills_next(&self->kills, self->pods, self->counted.ends[OUTCOME_OOM_KILLED], &notice))
 		record_notice(self, &notice);
 	while (self->announce.events && self->is_working && hung_gangs_next(&self->gangs, &notice))
 		record_notice(self, &notice);

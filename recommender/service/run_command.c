@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "evidence/query.h"
+#include "program/log_buffer.h"
 #include "service/cycles.h"
 #include "service/run_output.h"
 
@@ -11,7 +12,8 @@
 #include <sys/stat.h>
 
 /* How often the configuration file is checked while waiting. */
-#define LOOK_MS (2 * TIME_SECOND_MS)
+#define LOOK_MS	 (2 * TIME_SECOND_MS)
+#define FLUSH_MS TIME_SECOND_MS
 
 static struct timespec mtime_of(const char *path)
 {
@@ -144,11 +146,26 @@ static int run_forever(struct session *self)
 	return EXIT_CLEAN;
 }
 
+static int run_session(struct session *self, bool is_once, const struct cli_args *args)
+{
+	struct err err = ERR_INIT;
+	int code = session_start(self, is_once, &err);
+
+	if (code)
+		cli_complain(args, NULL, &err);
+	else
+		code = is_once ? run_once(self, args) : run_forever(self);
+	session_close(self);
+	metrics_free(self->metrics);
+	return code;
+}
+
 static int run_run(const struct cli_args *args)
 {
 	bool is_once = cli_has(args, "once");
 	struct session session = {
 		.path = cli_get(args, "config"), .access = STORE_ACCESS_INIT, .between = cycles_between};
+	struct log_buffer *log = NULL;
 	struct err err = ERR_INIT;
 	int code;
 
@@ -156,13 +173,13 @@ static int run_run(const struct cli_args *args)
 	if (config_load(session.path, &session.config, &err))
 		return cli_fail(args, &err, EXIT_USAGE);
 	session_catch_signals();
-	code = session_start(&session, is_once, &err);
-	if (code)
-		cli_complain(args, NULL, &err);
-	else
-		code = is_once ? run_once(&session, args) : run_forever(&session);
-	session_close(&session);
-	metrics_free(session.metrics);
+	/* the endpoint answers, and cycles run, though nobody reads stderr */
+	if (!is_once && log_buffer_start(&log, &err)) {
+		config_freep(&session.config);
+		return cli_fail(args, &err, EXIT_DEPENDENCY);
+	}
+	code = run_session(&session, is_once, args);
+	log_buffer_stop(log, FLUSH_MS);
 	return code;
 }
 

@@ -28,7 +28,8 @@ struct service {
 	struct metrics *metrics;
 	struct http_server *server; /* NULL: none */
 	struct replica *replica;    /* NULL: no cluster */
-	struct pulse pulse;	    /* of the main thread */
+	struct log_gate client_lines;
+	struct pulse pulse; /* of the main thread */
 	int wake_fd;
 	_Atomic int64_t urgent_since_ms; /* 0: no change of a pod waits */
 	pthread_mutex_t mutex;		 /* protects all fields below */
@@ -179,6 +180,8 @@ static const struct http_server_route routes[] = {
 
 static void observe(void *context, const struct http_server_event *event)
 {
+	/* clients can cause as many as they like */
+	static const struct log_kind client_line = {LOG_DEBUG, "http server", 20, 500};
 	struct service *self = context;
 
 	if (event->type == HTTP_EVENT_ANSWERED)
@@ -186,7 +189,7 @@ static void observe(void *context, const struct http_server_event *event)
 			      service_metrics_label(METRIC_HTTP_REQUESTS, 0, event->path),
 			      service_metrics_code(METRIC_HTTP_REQUESTS, 1, event->status), 0);
 	else
-		log_event(LOG_DEBUG, "http server", "peer", event->peer, "reason", event->reason, NULL);
+		log_limited(&self->client_lines, &client_line, "peer", event->peer, "reason", event->reason, NULL);
 }
 
 unsigned int service_port(const struct service *self)

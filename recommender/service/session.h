@@ -12,6 +12,7 @@
 #include "service/quick.h"
 #include "service/resize_watch.h"
 #include "service/service.h"
+#include "service/unraised_kills.h"
 
 #include <stdatomic.h>
 #include <time.h>
@@ -33,7 +34,8 @@ struct session {
 	struct service *service;	    /* NULL with --once */
 	struct ignored_namespaces *ignored; /* with --once in a cluster; else the replica has them */
 	struct resize_watch *resizes;	    /* NULL without a cluster */
-	struct metrics *metrics;	    /* of the process; NULL with --once */
+	struct unraised_kills kills;
+	struct metrics *metrics; /* of the process; NULL with --once */
 	struct quick quick;
 	struct pod_diagnoser diagnoser;
 	const char *path; /* of the configuration file; NULL: defaults */

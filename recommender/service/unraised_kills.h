@@ -4,21 +4,23 @@
  * submit again with, once for each owner, container and limit:
  * - of Guaranteed pods whose requests were counted by a queue: neither the retry nor the running pod gets more;
  * - of containers that restart in their pod, while resizes are off: no webhook is asked, so they keep the limit.
- * If resizes are on, they report what they could not raise (resizes.h), and restarts are not reported here. Kills
- * before unraised_kills_start are not reported. Threads: the client's. Cost: one pass over all pods for each notice
- * after an OOM kill. */
-#include "service/announce.h"
+ * If resizes are on, they report what they could not raise (resizes.h), and restarts are not reported here. Call it
+ * after a cycle, whose profiles contain the kills. Main thread. Cost: one pass over all pods and a few reads of the
+ * store for each notice. */
+#include "engine/notice.h"
+#include "pods/pods.h"
+#include "policy/policy.h"
 #include "service/reported.h"
+#include "store/store.h"
 
 struct unraised_kills {
-	int64_t start_ms; /* wall clock */
-	uint64_t seen;	  /* OOM kills of all pods at the last complete pass */
-	bool resizes;	  /* whether containers that restart are resized */
+	int64_t start_ms, from_ms; /* wall clock; only kills after from_ms count */
 	struct reported reported;
 };
 
-/** Forgets all kills. Only kills after `now_ms` (wall clock) will be reported. */
-void unraised_kills_start(struct unraised_kills *self, int64_t now_ms, bool resizes);
-/** The next notice. `kills`: number of OOM kills that were observed so far; nothing is done while it is unchanged.
- * @return false: there is none. */
-bool unraised_kills_next(struct unraised_kills *self, struct pods *pods, uint64_t kills, struct notice *ret);
+/** Begins a pass: kills after `start_ms`, and of the hour before `now_ms`, are reported (wall clock). Another start
+ * forgets what was reported. */
+void unraised_kills_begin(struct unraised_kills *self, int64_t start_ms, int64_t now_ms);
+/** The next notice. The limit of the profile is left out if the store cannot be read. @return false: there is none. */
+bool unraised_kills_next(struct unraised_kills *self, struct pods *pods, struct store *store,
+			 const struct policy *policy, struct notice *ret);

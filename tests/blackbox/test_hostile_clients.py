@@ -41,7 +41,7 @@ class Attack:
     that comes anew for each review."""
 
     def __init__(self, case, webhook):
-        self.webhook, self.connections = webhook, []
+        self.case, self.webhook, self.connections = case, webhook, []
         case.addCleanup(self.end)
         self.loads = [Load(webhook, 2, timeout=DEADLINE_S), Load(webhook, 2, reconnect=True, timeout=DEADLINE_S)]
         self.wait_answered(5)
@@ -58,6 +58,20 @@ class Attack:
                 made = dial(source=elsewhere(number % addresses), **options)
                 self.connections.append(made)
                 send_some(made, data)
+
+    def flood(self, source):
+        """New connections without end, until the test has ended."""
+        stopping = threading.Event()
+
+        def connect():
+            while not stopping.is_set():
+                with contextlib.suppress(OSError):
+                    self.webhook.dial(source=source).close()
+        threads = [threading.Thread(target=connect) for _ in range(3)]
+        self.case.addCleanup(lambda: [thread.join() for thread in threads])
+        self.case.addCleanup(stopping.set)
+        for thread in threads:
+            thread.start()
 
     def end(self):
         """The failures of the others."""
@@ -92,7 +106,8 @@ class Connections(Case):
                 attack.open(CLIENTS, data, tls)
                 self.assert_harmless(attack)
                 evicted = webhook.metric("memtamer_http_connections_evicted_total")
-                self.assertGreater(evicted, CLIENTS - LIMIT - 10, "the attack has filled all places")
+                # and those of a burst, where the addresses share a group (server_limit.c)
+                self.assertGreater(evicted, CLIENTS - LIMIT * 3 / 2 - 10, "the attack has filled all places")
                 webhook.stop()
 
     def test_clients_of_many_addresses_give_way_at_the_default(self):
@@ -112,26 +127,19 @@ class Connections(Case):
         self.assert_harmless(attack)
 
     def test_a_flood_of_new_connections(self):
-        webhook, attack = self.attack()
-        stopping = threading.Event()
-
-        def flood():
-            while not stopping.is_set():
-                with contextlib.suppress(OSError):
-                    webhook.dial(source=elsewhere()).close()
-        threads = [threading.Thread(target=flood) for _ in range(3)]
-        self.addCleanup(lambda: [thread.join() for thread in threads])
-        self.addCleanup(stopping.set)
-        for thread in threads:
-            thread.start()
+        _, attack = self.attack()
+        attack.flood(elsewhere())
         self.assert_harmless(attack)
 
     def test_sigterm_ends_the_process_under_attack(self):
         webhook, attack = self.attack(f"webhook.connections: {LIMIT}\nwebhook.requestTimeout: 2s\nwebhook.drain: 500ms")
-        attack.open(LIMIT // 4, half_body(1000))
-        attack.open(LIMIT // 4, half_body(7 * MIB))
-        attack.open(LIMIT // 4, CLIENT_HELLO_BEGINS, tls=False)
-        attack.open(8, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 2000, receive_bytes=4096)
+        # together fewer than there are places, so that none gives way to the flood
+        attack.open(LIMIT // 8, half_body(1000))
+        attack.open(LIMIT // 8, half_body(7 * MIB))
+        attack.open(LIMIT // 8, CLIENT_HELLO_BEGINS, tls=False)
+        attack.open(LIMIT // 8, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 2000, receive_bytes=4096)
+        attack.open(LIMIT // 8, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        attack.flood(elsewhere(1))
         attack.wait_answered(5)
         webhook.terminate()
         self.assertEqual(webhook.wait(), 0, webhook.log())

@@ -106,29 +106,32 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Ignored(Case):
-    def start(self, *namespaces):
-        pods = [(f"/api/v1/namespaces/{one}/pods/train", dead_pod(one, 60 - 10 * i)) for i, one in enumerate(namespaces)]
-        still = ("/api/v1/namespaces/still", {"metadata": {"name": "still", "resourceVersion": "1"}})
-        cluster, prometheus = Cluster(still, *pods), FakePrometheus()
-        self.addCleanup(prometheus.stop)
-        self.addCleanup(cluster.stop)
-        kubeconfig = self.write("kubeconfig", json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [],
-            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{cluster.server_port}"}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "memtamer"}}]}))
-        config = self.write("memtamer.yaml", json.dumps({
-            "apiVersion": "config.memtamer.io/v1alpha1", "store": {"kind": "kube"}, "prometheus": {"url": prometheus.url},
-            "kubernetes": {"kubeconfig": kubeconfig},
-            "recommender": {"interval": "1h", "lease": "", "probe": "0s", "readLogs": True}}))
-        path = with_kubectl()["PATH"]
-        program = Program(self.folder, "memtamer-recommender", "run", "--config", config, before=("env", f"PATH={path}"))
-        self.addCleanup(program.finish)
-        return cluster, program
+def run_in(case, cluster):
+    """A recommender that leads in this cluster."""
+    prometheus = FakePrometheus()
+    case.addCleanup(prometheus.stop)
+    kubeconfig = case.write("kubeconfig", json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [],
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{cluster.server_port}"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "memtamer"}}]}))
+    config = case.write("memtamer.yaml", json.dumps({
+        "apiVersion": "config.memtamer.io/v1alpha1", "store": {"kind": "kube"}, "prometheus": {"url": prometheus.url},
+        "kubernetes": {"kubeconfig": kubeconfig},
+        "recommender": {"interval": "1h", "lease": "", "probe": "0s", "readLogs": True}}))
+    path = with_kubectl()["PATH"]
+    program = Program(case.folder, "memtamer-recommender", "run", "--config", config, before=("env", f"PATH={path}"))
+    case.addCleanup(program.finish)
+    return program
 
+
+class Ignored(Case):
     def test_only_the_other_namespace_is_read(self):
         """The pod that would be read first, as it died last, is in the ignored namespace."""
-        cluster, program = self.start("ml", "still")
+        cluster = Cluster(("/api/v1/namespaces/still", {"metadata": {"name": "still", "resourceVersion": "1"}}),
+                          ("/api/v1/namespaces/ml/pods/train", dead_pod("ml", 60)),
+                          ("/api/v1/namespaces/still/pods/train", dead_pod("still", 50)))
+        self.addCleanup(cluster.stop)
+        program = run_in(self, cluster)
         log = "GET /api/v1/namespaces/ml/pods/train/log"
         wait_until(lambda: log in cluster.asked, f"the log to be read; log:\n{program.log()}")
         wait_until(lambda: any("diagnosis" in one.get("status", {}) for one in list(cluster.objects.values())),

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the recommender's endpoint says while it works on a file: figures, health, readiness, through reloads, a
 Prometheus that is away, hangs or lacks metrics, and SIGTERM in the middle of a cycle."""
+import contextlib
+import fcntl
 import http.client
 import http.server
 import json
+import os
 import re
 import socket
 import threading
@@ -12,6 +15,7 @@ import unittest
 from harness import PATIENCE, Case, Program, free_port, run, wait_until, with_kubectl, write_atomic
 
 RECOMMENDER = "memtamer-recommender"
+PLACES = 64  # connections of its endpoint
 
 
 class FakePrometheus:
@@ -58,11 +62,11 @@ class FakePrometheus:
 
 
 class Recommender(Program):
-    def __init__(self, case, url, **recommender):
-        self.case, self.port = case, free_port()
+    def __init__(self, case, url, level="info", stderr=None, **recommender):
+        self.case, self.level, self.port = case, level, free_port()
         self.config_path = case.path("memtamer.yaml")
         self.configure(url, **recommender)
-        super().__init__(case.folder, RECOMMENDER, "run", "--config", self.config_path)
+        super().__init__(case.folder, RECOMMENDER, "run", "--config", self.config_path, stderr=stderr)
         case.addCleanup(self.finish)
         wait_until(self.answers, f"the endpoint; log:\n{self.log()}")
 
@@ -70,7 +74,7 @@ class Recommender(Program):
         recommender = {"interval": "1s", "listen": f"127.0.0.1:{self.port}", **recommender}
         write_atomic(self.config_path, json.dumps({
             "apiVersion": "config.memtamer.io/v1alpha1", "prometheus": {"url": url, "timeout": "1h", "deadline": "12h"},
-            "recommender": recommender}) + text)
+            "log": {"level": self.level}, "recommender": recommender}) + text)
 
     def get(self, path, method="GET", port=None):
         connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE)
@@ -166,6 +170,39 @@ class Endpoint(Case):
             recommender.get("/healthz", port=before)
         # The figures went along to the new port.
         self.assertGreater(recommender.metric('memtamer_cycles_total{result="partial"}'), cycles)
+
+    @staticmethod
+    def crowd(recommender, count):
+        """So many clients that say nothing, more than there are places for: each but the last ones is closed, at level
+        debug with a line."""
+        clients = [socket.create_connection(("127.0.0.1", recommender.port), PATIENCE) for _ in range(count)]
+        for client in clients[:-2 * PLACES]:
+            with contextlib.suppress(ConnectionError):
+                client.recv(1)  # until the server has closed it
+        for client in clients:
+            client.close()
+
+    def test_lines_that_clients_cause_are_limited(self):
+        recommender = Recommender(self, self.prometheus.url, level="debug")
+        self.crowd(recommender, 6 * PLACES)
+        self.assertEqual(recommender.get("/healthz")[0], 200)
+        recommender.stop()
+        lines = re.findall(r'msg="http server".*no request so far', recommender.log())
+        self.assertGreater(len(lines), 0)
+        self.assertLess(len(lines), 3 * PLACES)
+
+    def test_nothing_waits_for_who_reads_the_log(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        size = fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, b"-" * (size - 512))  # room for two or three lines, of which each cycle writes one
+        recommender = Recommender(self, self.prometheus.url, level="debug", stderr=writer)
+        os.close(writer)
+        self.crowd(recommender, 6 * PLACES)
+        cycles = recommender.metric('memtamer_cycles_total{result="partial"}') or 0
+        recommender.wait_metric('memtamer_cycles_total{result="partial"}', cycles + 5)
+        self.assertEqual(recommender.get("/healthz")[0], 200)
+        recommender.stop()
 
     def test_no_endpoint_unless_asked_for(self):
         path = self.write("plain.yaml", "apiVersion: config.memtamer.io/v1alpha1\n"

@@ -69,6 +69,23 @@ class Spec(Case):
         report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
         self.assertEqual(report["workloads"][0]["recommendedLimitBytes"], 2 << 30)
 
+    def test_no_limit_is_added_or_advised_where_page_cache_hides_the_need(self):
+        """Also none to paste; a pin counts all the same."""
+        cached = self.learned()
+        cached["status"]["recommendation"]["flags"] = ["cache-bound", "no-lower"]
+        self.put(cached)
+        self.assertIn("no memory limit; not set: page cache hides what runs need", self.review())
+        explained = self.explain()
+        self.assertNotIn("limit none -> ", explained)
+        self.assertEqual(yaml.safe_load(explained.splitlines()[-1].replace("to paste", "")),
+                         {"resources": {"requests": {"memory": "512Mi"}}})
+        report = json.loads(run("memtamer-recommender", "report", "-o", "json", "--store", self.path("profiles.json")).stdout)
+        self.assertIsNone(report["workloads"][0]["recommendedLimitBytes"])
+        cached["spec"] = {"pinLimit": "2Gi"}
+        self.put(cached)
+        self.assertIn("will be 2Gi (pinned by spec.pinLimit)", self.review())
+        self.assertIn("limits: {memory: 2Gi}", self.explain())
+
     def test_explain_promises_what_the_caps_and_nodes_allow(self):
         """The verdict, as text and as JSON, with a limit of 512Mi in the last run and 712Mi recommended."""
         run_of = {"uid": "r1", "name": "train-7", "outcome": "completed", "start": "2026-11-02T08:00:00Z", "duration": "1h",

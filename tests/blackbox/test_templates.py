@@ -216,6 +216,33 @@ class Templates(Case):
         resources_in(edited)[0]["requests"]["memory"] = "600Mi"
         self.assertTrue(any("600Mi" in line for line in warnings(edited, after)))
 
+    def test_no_warning_about_the_ratio_of_its_own_values(self):
+        """A request of 32Mi beside a limit of 8Gi is no wrong unit where memtamer has set one of them."""
+        sizes = {"request": "32Mi", "limit": "8Gi", "peak": "7Gi", "median": "30Mi"}
+        webhook = self.webhook("mode: raise\ntemplates: patch" + DISK, store(
+            profile("train", "Job/train", namespace="default", container="trainer", **sizes),
+            profile("bare", "Pod/train", **sizes)))
+
+        def about_units(lines):
+            return [line for line in lines if "is the unit right" in line]
+
+        for requests in ({}, {"memory": "32Mi"}):
+            with self.subTest(requests):
+                thing = job(resources={"requests": requests, "limits": {"nvidia.com/gpu": "1"}})
+                after, response = self.ask(webhook, thing)
+                sizes = resources_in(after)[0]
+                self.assertEqual((sizes["requests"]["memory"], sizes["limits"]["memory"]), ("32Mi", "8Gi"))
+                said = post(self, webhook, "/validate?timeout=2s", question_of(after)).get("warnings", [])
+                self.assertEqual(about_units(response.get("warnings", []) + said), [])
+        # a person's values are still looked at
+        thing = job(resources={"requests": {"memory": "32Mi"}, "limits": {"memory": "9Gi", "nvidia.com/gpu": "1"}})
+        self.assertTrue(about_units(post(self, webhook, "/validate?timeout=2s", question_of(thing))["warnings"]))
+        # the second round of a bare pod
+        bare = training_pod(resources={"limits": {"nvidia.com/gpu": "1"}})
+        after = patched(bare, webhook.admit(bare))
+        self.assertEqual(after["spec"]["containers"][0]["resources"]["limits"]["memory"], "8Gi")
+        self.assertEqual(about_units(webhook.admit(after).get("warnings", [])), [])
+
     def test_request_of_its_limit(self):
         """A request that the API server would only have made of the limit is not there when a merge patch has replaced
         the list of containers: it is set again as well."""

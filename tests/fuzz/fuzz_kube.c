@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an API server sends. A list is split into the same items however its bytes arrive, and into all of them when it
- * is JSON; Status objects are read or refused. */
+ * is JSON; a watch reports the same however its bytes arrive, and whether its objects are wanted as text or as JSON;
+ * Status objects are read or refused. */
 #include "base/base64.h"
 #include "base/json.h"
 #include "base/json_split.h"
 #include "base/limits.h"
-#include "kube/kube_object.h"
 #include "kube/kube_status.h"
+#include "kube/reflector_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -85,6 +86,85 @@ static void check_split(const uint8_t *data, size_t size)
 	strbuf_release(&second.all);
 }
 
+static void note(struct strbuf *log, const char *what, const struct kube_object *object)
+{
+	check(object->name && *object->name && object->namespace && object->resource_version);
+	strbuf_addf(log, "%s %s/%s@%s\n", what, object->namespace, object->name, object->resource_version);
+}
+
+static void on_added(void *context, const struct kube_object *object)
+{
+	note(context, "added", object);
+}
+
+static void on_modified(void *context, const struct kube_object *object)
+{
+	note(context, "modified", object);
+}
+
+static void on_deleted(void *context, const struct kube_object *object)
+{
+	note(context, "deleted", object);
+}
+
+static void on_failed(void *context, const struct err *why, int64_t retry_ms)
+{
+	check(why->msg[0] && retry_ms < 0);
+	strbuf_adds(context, "passed over\n");
+}
+
+/* @return how the watch ended; `log`: what it reported, and where it goes on. */
+static int watch(const uint8_t *data, size_t size, size_t piece, bool wants_text, struct strbuf *log)
+{
+	struct reflector self = {
+		.config = {.selection.resource.plural = "objects",
+			   .added = on_added,
+			   .modified = on_modified,
+			   .deleted = on_deleted,
+			   .failed = on_failed,
+			   .context = log,
+			   .wants_text = wants_text},
+		.scratch = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES),
+		.line = STRBUF_INIT(LIMIT_KUBE_OBJECT_BYTES),
+	};
+	int r = 0;
+
+	for (size_t at = 0; at < size && !r; at += piece)
+		r = reflector_take_bytes(&self, (const char *)data + at, size - at < piece ? size - at : piece);
+	check(r == self.watch_code && (!r || self.watch_err.msg[0]));
+	strbuf_addf(log, "%zu known, on from %s\n", self.known.objects.n, self.resource_version);
+	kube_cache_release(&self.known);
+	strbuf_release(&self.line);
+	arena_release(&self.scratch);
+	return r;
+}
+
+static void check_watch(const uint8_t *data, size_t size)
+{
+	CLEANUP(strbuf_release) struct strbuf once = STRBUF_INIT(MIB), bytewise = STRBUF_INIT(MIB);
+	CLEANUP(strbuf_release) struct strbuf json = STRBUF_INIT(MIB);
+	int r = watch(data, size, size + 1, true, &once);
+
+	check(watch(data, size, 1, true, &bytewise) == r);
+	check(strcmp(strbuf_text(&once), strbuf_text(&bytewise)) == 0);
+	/* json-c also reads the parts of an object that text leaves to its taker */
+	if (!watch(data, size, size + 1, false, &json))
+		check(!r && strcmp(strbuf_text(&once), strbuf_text(&json)) == 0);
+}
+
+/* Both ways to read an object find the same names. */
+static void check_object(const char *text, size_t n, const struct kube_object *read)
+{
+	struct arena arena = ARENA_INIT(LIMIT_OBJECT_DOC_BYTES);
+	struct kube_object scanned;
+
+	check(read->name && *read->name && read->namespace && read->resource_version);
+	if (!kube_object_scan(text, n, &arena, &scanned, NULL))
+		check(streq(scanned.name, read->name) && streq(scanned.namespace, read->namespace) &&
+		      streq(scanned.uid, read->uid) && streq(scanned.resource_version, read->resource_version));
+	arena_release(&arena);
+}
+
 static void check_answers(const char *text, size_t n)
 {
 	CLEANUP(json_putp) struct json_object *json = NULL;
@@ -95,7 +175,7 @@ static void check_answers(const char *text, size_t n)
 
 	check(condition > 0 && condition < KUBE_CONDITION_COUNT_ && err.code == condition);
 	if (!json_parse(text, n, 64, &json, NULL) && !kube_object_read(json, &object, &err))
-		check(object.name && *object.name && object.namespace && object.resource_version);
+		check_object(text, n, &object);
 	if (!base64_decode(text, n, &plain))
 		check(plain.len <= n);
 }
@@ -103,6 +183,7 @@ static void check_answers(const char *text, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	check_split(data, size);
+	check_watch(data, size);
 	check_answers((const char *)data, size);
 	return 0;
 }

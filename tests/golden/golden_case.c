@@ -167,6 +167,7 @@ static int put_owners(struct golden_case *self, struct snapshot_builder *builder
 			.pods = json_object_get_int64(json_member(owner, "pods")),
 			.ranks = json_object_get_int64(json_member(owner, "ranks")),
 			.held_pods = json_object_get_int64(json_member(owner, "heldPods")),
+			.is_queued = json_object_get_boolean(json_member(owner, "queued")),
 		};
 
 		read_amounts(json_member(owner, "held"), facts.held);

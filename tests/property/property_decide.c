@@ -168,8 +168,9 @@ static void check_container(struct trial *self, size_t index)
 			       k8s_resource_names[r]);
 		expect(self,
 		       !is_new || !is_main || r != K8S_MEMORY || !self->decision.profile ||
-			       !(self->world.parent.flags & REC_NO_LIMIT) || has_pin(&self->world.spec),
-		       "no limit is added that it was killed at", k8s_resource_names[r]);
+			       !(self->world.parent.flags & (REC_NO_LIMIT | REC_CACHE_BOUND)) ||
+			       has_pin(&self->world.spec),
+		       "no limit is added that may kill", k8s_resource_names[r]);
 		expect(self,
 		       !is_new || self->world.has_profile || self->world.policy.sizing.no_history == NO_HISTORY_SHARE,
 		       "no limit without history", k8s_resource_names[r]);

@@ -29,7 +29,7 @@ static int no_memory(struct err *err)
 
 void sim_pods_init(struct sim_pods *self, const struct sim_run *run, int index)
 {
-	*self = (struct sim_pods){.run = *run, .table = POD_TABLE_INIT};
+	*self = (struct sim_pods){.run = *run, .index = index, .table = POD_TABLE_INIT};
 	self->table.step_ms = SCRAPE_MS;
 	self->table.is_step_fixed = true;
 	snprintf(self->job, sizeof(self->job), "train-%d", index);

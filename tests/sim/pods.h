@@ -10,10 +10,17 @@
 #include "runs/pod_table.h"
 
 /** How the present pod ends. */
-enum sim_end { SIM_END_NONE, SIM_END_COMPLETED, SIM_END_FAILED, SIM_END_KILLED, SIM_END_NODE_OOM };
+enum sim_end {
+	SIM_END_NONE,
+	SIM_END_COMPLETED,
+	SIM_END_FAILED,
+	SIM_END_KILLED,
+	SIM_END_UNSEEN, /* killed with little use in the samples: by a spike, or by the node */
+};
 
 struct sim_pods {
 	struct sim_run run;
+	int index;
 	char job[32];
 	struct pod_table table; /* all pods of the run so far */
 	/* The present pod: */

@@ -182,6 +182,26 @@ static void phantom_runs(struct sim_random *random, int index, struct sim_run *r
 		ret->fate = SIM_HANGS;
 }
 
+/* Bare pods with a spike far above what samples show: each is killed at the limit that people set. After the third one
+ * the limit is raised, and after 20 complete runs that is forgotten, the next time after twice as many. */
+static void spikes_of_bare_pods(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, 4 * GI, ret);
+	(void)index;
+	ret->own_limit_bytes = 64 * GI;
+	ret->regime_need_bytes = ret->spike_bytes = 80 * GI;
+	ret->is_bare = true;
+}
+
+/* Spikes in each third run, whose retry completes. */
+static void spikes_in_each_third_run(struct sim_random *random, int index, struct sim_run *ret)
+{
+	hourly(random, BASE, ret);
+	ret->own_limit_bytes = 20 * GI;
+	ret->regime_need_bytes = 30 * GI;
+	ret->spike_bytes = index % 3 ? 0 : 30 * GI;
+}
+
 /* Nothing runs for months; after it the model has changed. */
 static void gaps(struct sim_random *random, int index, struct sim_run *ret)
 {
@@ -222,80 +242,85 @@ static void lowered(struct sim_random *random, int index, struct sim_run *ret)
 	ret->own_request_bytes = 64 * GI;
 }
 
-/* Right within five runs after growth, within twenty whole runs after shrinking, and never wrong while nothing changes.
- * Of runs that start together, all have the old size. Kills are those that nobody could foresee: two at each doubling
- * of the need. The rare large run is killed in the first two weeks, and once more if it then needs more than before;
- * its limit is that of the large run from then on. Where 40 runs are active, a change shows after 40 runs. One bad
- * night and one long run cost 20 runs at their limit. */
+/* Right within five complete runs after growth, within twenty after shrinking, and never wrong while nothing changes.
+ * Of runs that start together, all have the old size; where 40 are active, some of the old size end after twenty of the
+ * new one. Kills are those that nobody could foresee: two at each doubling of the need. The rare large run is killed in
+ * the first two weeks, and once more if it then needs more than before; its limit is that of the large run from then
+ * on. One bad night and one long run cost 20 runs at their limit. */
 const struct scenario sim_scenarios[] = {
-	{"stationary", MODE_RAISE, stationary, {.kills = 0, .turns = 2, .regret_percent = 20}},
-	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 2, .turns = 2, .regret_percent = 25}},
-	{"shrinking", MODE_RAISE, shrinking, {.turns = 2, .regret_percent = 45}},
+	{"stationary", MODE_RAISE, stationary, {.kills = 0, .regret_percent = 16}},
+	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 1, .turns = 2, .regret_percent = 12}},
+	{"shrinking", MODE_RAISE, shrinking, {.regret_percent = 37}},
 	{"the model doubles",
 	 MODE_RAISE,
 	 model_doubles,
-	 {.low_after = 5, .high_after = 5, .request_after = 20, .kills = 4, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 5, .high_after = 5, .request_after = 12, .kills = 3, .turns = 3, .regret_percent = 13}},
 	{"the model is halved",
 	 MODE_RAISE,
 	 model_is_halved,
-	 {.high_after = 20, .request_after = 20, .turns = 2, .regret_percent = 25}},
+	 {.high_after = 20, .request_after = 12, .regret_percent = 20}},
 	{"new data sets",
 	 MODE_RAISE,
 	 new_data_sets,
-	 {.low_after = 5, .high_after = 20, .request_after = 20, .kills = 4, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 5, .high_after = 20, .request_after = 20, .kills = 3, .turns = 2, .regret_percent = 14}},
 	{"rare large run",
 	 MODE_RAISE,
 	 rare_large_run,
-	 {.low_after = 605, .high_after = 606, .kills = 6, .turns = 4, .regret_percent = 360}},
+	 {.low_after = 269, .kills = 5, .turns = 4, .regret_percent = 290}},
 	{"one long run",
 	 MODE_RAISE,
 	 one_long_run,
-	 {.low_after = 1, .high_after = 20, .kills = 3, .turns = 4, .regret_percent = 120}},
+	 {.low_after = 1, .high_after = 20, .kills = 3, .turns = 2, .regret_percent = 95}},
 	{"sweeps",
 	 MODE_RAISE,
 	 sweeps,
-	 {.low_after = 30, .high_after = 30, .request_after = 30, .kills = 30, .turns = 4, .regret_percent = 35}},
+	 {.low_after = 1, .high_after = 1, .request_after = 1, .kills = 30, .turns = 1, .regret_percent = 22}},
 	{"sweeps of 40",
 	 MODE_RAISE,
 	 large_sweeps,
-	 {.low_after = 40, .high_after = 40, .request_after = 40, .kills = 42, .turns = 4, .regret_percent = 35}},
+	 {.low_after = 1, .high_after = 1, .request_after = 1, .kills = 40, .turns = 1, .regret_percent = 24}},
 	{"40 runs at any time",
 	 MODE_RAISE,
 	 many_active,
-	 {.low_after = 55, .high_after = 100, .request_after = 80, .kills = 40, .turns = 6, .regret_percent = 35}},
+	 {.low_after = 1, .high_after = 24, .request_after = 12, .kills = 30, .turns = 3, .regret_percent = 24}},
 	{"one bad night",
 	 MODE_RAISE,
 	 bad_night,
-	 {.low_after = 4, .high_after = 20, .request_after = 20, .kills = 24, .turns = 4, .regret_percent = 500}},
+	 {.low_after = 2, .high_after = 20, .kills = 19, .turns = 2, .regret_percent = 420}},
 	{"one bad run",
 	 MODE_RAISE,
 	 bad_run,
-	 {.low_after = 1, .high_after = 20, .request_after = 20, .kills = 6, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 1, .high_after = 20, .kills = 2, .turns = 2, .regret_percent = 22}},
 	{"never complete after a kill",
 	 MODE_RAISE,
 	 never_complete,
-	 {.low_after = 1, .high_after = 65, .request_after = 35, .kills = 6, .turns = 4, .regret_percent = 75}},
-	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 4, .regret_percent = 650}},
+	 {.low_after = 1, .high_after = 20, .request_after = 12, .kills = 6, .turns = 2, .regret_percent = 55}},
+	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 2, .regret_percent = 620}},
+	{"spikes of bare pods", MODE_RAISE, spikes_of_bare_pods, {.kills = 18, .turns = 11, .regret_percent = 3400}},
+	{"spikes in each third run",
+	 MODE_RAISE,
+	 spikes_in_each_third_run,
+	 {.kills = 15, .turns = 9, .regret_percent = 340}},
 	{"phantom runs",
 	 MODE_RAISE,
 	 phantom_runs,
-	 {.low_after = 5, .high_after = 24, .request_after = 24, .kills = 2, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 2, .turns = 2, .regret_percent = 18}},
 	{"gaps",
 	 MODE_RAISE,
 	 gaps,
-	 {.low_after = 5, .high_after = 20, .request_after = 20, .kills = 2, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 2, .turns = 2, .regret_percent = 18}},
 	{"flaky runs",
 	 MODE_RAISE,
 	 flaky_runs,
-	 {.low_after = 8, .high_after = 50, .request_after = 50, .kills = 3, .turns = 4, .regret_percent = 30}},
-	{"limits changed by hand", MODE_ENFORCE, changed_by_hand, {.turns = 2, .regret_percent = 60}},
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 2, .turns = 2, .regret_percent = 20}},
+	{"limits changed by hand", MODE_ENFORCE, changed_by_hand, {.regret_percent = 15}},
 	{"a leak, mended",
 	 MODE_RAISE,
 	 leak_and_mended,
-	 {.low_after = 5, .high_after = 20, .request_after = 20, .kills = 4, .turns = 4, .regret_percent = 25}},
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 3, .turns = 2, .regret_percent = 20}},
 	{"limits lowered",
 	 MODE_ENFORCE,
 	 lowered,
-	 {.low_after = 5, .high_after = 20, .request_after = 20, .kills = 2, .turns = 4, .regret_percent = 60}},
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 2, .turns = 1, .regret_percent = 43}},
 };
 const size_t sim_n_scenarios = ARRAY_LEN(sim_scenarios);

@@ -35,17 +35,23 @@ struct sim_run {
 	int64_t own_request_bytes, own_limit_bytes;
 	enum sim_fate fate;
 	bool is_growing; /* the use rises evenly until the end */
+	/* Use of the first attempt between two samples, which nobody sees: it is killed at a limit below that. 0: none.
+	 */
+	int64_t spike_bytes;
+	bool is_bare; /* a bare pod, or a Job with backoffLimit 0: one attempt */
 	/* What sizes are judged by: what runs need at most, and use most of the time, since the workload last changed.
 	 */
 	int64_t regime_need_bytes, regime_usual_bytes;
 	bool begins_regime;
 };
 
-/** How long sizes were wrong, as numbers of runs after a change; what that cost. */
+/** How long sizes were wrong, and what that cost. The age of a size is how many runs had completed since the last
+ * change when a run was submitted, and 1: what has not ended tells nothing, nor do runs that failed. If none has
+ * completed, HISTORY_EARLY_RUNS failed ones count as one, as they do for the product. */
 struct sim_result {
-	int low_after;	    /* the last run that needed more than the recommended limit */
-	int high_after;	    /* the last run at which the limit was above SIM_HIGH_PERMILLE of the regime's need */
-	int request_after;  /* the last run at which the request was outside SIM_REQUEST_... of the regime's use */
+	int low_after;	    /* the greatest age at which a run needed more than the recommended limit */
+	int high_after;	    /* ... at which the limit was above SIM_HIGH_PERMILLE of the regime's need */
+	int request_after;  /* ... at which the request was outside SIM_REQUEST_... of the regime's use */
 	int kills;	    /* attempts that were OOM-killed at their limit */
 	int turns;	    /* changes of the limit by more than a tenth, against the direction of the change before */
 	int regret_percent; /* memory x time above that of an oracle, which sets each limit to the need of its run */
@@ -58,7 +64,7 @@ struct scenario {
 	const char *name;
 	enum mode mode;
 	void (*make)(struct sim_random *random, int index, struct sim_run *ret);
-	/* The expected results: at most these, with the seeds 1 to 6. In 11 of the seeds 7 to 46 one to three scenarios
+	/* The expected results: at most these, with the seeds 1 to 6. In 11 of the seeds 7 to 46 one or two scenarios
 	 * are above; docs/SIZING.md says how. */
 	struct sim_result most;
 };

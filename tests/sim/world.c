@@ -28,7 +28,8 @@ struct world {
 	size_t n_active;
 	struct sim_result *result;
 	int regime_begin;
-	int64_t turned_bytes; /* the limit at its last change by more than a tenth */
+	int n_complete, n_failed; /* runs of the regime that have ended */
+	int64_t turned_bytes;	  /* the limit at its last change by more than a tenth */
 	int direction;
 	double needed, charged; /* GiB hours */
 };
@@ -77,15 +78,28 @@ static void judge_turns(struct world *self, int64_t limit_bytes)
 	self->turned_bytes = limit_bytes;
 }
 
+static void note_regime(struct world *self, int index, const struct sim_run *run)
+{
+	if (!run->begins_regime)
+		return;
+	self->regime_begin = index;
+	self->n_complete = self->n_failed = 0;
+}
+
+static void note_end(struct world *self, const struct sim_pods *pods)
+{
+	if (pods->index < self->regime_begin)
+		return;
+	self->n_complete += pods->end == SIM_END_COMPLETED;
+	self->n_failed += pods->end == SIM_END_FAILED;
+}
+
 /* Until the workload has enough runs for a recommendation, there is nothing to judge. */
-static void judge_sizes(struct world *self, int index, const struct sim_run *run)
+static void judge_sizes(struct world *self, const struct sim_run *run)
 {
 	const struct recommendation *rec = self->learner.profile ? &self->learner.profile->parent : NULL;
-	int age;
+	int age = (self->n_complete ? self->n_complete : self->n_failed / HISTORY_EARLY_RUNS) + 1;
 
-	if (run->begins_regime)
-		self->regime_begin = index;
-	age = index - self->regime_begin + 1;
 	if (!rec || rec->confidence < CONFIDENCE_MEDIUM)
 		return;
 	judge_turns(self, rec->limit_bytes);
@@ -96,6 +110,12 @@ static void judge_sizes(struct world *self, int index, const struct sim_run *run
 	if (is_above(rec->request_bytes, run->regime_usual_bytes, SIM_REQUEST_HIGH_PERMILLE) ||
 	    !is_above(rec->request_bytes, run->regime_usual_bytes, SIM_REQUEST_LOW_PERMILLE))
 		self->result->request_after = MAX(self->result->request_after, age);
+}
+
+/* Whether the present pod has a spike that no sample shows, and which its limit does not cover. */
+static bool is_spike(const struct sim_pods *pods)
+{
+	return pods->n_attempts == 1 && pods->limit_bytes && pods->run.spike_bytes > pods->limit_bytes;
 }
 
 /* A killed attempt costs its limit for the duration of the run. */
@@ -109,7 +129,7 @@ static void charge(struct world *self, const struct sim_pods *pods)
 	self->charged += gib_hours(bytes, run->duration_ms);
 	if (pods->end == SIM_END_COMPLETED)
 		self->needed += gib_hours(run->need_bytes, run->duration_ms);
-	self->result->kills += pods->end == SIM_END_KILLED;
+	self->result->kills += pods->end == SIM_END_KILLED || is_spike(pods);
 }
 
 /* ---- the course of events ---- */
@@ -118,8 +138,8 @@ static enum sim_end end_of(const struct sim_pods *pods)
 {
 	if (pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes)
 		return SIM_END_KILLED;
-	if (pods->run.fate == SIM_NODE_OOM && pods->n_attempts == 1)
-		return SIM_END_NODE_OOM;
+	if (is_spike(pods) || (pods->run.fate == SIM_NODE_OOM && pods->n_attempts == 1))
+		return SIM_END_UNSEEN;
 	return pods->run.fate == SIM_FAILS ? SIM_END_FAILED : SIM_END_COMPLETED;
 }
 
@@ -138,7 +158,9 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 	pods->peak_bytes = pods->end == SIM_END_KILLED ? pods->limit_bytes : pods->run.need_bytes;
 	if (pods->end != SIM_END_COMPLETED) {
 		part_permille = sim_between(&self->random, 100, 800);
-		if (pods->end != SIM_END_KILLED)
+		if (is_spike(pods))
+			pods->peak_bytes = pods->run.usual_bytes;
+		else if (pods->end != SIM_END_KILLED)
 			pods->peak_bytes = pods->run.usual_bytes / 1000 * part_permille;
 	}
 	pods->end_ms = now_ms + pods->run.duration_ms / 1000 * part_permille;
@@ -148,7 +170,8 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 /* Whether the Job creates another pod after this end. */
 static bool is_retried(const struct sim_pods *pods)
 {
-	return pods->end == SIM_END_NODE_OOM || (pods->end == SIM_END_KILLED && pods->n_attempts < SIM_ATTEMPTS);
+	return !pods->run.is_bare &&
+	       (pods->end == SIM_END_UNSEEN || (pods->end == SIM_END_KILLED && pods->n_attempts < SIM_ATTEMPTS));
 }
 
 static void remove_active(struct world *self, size_t i)
@@ -163,6 +186,7 @@ static int end_attempt(struct world *self, size_t i, struct err *err)
 	int r;
 
 	charge(self, pods);
+	note_end(self, pods);
 	r = sim_learn(&self->learner, pods, pods->end_ms, err);
 	if (!r && is_retried(pods))
 		return begin_attempt(self, pods, pods->end_ms + RETRY_MS, err);
@@ -194,7 +218,8 @@ static int submit(struct world *self, int index, const struct sim_run *run, int6
 
 	if (self->n_active == SIM_MOST_ACTIVE)
 		return err_set(err, -ENOMEM, "more than %d runs at once", SIM_MOST_ACTIVE);
-	judge_sizes(self, index, run);
+	note_regime(self, index, run);
+	judge_sizes(self, run);
 	sim_pods_init(pods, run, index);
 	self->n_active++;
 	r = begin_attempt(self, pods, now_ms, err);

@@ -39,6 +39,7 @@ LIBRARIES = {
     "metrics": {"m"},
     "net": {"PkgConfig::CURL", "PkgConfig::MHD", "PkgConfig::GNUTLS", "PkgConfig::OPENSSL", "Threads::Threads"},
     "store": {"Threads::Threads"},
+    "program": {"Threads::Threads"},
 }
 # One TLS or HTTP library per target of net/.
 NET_KINDS = [{"PkgConfig::CURL"}, {"PkgConfig::MHD", "PkgConfig::GNUTLS"}, {"PkgConfig::OPENSSL"}]

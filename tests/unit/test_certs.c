@@ -331,6 +331,57 @@ static void test_restored_configuration(void **state)
 	stop(&world);
 }
 
+/* The same while the API server, which was not restarted, accepts the watch from a resourceVersion that it has not
+ * reached: the watch says nothing. */
+static void test_conflicts_lead_to_a_new_list(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = LIST(BLANK("50"))},
+		{.fits = "limit=500 ", .body = LIST(BLANK("4"))},
+		{.fits = "GET " MUTATING "?", .body = filled_list},
+		{.fits = "GET " VALIDATING "?", .body = filled_list},
+		A_LEASE,
+		{.fits = "PUT " SECRETS "/tls ", .status = 409, .body = "{\"reason\":\"Conflict\"}", .times = 3},
+		{.fits = "PUT " SECRETS "/tls ", .body = secret_text},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	wait_for(&world, "PUT " SECRETS "/tls ", 4);
+	assert_int_equal(fake_api_count(world.api, "\"resourceVersion\":\"50\""), 3);
+	assert_int_equal(fake_api_count(world.api, "\"resourceVersion\":\"4\""), 1);
+	wait_for(&world, LEFT_LEASE, 1);
+	assert_string_equal(world.seen.cert, made.leaf.cert_pem);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
+/* The same of a configuration. */
+static void test_conflicts_of_a_configuration_lead_to_a_new_list(void **state)
+{
+	(void)state;
+	const struct fake_step steps[] = {
+		{.fits = WATCH, .end = FAKE_HOLD, .times = 100},
+		{.fits = "GET " SECRETS "?", .body = secret_list},
+		{.fits = "GET " MUTATING "?", .body = LIST(UNFILLED("50"))},
+		{.fits = "limit=500 ", .body = LIST(UNFILLED("4"))},
+		{.fits = "GET " VALIDATING "?", .body = filled_list},
+		A_LEASE,
+		{.fits = "PATCH " MUTATING "/a0 ", .status = 409, .body = "{\"reason\":\"Conflict\"}", .times = 3},
+		{.fits = "PATCH " MUTATING "/a0 ", .body = filled_text},
+		{0}};
+	struct world world;
+
+	start(&world, steps);
+	wait_for(&world, "PATCH " MUTATING "/a0 ", 4);
+	assert_int_equal(fake_api_count(world.api, "\"path\":\"/metadata/resourceVersion\",\"value\":\"4\""), 1);
+	wait_for(&world, LEFT_LEASE, 1);
+	assert_int_equal(world.seen.failed, 0);
+	stop(&world);
+}
+
 /* Nobody lets us write: it is told once, and tried again with growing pauses. */
 static void test_forbidden(void **state)
 {
@@ -497,6 +548,8 @@ int main(void)
 		cmocka_unit_test(test_start_and_race),
 		cmocka_unit_test(test_restored_secret),
 		cmocka_unit_test(test_restored_configuration),
+		cmocka_unit_test(test_conflicts_lead_to_a_new_list),
+		cmocka_unit_test(test_conflicts_of_a_configuration_lead_to_a_new_list),
 		cmocka_unit_test(test_forbidden),
 		cmocka_unit_test(test_wrong_clock),
 		cmocka_unit_test(test_refused),

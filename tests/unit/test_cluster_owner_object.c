@@ -167,6 +167,33 @@ static void test_what_its_templates_ask_for(void **state)
 	}
 }
 
+/* Kueue does not always mark the pods of an object that it counts. */
+static void test_marks_of_queues(void **state)
+{
+#define MARKED(labels)                                                                                                 \
+	"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"labels\":{" labels                              \
+	"}},\"spec\":{\"template\":{}}}"
+	static const struct {
+		const char *text;
+		bool is_queued;
+	} rows[] = {
+		{MARKED("\"kueue.x-k8s.io/queue-name\":\"team\""), true},
+		{MARKED("\"app\":\"a\",\"kai.scheduler/queue\":\"q\""), true},
+		{MARKED("\"app\":\"a\""), false},
+		{MARKED(""), false},
+	};
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct owner_object object = {.source = NULL};
+
+		test_row(rows[i].text);
+		assert_int_equal(read_text(rows[i].text, &arena, &object), 0);
+		assert_int_equal(object.is_queued, rows[i].is_queued);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_parents_that_are_watched),
 		cmocka_unit_test(test_the_controller_is_known_by_its_name),
 		cmocka_unit_test(test_what_its_templates_ask_for),
+		cmocka_unit_test(test_marks_of_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,25 @@ static void test_any_order_gives_the_same(void **state)
 	owners_release(&owners);
 }
 
+/* A Job that replaces one of the same uid, and its labels. */
+static void test_marks_of_queues_follow_the_object(void **state)
+{
+	struct owner_object object = {.uid = "job", .pods = 1};
+	struct owners owners = {.dirty = NULL};
+	struct snapshot *snapshot = NULL;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		object.is_queued = i == 1;
+		object.source = &owners;
+		assert_int_equal(owners_put(&owners, JOB, &object), 0);
+		snapshot = flush(&owners, snapshot);
+		assert_int_equal(snapshot_root_owner(snapshot, "job")->is_queued, i == 1);
+	}
+	snapshot_unref(snapshot);
+	owners_release(&owners);
+}
+
 static void test_children_make_the_size_of_who_has_no_template(void **state)
 {
 	struct owners owners = {.dirty = NULL};
@@ -424,6 +443,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order_gives_the_same),
+		cmocka_unit_test(test_marks_of_queues_follow_the_object),
 		cmocka_unit_test(test_children_make_the_size_of_who_has_no_template),
 		cmocka_unit_test(test_what_pods_are_declared_with_goes_to_the_root),
 		cmocka_unit_test(test_rings_and_new_objects_of_one_name),

@@ -9,8 +9,9 @@ struct row {
 	const char *name;
 	int64_t limit, request; /* of the manifest */
 	int64_t want_limit, want_request;
-	const char *check; /* the finding about the limit; NULL: none */
-	int64_t proven, pin, ceiling;
+	const char *check;		     /* the finding about the limit; NULL: none */
+	int64_t proven, pin, ceiling, quota; /* quota: what is left of limits.memory */
+	const char *cap;		     /* modeCap of the profile; NULL: none */
 	bool is_queued, is_guaranteed;
 	enum mode mode; /* MODE_OFF: raise */
 };
@@ -24,6 +25,20 @@ static const struct recommendation base = {.runs = 9,
 					   .request_bytes = 500 * MI,
 					   .limit_bytes = 712 * MI,
 					   .buffer_permille = 160};
+
+/* A quota that counts the only pod of the Job. */
+static void put_quota(struct snapshot_builder *builder, int64_t hard_bytes)
+{
+	const struct owner_facts owner = {.uid = "u", .pods = 1, .ranks = 1};
+	struct k8s_quota quota = {.namespace_name = "team-a", .name = "q", .pods.hard = K8S_NO_BOUND};
+
+	for (int f = 0; f < K8S_QUOTA_FIELDS_; f++)
+		for (int r = 0; r < K8S_RESOURCE_COUNT_; r++)
+			quota.amounts[f][r].hard = K8S_NO_BOUND;
+	quota.amounts[K8S_QUOTA_LIMITS][K8S_MEMORY].hard = hard_bytes;
+	assert_int_equal(snapshot_builder_put_quota(builder, &quota), 0);
+	assert_int_equal(snapshot_builder_put_owner(builder, &owner), 0);
+}
 
 static struct snapshot *snapshot_of(const struct row *row)
 {
@@ -41,9 +56,12 @@ static struct snapshot *snapshot_of(const struct row *row)
 	draft = *profile;
 	spec.pin_limit_bytes = row->pin * MI;
 	spec.ceiling_bytes = row->ceiling * MI;
+	snprintf(spec.mode_cap, sizeof(spec.mode_cap), "%s", row->cap ? row->cap : "");
 	draft.spec = &spec;
 	assert_int_equal(snapshot_builder_put(builder, profile_dup(&draft)), 0);
 	profile_free(profile);
+	if (row->quota)
+		put_quota(builder, row->quota * MI);
 	return snapshot_builder_finish(builder, 0);
 }
 
@@ -117,6 +135,13 @@ static void test_what_is_raised(void **state)
 		{"the ceiling is stronger", 620, 500, 650, 500, .check = near_peak, .proven = 512, .ceiling = 650},
 		{"at the ceiling", 650, 500, 650, 500, .check = NULL, .proven = 512, .ceiling = 650},
 		{"a queue's limit beside its request", 620, 500, 712, 500, .check = near_peak, .is_queued = true},
+		{"the pin is stronger than a kill", 512, 500, 512, 500, .check = below_peak, .proven = 512, .pin = 512},
+		{"modeCap is stronger than a kill", 512, 500, 512, 500, .check = below_peak, .proven = 512,
+		 .cap = "fill"},
+		{"a queue is stronger than a kill", 512, 512, 512, 512, .check = below_peak, .proven = 512,
+		 .is_queued = true, .is_guaranteed = true},
+		{"a quota is stronger than a kill", 512, 500, 800, 500, .check = below_peak, .proven = 512,
+		 .quota = 800},
 	};
 
 	(void)state;

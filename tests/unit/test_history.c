@@ -52,6 +52,7 @@ static void assert_same_maximum(const struct history_maximum *a, const struct hi
 	assert_int_equal(a->later_bytes, b->later_bytes);
 	assert_int_equal(a->later_runs, b->later_runs);
 	assert_int_equal(a->near_ms, b->near_ms);
+	assert_int_equal(a->near_runs, b->near_runs);
 	assert_int_equal(a->gap_runs, b->gap_runs);
 	for (size_t i = 0; i < HISTORY_FORGOTTEN; i++) {
 		assert_int_equal(a->forgotten[i].bytes, b->forgotten[i].bytes);
@@ -68,7 +69,8 @@ static void assert_same_aggregate(const struct history_aggregate *a, const struc
 	assert_same_maximum(&a->peak, &b->peak);
 	assert_same_maximum(&a->killed, &b->killed);
 	assert_same_maximum(&a->ephemeral, &b->ephemeral);
-	assert_int_equal(a->node_blamed_runs, b->node_blamed_runs);
+	assert_int_equal(a->node_blame, b->node_blame);
+	assert_int_equal(a->is_kill_unseen, b->is_kill_unseen);
 	assert_int_equal(a->early_runs, b->early_runs);
 }
 
@@ -188,6 +190,22 @@ static void a_peak_is_forgotten_by_evidence(void **state)
 	assert_true(aggregate.peak.bytes == 20 * GI);
 	add_peaks(&aggregate, 1, 200 * GI);
 	assert_true(aggregate.peak.bytes == 200 * GI);
+}
+
+static void runs_near_the_peak_are_counted(void **state)
+{
+	struct history_aggregate aggregate = {0};
+
+	(void)state;
+	add_peaks(&aggregate, 400, 10 * GI);
+	assert_int_equal(aggregate.peak.near_runs, 400);
+	add_peaks(&aggregate, 1, 19 * GI); /* far more than ever before */
+	assert_int_equal(aggregate.peak.near_runs, 1);
+	add_peaks(&aggregate, 1, 20 * GI);
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 1, 10 * GI);
+	assert_int_equal(aggregate.peak.near_runs, 2);
+	add_peaks(&aggregate, 1, 10 * GI); /* that is forgotten */
+	assert_int_equal(aggregate.peak.near_runs, HISTORY_FORGET_RUNS);
 }
 
 static void a_rare_peak_that_comes_again_stays(void **state)
@@ -310,6 +328,37 @@ static void a_kill_is_contradicted(void **state)
 		assert_true(aggregate.killed.bytes == 12 * GI);
 		history_aggregate_add(&aggregate, &run);
 		assert_int_equal(!aggregate.killed.bytes, rows[i].runs != 0);
+	}
+}
+
+/* One run that was deleted at 200Gi; what is left of that after further runs that were deleted at 100Gi. */
+static void a_peak_is_contradicted_by_early_ends_if_no_run_completes(void **state)
+{
+	static const struct {
+		const char *name;
+		int whole_runs, runs;
+		int64_t peak;
+	} rows[] = {
+		{"one run less", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS - 1, 200 * GI},
+		{"no run completes", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 100 * GI},
+		{"one completed", 1, 10 * HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 200 * GI},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct history_aggregate aggregate = {0};
+		struct run run = whole_run(1, 200 * GI);
+
+		test_row(rows[i].name);
+		add_peaks(&aggregate, rows[i].whole_runs, 10 * GI);
+		run.is_whole = false;
+		run.outcome = OUTCOME_DELETED;
+		history_aggregate_add(&aggregate, &run);
+		run.peak_bytes = 100 * GI;
+		run.samples = 60;
+		for (int k = 0; k < rows[i].runs; k++)
+			history_aggregate_add(&aggregate, &run);
+		assert_int_equal(aggregate.peak.bytes / GI, rows[i].peak / GI);
 	}
 }
 
@@ -745,11 +794,13 @@ int main(void)
 		cmocka_unit_test(running_run_is_replaced_and_kept),
 		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
 		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
+		cmocka_unit_test(runs_near_the_peak_are_counted),
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
 		cmocka_unit_test(two_rare_peaks_are_remembered),
 		cmocka_unit_test(a_kill_is_contradicted),
+		cmocka_unit_test(a_peak_is_contradicted_by_early_ends_if_no_run_completes),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(recurrence_survives),

@@ -3,7 +3,7 @@
 #include "fake_api.h"
 #include "kube/kube_cache.h"
 #include "kube/kube_server.h"
-#include "kube/reflector.h"
+#include "kube/reflector_internal.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -24,10 +24,18 @@
 #define ERROR(code, reason)                                                                                            \
 	"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"reason\":\"" reason "\",\"code\":" code                 \
 	",\"message\":\"no\"}}\n"
-#define FIRST	       "?resourceVersion=0 HTTP"
-#define LISTS	       "?limit=500 HTTP"
-#define WATCH(version) "resourceVersion=" version "&timeoutSeconds="
-#define SINCE(version) "?resourceVersion=" version "&resourceVersionMatch=NotOlderThan HTTP"
+/* One whose object has 70 levels, as managedFields may, before the metadata. */
+#define TEN_OPEN  "[[[[[[[[[["
+#define TEN_CLOSE "]]]]]]]]]]"
+#define DEEP(name, version)                                                                                            \
+	"{\"deep\":" TEN_OPEN TEN_OPEN TEN_OPEN TEN_OPEN TEN_OPEN TEN_OPEN TEN_OPEN                                    \
+	"\"]\"" TEN_CLOSE TEN_CLOSE TEN_CLOSE TEN_CLOSE TEN_CLOSE TEN_CLOSE TEN_CLOSE                                  \
+	",\"metadata\":{\"namespace\":\"ml\",\"name\":\"" name "\",\"resourceVersion\":\"" version "\"}}"
+#define DEEP_EVENT(type, name, version) "{\"type\":\"" type "\",\"object\":" DEEP(name, version) "}\n"
+#define FIRST				"?resourceVersion=0 HTTP"
+#define LISTS				"?limit=500 HTTP"
+#define WATCH(version)			"resourceVersion=" version "&timeoutSeconds="
+#define SINCE(version)			"?resourceVersion=" version "&resourceVersionMatch=NotOlderThan HTTP"
 /* The watch that a scenario ends with stays open. */
 #define LAST(version)                                                                                                  \
 	{                                                                                                              \
@@ -292,6 +300,27 @@ static void test_scenarios(void **state)
 		 "= ",
 		 1,
 		 0},
+		{"an object that is too deep stops nothing, and counts as deleted",
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1") "," META("b", "2"))},
+		  {.fits = WATCH("5"),
+		   .body = EVENT("MODIFIED", "a", "6") DEEP_EVENT("MODIFIED", "b", "7") DEEP_EVENT("ADDED", "c", "8")
+			   DEEP_EVENT("DELETED", "c", "9") EVENT("MODIFIED", "b", "10") EVENT("ADDED", "end", "11"),
+		   .end = FAKE_HOLD}},
+		 "+a@1 +b@2 = ~a@6 -b@7! +b@10 ",
+		 0,
+		 3},
+		{"a cut watch goes on behind an object that is too deep",
+		 {{.fits = FIRST, .body = LIST("5", "")},
+		  {.fits = WATCH("5"), .body = DEEP_EVENT("ADDED", "a", "6"), .end = FAKE_CUT},
+		  LAST("6")},
+		 "= ",
+		 1,
+		 1},
+		{"an object that is too deep in a list",
+		 {{.fits = FIRST, .body = LIST("5", META("a", "1") "," DEEP("b", "2"))}, LAST("5")},
+		 "+a@1 = ",
+		 0,
+		 1},
 		{"lists that fail",
 		 {{.fits = FIRST, .status = 403, .body = "{}"},
 		  {.fits = LISTS, .body = LIST("5", META("a", "1")), .end = FAKE_CUT},
@@ -480,6 +509,62 @@ static void test_together(void **state)
 	free(text);
 }
 
+/* An event with more tokens than a list accepts is left out before it is parsed, and its memory is given back. */
+static void test_an_event_with_too_many_tokens(void **state)
+{
+	(void)state;
+	for (int wants_text = 0; wants_text < 2; wants_text++) {
+		struct strbuf text = STRBUF_INIT(LIMIT_KUBE_OBJECT_BYTES);
+		struct fake_step steps[] = {{.fits = FIRST, .body = LIST("5", META("a", "1"))},
+					    {.fits = WATCH("5"), .end = FAKE_HOLD},
+					    {0}};
+		struct reflector_config own = config;
+		struct world world;
+
+		strbuf_adds(&text, "{\"type\":\"MODIFIED\",\"object\":{\"items\":[1");
+		for (size_t i = 0; i < LIMIT_KUBE_OBJECT_TOKENS; i++)
+			strbuf_adds(&text, ",1");
+		strbuf_adds(&text,
+			    "],\"metadata\":{\"namespace\":\"ml\",\"name\":\"a\",\"resourceVersion\":\"6\"}}}\n");
+		strbuf_adds(&text, EVENT("ADDED", "end", "7"));
+		steps[1].body = strbuf_text(&text);
+		own.wants_text = wants_text;
+		start(&world, steps, own);
+		run_to_end(&world);
+		assert_string_equal(strbuf_text(&world.seen.log), "+a@1 = -a@6! ");
+		assert_int_equal(world.seen.passed_over, 1);
+		assert_string_equal(world.seen.last.where, "ml/a");
+		assert_int_equal(world.seen.last.code, -E2BIG);
+		assert_int_equal(world.seen.failed, 0);
+		assert_true(world.reflector->line.capacity <= 64 * KIB);
+		stop(&world);
+		strbuf_release(&text);
+	}
+}
+
+/* Its owner knows that something has changed without an event: it lists from etcd, and watches from there. */
+static void test_list_again(void **state)
+{
+	(void)state;
+	static const struct fake_step steps[] = {
+		{.fits = FIRST, .body = LIST("50", META("a", "41") "," META("b", "42"))},
+		{.fits = WATCH("50"), .end = FAKE_HOLD},
+		{.fits = LISTS, .body = LIST("5", META("a", "4"))},
+		LAST("5"),
+		{0}};
+	struct world world;
+
+	start(&world, steps, config);
+	while (!world.seen.synced || !fake_api_count(world.api, WATCH("50")))
+		poll_once(&world);
+	reflector_list_again(world.reflector);
+	run_to_end(&world);
+	assert_string_equal(strbuf_text(&world.seen.log), "+a@41 +b@42 = ~a@4 -b@! = ");
+	assert_int_equal(world.seen.failed, 0);
+	assert_int_equal(fake_api_unexpected(world.api), 0);
+	stop(&world);
+}
+
 static void count_gone(void *context, const struct kube_object *object)
 {
 	size_t *n = context;
@@ -525,6 +610,8 @@ int main(void)
 		cmocka_unit_test(test_delays_after_an_end),
 		cmocka_unit_test(test_relists_are_spread),
 		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_an_event_with_too_many_tokens),
+		cmocka_unit_test(test_list_again),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "serve/log_buffer.h"
+#include "program/log_buffer.h"
 #include "support/test.h"
 
 #include <fcntl.h>

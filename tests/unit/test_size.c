@@ -25,6 +25,25 @@ static void buffer_rows(void **state)
 		assert_int_equal(size_buffer_permille(&f->sizing, rows[i].n, rows[i].peak_bytes), rows[i].permille);
 }
 
+/* 400 smaller runs do not say how far the next large one goes. */
+static void the_buffer_is_wider_while_few_runs_came_near_the_peak(void **state)
+{
+	static const struct {
+		int64_t peak, limit_mib;
+		int32_t permille; /* 20 + 600 / n + 384Mi / peak; n is at most 12 for each run near the peak */
+	} rows[] = {{10 * GI, 10880, 60}, {19 * GI, 21248, 90}, {20 * GI, 22016, 64}};
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 399; i++)
+		add_whole(f, 10 * GI, 6 * GI);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		add_whole(f, rows[i].peak, 6 * GI);
+		size(f);
+		assert_int_equal(f->rec.buffer_permille, rows[i].permille);
+		assert_int_equal(f->rec.limit_bytes / MI, rows[i].limit_mib);
+	}
+}
+
 static void round_rows(void **state)
 {
 	static const struct {
@@ -344,6 +363,33 @@ static void pins_before_bounds_of_the_spec_before_those_of_the_configuration(voi
 	}
 }
 
+static void a_limit_that_may_be_too_small_is_not_advised(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t flags;
+		enum size_by by;
+		int64_t now;
+		bool is_advised;
+	} rows[] = {
+		{"any other", 0, SIZE_BY_RUNS, 0, true},
+		{"any other, smaller", 0, SIZE_BY_RUNS, 64 * GI, true},
+		{"cache-bound, none", REC_CACHE_BOUND, SIZE_BY_RUNS, 0, false},
+		{"cache-bound, smaller", REC_CACHE_BOUND, SIZE_BY_RUNS, 64 * GI, false},
+		{"cache-bound, larger", REC_CACHE_BOUND, SIZE_BY_RUNS, 16 * GI, true},
+		{"cache-bound, pinned", REC_CACHE_BOUND, SIZE_BY_PIN_LIMIT, 0, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct recommendation rec = {.limit_bytes = 24 * GI, .flags = rows[i].flags};
+		const enum size_by by[2] = {[SIZE_LIMIT] = rows[i].by};
+
+		test_row(rows[i].name);
+		assert_int_equal(size_is_limit_advisable(&rec, by, rows[i].now), rows[i].is_advised);
+	}
+}
+
 static void what_is_learned_knows_no_pins_nor_bounds(void **state)
 {
 	struct fixture *f = *state;
@@ -482,6 +528,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(buffer_rows),
+		T(the_buffer_is_wider_while_few_runs_came_near_the_peak),
 		T(round_rows),
 		T(math_is_exact),
 		T(nothing_known_sizes_nothing),
@@ -495,6 +542,7 @@ int main(void)
 		T(early_ends_are_lower_bounds),
 		T(peaks_outlive_the_list),
 		T(pins_before_bounds_of_the_spec_before_those_of_the_configuration),
+		T(a_limit_that_may_be_too_small_is_not_advised),
 		T(what_is_learned_knows_no_pins_nor_bounds),
 		T(lowering_is_forbidden_by),
 		T(variants_are_counted_apart),

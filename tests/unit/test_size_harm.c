@@ -180,6 +180,10 @@ static void own_values_stand(void **state)
 		/* no limit where it had none */
 		{POD("{\"requests\":{\"memory\":\"4Gi\"}}"), 0, -1, 8 * GI},
 		{POD("{\"requests\":{\"memory\":\"4Gi\"}}"), REC_HARM | REC_NO_LIMIT, -1, -1},
+		/* nor where page cache hides what it needs; a limit that it has is raised */
+		{POD("{\"requests\":{\"memory\":\"4Gi\"}}"), REC_CACHE_BOUND | REC_NO_LOWER, -1, -1},
+		{POD("{\"requests\":{\"memory\":\"4Gi\"},\"limits\":{\"memory\":\"5Gi\"}}"),
+		 REC_CACHE_BOUND | REC_NO_LOWER, -1, 8 * GI},
 		/* its own request where ours found no room; what is proven about the limit still counts */
 		{POD("{\"requests\":{\"memory\":\"1Gi\"},\"limits\":{\"memory\":\"5Gi\"}}"), 0, 4 * GI, 8 * GI},
 		{POD("{\"requests\":{\"memory\":\"1Gi\"},\"limits\":{\"memory\":\"5Gi\"}}"), REC_HARM | REC_NO_RAISE,

@@ -107,19 +107,26 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 	}
 }
 
-/* Each retry completes, so no two runs that ended so follow each other: spikes between two samples. */
+/* Spikes between two samples. Where the retry completes, no two runs that ended so follow each other; a bare pod has no
+ * retry. */
 static void kills_far_below_the_limit_that_come_again_count(void **state)
 {
 	static const struct {
 		const char *name;
 		int64_t limit;
+		bool is_retried;
 		int every, runs;
 		bool counts;
 	} rows[] = {
-		{"once", 20 * GI, 10, 8, false},
-		{"every second run", 20 * GI, 2, 4, true},
-		{"every third run", 20 * GI, 3, 99, false},
-		{"with less than an eighth of the limit", 96 * GI, 2, 100, false},
+		{"once", 20 * GI, true, 10, 8, false},
+		{"every second run", 20 * GI, true, 2, 4, true},
+		{"every third run, twice", 20 * GI, true, 3, 6, false},
+		{"every third run, three times", 20 * GI, true, 3, 9, true},
+		{"every fourth run", 20 * GI, true, 4, 100, false},
+		{"with less than an eighth of the limit", 96 * GI, true, 2, 100, false},
+		{"... twice in a row, without a retry", 96 * GI, false, 1, 2, false},
+		{"... three times", 96 * GI, false, 1, 3, true},
+		{"... in every second run, without a retry", 96 * GI, false, 2, 100, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -133,9 +140,12 @@ static void kills_far_below_the_limit_that_come_again_count(void **state)
 
 			run.samples = 60;
 			run.limit_bytes = rows[i].limit;
-			run.attempts = k % rows[i].every ? 1 : 2;
-			if (run.attempts == 2)
+			if (k % rows[i].every == 0) {
 				run.killed_limits[run.n_killed_limits++] = rows[i].limit;
+				run.is_whole = rows[i].is_retried;
+				run.attempts = rows[i].is_retried ? 2 : 1;
+				run.outcome = rows[i].is_retried ? OUTCOME_COMPLETED : OUTCOME_OOM_KILLED;
+			}
 			add(f, run);
 		}
 		size(f);
@@ -143,6 +153,33 @@ static void kills_far_below_the_limit_that_come_again_count(void **state)
 		assert_int_equal(f->rec.limit_bytes > 20 * GI, rows[i].counts);
 		teardown(state);
 		assert_int_equal(setup(state), 0);
+	}
+}
+
+/* The samples of later runs do not show the spike either, so the limit stays until the kill is forgotten, also when the
+ * kill has dropped out of the list of runs. */
+static void a_kill_that_no_sample_shows_is_not_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int again = 0; again < 2; again++) {
+		for (int k = 0; k < 3; k++) {
+			struct run run = run_of(f, 8 * GI, 6 * GI);
+
+			run.samples = 60;
+			run.is_whole = false;
+			run.outcome = OUTCOME_OOM_KILLED;
+			run.killed_limits[run.n_killed_limits++] = run.limit_bytes = 96 * GI;
+			add(f, run);
+		}
+		for (int k = 0; k < (again ? LIMIT_HISTORY_RUNS + 3 : HISTORY_FORGET_RUNS); k++) {
+			struct run run = run_of(f, 8 * GI, 6 * GI);
+
+			size(f);
+			assert_int_equal(f->rec.limit_bytes, 192 * GI);
+			run.limit_bytes = 192 * GI;
+			add(f, run);
+		}
 	}
 }
 
@@ -392,6 +429,7 @@ int main(void)
 		T(kills_that_later_runs_contradict_are_forgotten),
 		T(a_kill_far_below_the_limit_is_the_nodes),
 		T(kills_far_below_the_limit_that_come_again_count),
+		T(a_kill_that_no_sample_shows_is_not_answered),
 		T(a_run_under_way_doubles_once),
 		T(a_suspicion_raises_once),
 		T(a_leak_is_stepped_once_a_kill),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which OOM kills are told with the size to submit again with. */
+#include "store_file_fixture.h"
 #include "watched_pods_fixture.h"
 
 #include "base/timefmt.h"
+#include "model/identity.h"
 #include "service/unraised_kills.h"
 
 #include <signal.h>
@@ -28,6 +30,50 @@
 			.body = "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name "\"}}"     \
 	}
 
+/* A store in a file, with a profile of the trainer of Job one if its limit is not 0. */
+static struct store *make_store(const struct place *place, int64_t limit_bytes)
+{
+	struct store *store = open_store(place, true);
+	char id[IDENTITY_ID_BYTES];
+	const struct profile draft = {.namespace_name = "ml",
+				      .name = id,
+				      .workload = "Job/one",
+				      .role = "",
+				      .container = "main",
+				      .spec = &profile_spec_none,
+				      .parent = {.runs = 3, .request_bytes = 64 << 20, .limit_bytes = limit_bytes}};
+	struct profile *profile;
+
+	if (!limit_bytes)
+		return store;
+	identity_id("ml", "Job/one", "", "main", id);
+	profile = profile_dup(&draft);
+	assert_int_equal(store_commit(store,
+				      &(struct store_change){.profiles = (const struct profile *const *)&profile,
+							     .n_profiles = 1},
+				      NULL),
+			 0);
+	profile_free(profile);
+	return store;
+}
+
+static struct unraised_kills started(void)
+{
+	struct unraised_kills kills = {.start_ms = 0};
+
+	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS, NOW_MS);
+	return kills;
+}
+
+static struct policy policy_of(enum resize_mode resize)
+{
+	struct policy policy;
+
+	policy_default(&policy);
+	policy.resize = resize;
+	return policy;
+}
+
 static void a_queued_guaranteed_kill_is_told_once(void **state)
 {
 	static const struct fake_step steps[] = {
@@ -51,23 +97,74 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 		JOB("four"),
 		{.fits = NULL},
 	};
+	const struct policy policy = policy_of(RESIZE_OFF);
+	struct unraised_kills kills = started();
 	struct world world;
-	struct unraised_kills kills;
+	struct store *store;
 	struct notice notice;
+	struct place place;
 	struct pods *pods;
 
 	(void)state;
+	place_init(&place);
+	store = make_store(&place, 0);
 	pods = start_pods(&world, steps);
-	unraised_kills_start(&kills, NOW_MS - 10 * TIME_MINUTE_MS, false);
-	assert_false(unraised_kills_next(&kills, pods, 0, &notice)); /* no kill was seen */
-	assert_true(unraised_kills_next(&kills, pods, 5, &notice));
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
 	assert_string_equal(notice.owner, "Job/one");
 	assert_string_equal(notice.reason, "MemoryNotRaised");
 	assert_string_equal(notice.text, "main: OOM-killed at its limit of 64Mi, which cannot be raised: "
 					 "LocalQueue team counted it; submit again with 128Mi");
-	assert_false(unraised_kills_next(&kills, pods, 5, &notice));
-	assert_false(unraised_kills_next(&kills, pods, 6, &notice)); /* another kill of one that was told */
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_begin(&kills, kills.start_ms, NOW_MS); /* the next cycle */
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_begin(&kills, NOW_MS, NOW_MS); /* another term, after the kills */
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_begin(&kills, 0, NOW_MS + TIME_HOUR_MS); /* the kills are too long ago */
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_begin(&kills, 0, NOW_MS);
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
 	stop_pods(&world, pods);
+	store_close(store);
+	place_release(&place);
+}
+
+/* Twice the limit may be far below what the workload needs. */
+static void the_larger_size_is_told(void **state)
+{
+	static const struct {
+		int64_t profile_bytes;
+		const char *end;
+	} rows[] = {
+		{0, "; submit again with 128Mi"},
+		{(int64_t)100 << 20, "; submit again with 128Mi"},
+		{(int64_t)12 << 30, "; submit again with 12Gi"},
+	};
+	static const struct fake_step steps[] = {
+		{PODS, .body = LIST(KILLED("one-a", QUEUED, OF_JOB("one")))},
+		{PODS, .body = "", .end = FAKE_HOLD},
+		JOB("one"),
+		{.fits = NULL},
+	};
+	const struct policy policy = policy_of(RESIZE_OFF);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct unraised_kills kills = started();
+		struct world world;
+		struct store *store;
+		struct notice notice;
+		struct place place;
+		struct pods *pods;
+
+		place_init(&place);
+		store = make_store(&place, rows[i].profile_bytes);
+		pods = start_pods(&world, steps);
+		assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+		assert_non_null(strstr(notice.text, rows[i].end));
+		stop_pods(&world, pods);
+		store_close(store);
+		place_release(&place);
+	}
 }
 
 #define BURST(name, owner, spec, container)                                                                            \
@@ -100,15 +197,19 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 			JOB("one"),
 			{.fits = NULL},
 		};
+		const struct policy policy = policy_of(rows[i].resizes ? RESIZE_ON_OOM : RESIZE_OFF);
+		struct unraised_kills kills = started();
 		struct world world;
-		struct unraised_kills kills;
+		struct store *store;
 		struct notice notice;
+		struct place place;
 		struct pods *pods;
 
+		place_init(&place);
+		store = make_store(&place, 0);
 		snprintf(list, sizeof(list), LIST("%s"), rows[i].pod);
 		pods = start_pods(&world, steps);
-		unraised_kills_start(&kills, NOW_MS - 10 * TIME_MINUTE_MS, rows[i].resizes);
-		assert_int_equal(unraised_kills_next(&kills, pods, 1, &notice), rows[i].owner != NULL);
+		assert_int_equal(unraised_kills_next(&kills, pods, store, &policy, &notice), rows[i].owner != NULL);
 		if (rows[i].owner) {
 			assert_string_equal(notice.owner, rows[i].owner);
 			assert_string_equal(notice.reason, "MemoryNotRaised");
@@ -116,8 +217,10 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 					    "main: OOM-killed at its limit of 64Mi, with which it restarts, as "
 					    "recommender.resize is off; submit again with 128Mi");
 		}
-		assert_false(unraised_kills_next(&kills, pods, 2, &notice));
+		assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
 		stop_pods(&world, pods);
+		store_close(store);
+		place_release(&place);
 	}
 }
 
@@ -125,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_queued_guaranteed_kill_is_told_once),
+		cmocka_unit_test(the_larger_size_is_told),
 		cmocka_unit_test(a_restart_is_told_while_resizes_are_off),
 	};
 

@@ -10,7 +10,8 @@
 #define BACKOFF_MIN_MS TIME_SECOND_MS
 #define BACKOFF_MAX_MS TIME_MINUTE_MS
 #define REQUEST_MS     (10 * TIME_SECOND_MS)
-/* More conflicts without a success in between are reported as failures. */
+/* After so many conflicts without a success in between the object is listed anew, as its watch may be silent
+ * (reflector_list_again); further ones are reported as failures, too. */
 #define RACES_IN_A_ROW 3
 /* So many consecutive writes of a caBundle are done without a delay although the Secret has not changed, which means
  * that others have overwritten it. */
@@ -43,8 +44,8 @@ static void pause_writes(struct certs *self)
 	self->not_before_ms = time_monotonic_ms() + kube_client_random(self->client, high_ms / 2, high_ms + 1);
 }
 
-/* A step failed. A conflict with another writer is ordinary. */
-static void step_failed(struct certs *self, enum rotation_action action, const struct kube_result *result)
+/* A step failed. A conflict with another writer is ordinary. @return whether what was written must be listed anew. */
+static bool step_failed(struct certs *self, enum rotation_action action, const struct kube_result *result)
 {
 	struct err err = result->err;
 	bool is_race = result->code == KUBE_CONFLICT || result->code == KUBE_ALREADY_EXISTS ||
@@ -52,10 +53,11 @@ static void step_failed(struct certs *self, enum rotation_action action, const s
 
 	self->is_overtaken = is_race && self->failed_in_a_row < RACES_IN_A_ROW;
 	pause_writes(self);
-	if (self->is_overtaken)
-		return;
-	err_wrap(&err, "rotation of the certificates, step %s", rotation_action_names[action]);
-	certs_fail(self, &err);
+	if (!self->is_overtaken) {
+		err_wrap(&err, "rotation of the certificates, step %s", rotation_action_names[action]);
+		certs_fail(self, &err);
+	}
+	return is_race && self->failed_in_a_row >= RACES_IN_A_ROW;
 }
 
 static void step_succeeded(struct certs *self, enum rotation_action action, const char *why)
@@ -78,7 +80,8 @@ static void secret_written(void *context, const struct kube_result *result)
 	certs_decide_soon(self);
 	if (result->code) {
 		/* without an answer, too, the watch says whether the write has succeeded */
-		step_failed(self, self->doing, result);
+		if (step_failed(self, self->doing, result))
+			reflector_list_again(self->secret_watch);
 		return;
 	}
 	step_succeeded(self, self->doing, self->doing_why);
@@ -120,7 +123,8 @@ static void configuration_written(void *context, const struct kube_result *resul
 	self->configuration_calls[kind] = NULL;
 	certs_decide_soon(self);
 	if (result->code) {
-		step_failed(self, ROTATION_FILL, result);
+		if (step_failed(self, ROTATION_FILL, result))
+			configurations_list_again(self->configurations, kind);
 		return;
 	}
 	step_succeeded(self, ROTATION_FILL, configurations_name(self->configurations, kind));

@@ -25,7 +25,7 @@ struct owner {
 	struct hashtable_node by_uid, by_name;
 	struct owner *parent, *next_dirty;
 	const void *source;
-	bool is_known, is_dirty, is_in_snapshot, is_ring;
+	bool is_known, is_dirty, is_in_snapshot, is_ring, is_queued;
 	size_t users;		       /* number of children and pods */
 	uint32_t below[CHAIN_MAX - 1]; /* number of children by how many owners are below them, at most */
 	struct full own, children;
@@ -230,7 +230,7 @@ static void forget(struct owners *self, struct owner *owner)
 
 	hashtable_remove(&self->by_name, &owner->by_name);
 	leave_parent(self, owner);
-	owner->is_known = owner->is_ring = false;
+	owner->is_known = owner->is_ring = owner->is_queued = false;
 	owner->own = (struct full){.pods = 0};
 	owner->own_ranks = owner->created_ms = 0;
 	owner->parent_target = 0;
@@ -265,6 +265,7 @@ int owners_put(struct owners *self, uint64_t name, const struct owner_object *ob
 	owner->own = (struct full){.pods = MIN(object->pods, PODS_MAX), .declared = object->declared};
 	owner->own_ranks = MIN(object->ranks, PODS_MAX);
 	owner->created_ms = object->created_ms;
+	owner->is_queued = object->is_queued;
 	owner->parent_target = object->parent_target;
 	size_changed(self, owner, before);
 	return set_parent(self, owner, object->parent_uid);
@@ -334,6 +335,7 @@ static int flush_known(const struct owner *owner, struct snapshot_builder *build
 		.pods = full.pods,
 		.declared = full.declared,
 		.ranks = owner->own.pods ? owner->own_ranks : full.pods,
+		.is_queued = owner->is_queued,
 		.held_pods = owner->held.pods,
 	};
 

@@ -31,6 +31,7 @@ struct owner_object {
 	/* The resources in its templates, if `pods` is known. */
 	struct k8s_declared declared;
 	int64_t created_ms; /* 0: not known */
+	bool is_queued;	    /* as in struct owner_facts */
 	const void *source; /* identifies the watch, for owners_remove_source */
 };
 

@@ -143,7 +143,10 @@ static void on_failed(void *context, const struct err *why, int64_t retry_ms)
 	const char *hint = advice(self, why->code);
 
 	if (retry_ms < 0) {
-		report_skipped(self, "", why);
+		struct err skipped = *why;
+
+		skipped.where[0] = '\0';
+		report_skipped(self, why->where, &skipped);
 		return;
 	}
 	count_failure(self, why->code > 0 ? (size_t)why->code : KUBE_CONDITION_COUNT_);

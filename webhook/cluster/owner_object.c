@@ -167,6 +167,8 @@ static int count_pods(const struct kube_object *object, const struct kind *kind,
 		r = kind_templates_of_doc(&doc, arena, &templates, &n, err);
 	if (r)
 		return r;
+	for (size_t i = 0; i < n; i++)
+		ret->is_queued |= templates[i].owner_facts.is_queued;
 	/* a TrainJob contains only a part of what its JobSet creates: the JobSet counts */
 	for (size_t i = 0; i < n && !kind->has_trainer; i++)
 		if (__builtin_add_overflow(pods, templates[i].replicas, &pods))

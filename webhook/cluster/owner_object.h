@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* owner_object: reads from an object of a kind that owns pods how many pods it creates, its owner, and whether it still
- * creates pods. No state. Any thread. */
+/* owner_object: reads from an object of a kind that owns pods how many pods it creates, its owner, and whether a queue
+ * counts it and it still creates pods. No state. Any thread. */
 #include "base/arena.h"
 #include "cluster/cluster_owners.h"
 #include "k8s/kinds.h"

@@ -194,6 +194,12 @@ struct json_object *configurations_object(const struct configurations *self, enu
 	return self->ones[kind].object;
 }
 
+void configurations_list_again(struct configurations *self, enum configuration_kind kind)
+{
+	if (self->ones[kind].reflector)
+		reflector_list_again(self->ones[kind].reflector);
+}
+
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object)
 {
 	struct one *one = &self->ones[kind];

@@ -35,5 +35,8 @@ struct json_object *configurations_object(const struct configurations *self, enu
  *  it is older than the last known object. Until the watch has caught up, older events are ignored. */
 void configurations_note(struct configurations *self, enum configuration_kind kind, struct json_object *object);
 
+/** Reads a configuration anew, as its watch may have missed a change (reflector_list_again). */
+void configurations_list_again(struct configurations *self, enum configuration_kind kind);
+
 /** Whether one resourceVersion is older than another. False unless both are decimal numbers. */
 bool configurations_is_older(const char *version, const char *than);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* audit: writes a log line for each pod or template that was patched: what changed, from which value, why, and on which
- * evidence. Lines that exceed the rate of client_log.h are counted in the next one. Any thread. */
+ * evidence. Lines that exceed the rate of client_log.h are counted in the next one. Cost: constant, as names and the
+ * list of changes are cut. Any thread. */
 #include "k8s/review.h"
 #include "policy/workload.h"
 #include "serve/client_log.h"

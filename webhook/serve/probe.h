@@ -2,7 +2,8 @@
 #pragma once
 /* probe: answers /probe. When the API server cannot reach the webhook it admits pods unchanged, and nobody notices. So
  * the recommender dry-runs the creation of a ConfigMap at regular intervals; the answer to this review carries our name
- * in the annotation memtamer.io/probed-by. It does not need a snapshot and works before there is one. Any thread. */
+ * in the annotation memtamer.io/probed-by. It does not need a snapshot and works before there is one. Cost: linear in
+ * the body. Any thread. */
 #include "serve/admission.h"
 
 /** @param instance  our name: of the pod, or of the host.

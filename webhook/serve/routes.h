@@ -2,11 +2,12 @@
 #pragma once
 /* routes: the HTTP handlers. They run on the server's threads and use `struct serve` only: the current state (protected
  * by a mutex), the metrics and the flags (atomic). Each thread has scratch memory of its own, which is freed with the
- * thread. */
+ * thread. Cost: admission.h and probe.h for these; the other answers do not depend on what a client sends.
+ */
 #include "http_server/http_server.h"
+#include "program/log_buffer.h"
 #include "serve/client_log.h"
 #include "serve/current_state.h"
-#include "serve/log_buffer.h"
 #include "serve/metrics.h"
 
 #include <pthread.h>

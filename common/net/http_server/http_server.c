@@ -26,8 +26,7 @@ static void on_log(void *context, const char *format, va_list args)
 
 	vsnprintf(text, sizeof(text), format, args);
 	text[strcspn(text, "\n")] = '\0';
-	server_observe(context, &(struct http_server_event){
-					.type = HTTP_EVENT_LIBRARY, .path = "other", .reason = text, .peer = ""});
+	server_report(context, HTTP_EVENT_LIBRARY, text, "");
 }
 
 /* libmicrohttpd found its state corrupted. The process ends, because otherwise a client might get the answer for
@@ -61,12 +60,9 @@ static void connection_ends(struct http_server *self, struct connection *connect
 	if (connection->is_handshaking && !connection->is_refused && !connection_is_closing(connection)) {
 		bool wants_client = connection->credentials && credentials_want_client(connection->credentials);
 
-		server_observe(self, &(struct http_server_event){
-					     .type = HTTP_EVENT_HANDSHAKE_ENDED,
-					     .path = "other",
-					     .reason = wants_client ? "no handshake; a client certificate is required"
-								    : "no handshake",
-					     .peer = connection->peer});
+		server_report(self, HTTP_EVENT_HANDSHAKE_ENDED,
+			      wants_client ? "no handshake; a client certificate is required" : "no handshake",
+			      connection->peer);
 	}
 	tls_detach(connection);
 	connection_free(connection);

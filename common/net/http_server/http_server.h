@@ -14,8 +14,9 @@
  *   slowly).
  * - Connections: when `connections` are open (plus one a thread), each new one closes an old one, at constant cost: the
  *   oldest one without a complete request, else the one that has been idle longest. An address that has more than a
- *   quarter of all connections loses one of its own. Closed connections count until their threads have cleaned up, so
- *   at most twice as many sockets are open.
+ *   quarter of all connections loses one of its own. One with requests, as an API server's, may have half as many more
+ *   that have not sent theirs yet (server_limit.c says why this helps no attacker). Closed connections count until
+ *   their threads have cleaned up, so at most twice as many sockets are open.
  * - Memory: each connection may use HTTP_CONNECTION_BYTES for its body or its answer, in addition to libmicrohttpd (32
  *   KiB) and GnuTLS (about 20 KiB). Bytes beyond that are counted over all connections; when they reach
  *   buffers_total_bytes, a request is answered with 503. An idle connection keeps no buffers.
@@ -82,7 +83,8 @@ struct http_server_event {
 	const char *peer; /* "127.0.0.1:4711" */
 };
 
-/** Called on any thread, possibly with the server's mutex held: must not block and must not call the server. */
+/** Called on any thread, without a lock: may ask the server for its numbers, and must not block, because that thread
+ *  serves clients. */
 typedef void http_observer_fn(void *context, const struct http_server_event *event);
 
 struct http_server_config {

@@ -6,6 +6,7 @@
 #include "base/timefmt.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define RESPONSE_BYTES (4 * MIB)
@@ -16,7 +17,17 @@ void server_observe(const struct http_server *self, const struct http_server_eve
 		self->config.observe(self->config.context, event);
 }
 
+void server_report(const struct http_server *self, enum http_server_event_type type, const char *reason,
+		   const char *peer)
+{
+	server_observe(self,
+		       &(struct http_server_event){.type = type, .path = "other", .reason = reason, .peer = peer});
+}
+
 /* ---- lists ---- */
+
+static const size_t weights[CONNECTION_STATE_COUNT_] = {
+	[CONNECTION_FRESH] = WEIGHT_FRESH, [CONNECTION_BUSY] = WEIGHT_OTHER, [CONNECTION_IDLE] = WEIGHT_OTHER};
 
 static void list_remove(struct connection *connection)
 {
@@ -24,6 +35,7 @@ static void list_remove(struct connection *connection)
 
 	TAILQ_REMOVE(&list->connections, connection, link);
 	list->n--;
+	atomic_fetch_sub(&connection->server->weight, weights[connection->state]);
 }
 
 static void list_append(struct connection *connection, enum connection_state state)
@@ -34,6 +46,7 @@ static void list_append(struct connection *connection, enum connection_state sta
 	connection->since_ms = time_monotonic_ms();
 	TAILQ_INSERT_TAIL(&list->connections, connection, link);
 	list->n++;
+	atomic_fetch_add(&connection->server->weight, weights[state]);
 }
 
 void connection_set_state(struct connection *self, enum connection_state state)
@@ -59,13 +72,12 @@ bool connection_is_closing(struct connection *self)
 	return is_closing;
 }
 
-void connection_shut(struct connection *self, enum http_server_event_type why, const char *reason)
+void connection_shut(struct connection *self, char ret_peer[PEER_BYTES])
 {
 	list_remove(self);
 	list_append(self, CONNECTION_CLOSING);
 	shutdown(self->fd, SHUT_RDWR);
-	server_observe(self->server,
-		       &(struct http_server_event){.type = why, .path = "other", .reason = reason, .peer = self->peer});
+	memcpy(ret_peer, self->peer, PEER_BYTES);
 }
 
 /* ---- life ---- */

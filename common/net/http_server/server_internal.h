@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* server_internal: one connection and the server, shared by the files of http_server. Dependencies:
- *	http_server -> server_request, server_tls, server_watch, server_limit -> server_connection -> server_socket
+ *	http_server -> server_request, server_tls, server_watch -> server_limit -> server_connection -> server_socket
  * Threads: the pool thread that serves a connection owns its fields, except those under the server's mutex. Every
  * connection is in the list of its address group and state until just before its socket is closed. */
 #include "http_server/http_server.h"
@@ -21,6 +21,8 @@ enum connection_state {
 	CONNECTION_STATE_COUNT_,
 };
 
+#define PEER_BYTES 64
+
 struct connection {
 	/* protected by the server's mutex */
 	TAILQ_ENTRY(connection) link;
@@ -31,7 +33,7 @@ struct connection {
 	struct http_server *server;
 	int fd;
 	struct connection_group *group; /* the group of its address */
-	char peer[64];
+	char peer[PEER_BYTES];
 
 	/* used by its thread only */
 	struct credentials *credentials; /* own reference; NULL with plain HTTP */
@@ -57,6 +59,9 @@ struct connection_list {
 	size_t n;
 };
 
+/** What a connection may take of memory, as a ratio: a FRESH one has no buffer for a body or an answer. */
+enum { WEIGHT_FRESH = 2, WEIGHT_OTHER = 3 };
+
 /** Connections of one address are in one group, chosen by a hash; a group may hold several addresses. */
 #define CONNECTION_GROUPS 64
 
@@ -80,11 +85,15 @@ struct http_server {
 
 	atomic_bool is_draining;
 	atomic_size_t in_flight;
+	atomic_size_t weight;	     /* of all connections */
 	atomic_size_t buffers_bytes; /* over all connections, beyond HTTP_CONNECTION_BYTES of each */
 };
 
 /* server_connection.c */
 void server_observe(const struct http_server *self, const struct http_server_event *event);
+/** Reports something about a connection; the caller does not hold the mutex. */
+void server_report(const struct http_server *self, enum http_server_event_type type, const char *reason,
+		   const char *peer);
 /** Makes a connection in state FRESH. NULL: out of memory. */
 struct connection *connection_new(struct http_server *self, int fd) ATTR_NODISCARD;
 /** Must be called before its socket is closed. */
@@ -92,9 +101,9 @@ void connection_free(struct connection *self);
 /** Moves a connection to FRESH, BUSY or IDLE; a closing connection stays in CLOSING. */
 void connection_set_state(struct connection *self, enum connection_state state);
 bool connection_is_closing(struct connection *self);
-/** Shuts a connection down; the caller holds the mutex. Its thread then sees the end of the stream, cleans up and
- *  closes the socket. */
-void connection_shut(struct connection *self, enum http_server_event_type why, const char *reason);
+/** Shuts a connection down; the caller holds the mutex and reports it afterwards. Its thread then sees the end of the
+ *  stream, cleans up and closes the socket, and the connection is gone: `ret_peer` is a copy. */
+void connection_shut(struct connection *self, char ret_peer[PEER_BYTES]);
 /** Reserves `bytes` in total for its buffers, until connection_release_body.
  *  @return false, and nothing changes: all connections together would use too many. */
 bool connection_charge(struct connection *self, size_t bytes) ATTR_NODISCARD;
@@ -102,9 +111,11 @@ bool connection_charge(struct connection *self, size_t bytes) ATTR_NODISCARD;
 void connection_release_body(struct connection *self);
 
 /* server_limit.c */
-/** A new connection arrived: at the limit, closes an old one. @return false: too many are still closing; refuse the new
- *  one. */
+/** A new connection arrived: at the limit, closes an old one, unless it is one of a burst (server_limit.c).
+ *  @return false: too many sockets are open; refuse the new one. */
 bool connections_make_room(struct http_server *self);
+/** A connection became BUSY: after a burst, closes an old one if all together may take too much memory. */
+void connections_keep_limit(struct http_server *self);
 
 /* server_socket.c */
 int server_listen(const char *listen, int *ret_fd, unsigned int *ret_port, struct err *err) ATTR_NODISCARD;

@@ -227,6 +227,7 @@ static void begin(struct connection *connection)
 	connection->response.status = MHD_HTTP_OK;
 	connection->response.content_type = "text/plain";
 	connection_set_state(connection, CONNECTION_BUSY);
+	connections_keep_limit(connection->server);
 	atomic_fetch_add(&connection->server->in_flight, 1);
 }
 

@@ -48,10 +48,7 @@ int tls_no_certificate(void)
 static void refuse(struct connection *connection, const char *reason)
 {
 	connection->is_refused = true;
-	server_observe(connection->server, &(struct http_server_event){.type = HTTP_EVENT_CLIENT_REFUSED,
-								       .path = "other",
-								       .reason = reason,
-								       .peer = connection->peer});
+	server_report(connection->server, HTTP_EVENT_CLIENT_REFUSED, reason, connection->peer);
 }
 
 static bool has_common_name(gnutls_x509_crt_t cert, const char *name)

@@ -23,6 +23,7 @@ static const struct rule {
 	{CONNECTION_IDLE, true, "the head of a request took too long"},
 };
 
+/* The caller holds the mutex, which is released while a connection is reported. */
 static void close_overdue(struct http_server *self, const struct rule *rule, int64_t now_ms)
 {
 	const struct http_server_config *config = &self->config;
@@ -31,9 +32,14 @@ static void close_overdue(struct http_server *self, const struct rule *rule, int
 	for (size_t i = 0; i < CONNECTION_GROUPS; i++) {
 		const struct connection_list *list = &self->groups[i].lists[rule->state];
 		struct connection *first;
+		char peer[PEER_BYTES];
 
-		while ((first = TAILQ_FIRST(&list->connections)) && now_ms - first->since_ms > timeout_ms)
-			connection_shut(first, HTTP_EVENT_WATCHDOG_CLOSED, rule->reason);
+		while ((first = TAILQ_FIRST(&list->connections)) && now_ms - first->since_ms > timeout_ms) {
+			connection_shut(first, peer);
+			pthread_mutex_unlock(&self->mutex);
+			server_report(self, HTTP_EVENT_WATCHDOG_CLOSED, rule->reason, peer);
+			pthread_mutex_lock(&self->mutex);
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ static struct decision decision_of(const struct pod_facts *facts, const struct p
 			       .n_findings = findings->n,
 			       .sizes = fitted->sizes,
 			       .n_sizes = fitted->n_sizes,
+			       .set = fitted->set,
+			       .n_set = fitted->n_set,
 			       .variable = fitted->variable,
 			       .envs = fitted->envs,
 			       .n_envs = fitted->n_envs,

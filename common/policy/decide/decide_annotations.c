@@ -10,12 +10,26 @@
 
 #include <errno.h>
 
-static bool holds_all(const struct annotation_set *set)
+/* The main container is first; the others are in the order of the pod. */
+static struct field *field_of(const struct pod_facts *self, const struct annotation_entry *entry)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if (!set->entries[i].holds)
-			return false;
-	return set->is_whole;
+	size_t index = (size_t)(entry->container - self->input->pod->containers);
+	size_t item = index == self->main_index ? 0 : index + (index < self->main_index);
+
+	return &self->items[item].fields[entry->resource == K8S_MEMORY ? SIZED_MEMORY : SIZED_EPHEMERAL][entry->field];
+}
+
+/* An annotation that names the pod's controller was written for this pod: a different value was set by another webhook
+ * since. Any other annotation may have come with a copied manifest, and only values that the pod has are believed. */
+static void read_entry(struct pod_facts *self, struct annotation_entry *entry)
+{
+	bool is_for_this_pod = self->is_said_own && self->said.owner && *self->said.owner;
+
+	annotation_entry_find(entry, self->input->pod);
+	if (!entry->holds && !(is_for_this_pod && streq(entry->rule, SIZE_RULE_REPLACED)))
+		self->is_said_held = false;
+	if (entry->container && self->is_said_own && (entry->holds || is_for_this_pod))
+		field_of(self, entry)->said = entry;
 }
 
 int decide_read_annotation(struct pod_facts *self)
@@ -29,24 +43,11 @@ int decide_read_annotation(struct pod_facts *self)
 	if (r)
 		return r == ANNOTATION_NONE ? 0 : r;
 	self->has_said = true;
-	for (size_t i = 0; i < self->said.n; i++)
-		annotation_entry_find(&self->said.entries[i], pod);
 	self->is_said_own = annotation_is_of(&self->said, pod);
-	self->is_said_held = self->is_said_own && holds_all(&self->said);
+	self->is_said_held = self->is_said_own && self->said.is_whole;
+	for (size_t i = 0; i < self->said.n; i++)
+		read_entry(self, &self->said.entries[i]);
 	return 0;
-}
-
-bool decide_has_set_request(const struct pod_facts *self, const struct sized *item, enum k8s_resource resource)
-{
-	for (size_t i = 0; self->has_said && i < self->said.n; i++) {
-		const struct annotation_entry *entry = &self->said.entries[i];
-
-		STEPS(1);
-		if (entry->holds && entry->container == item->container && entry->resource == resource &&
-		    entry->field == SIZE_REQUEST)
-			return true;
-	}
-	return false;
 }
 
 /* ---- LimitRanger ---- */

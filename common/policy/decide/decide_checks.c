@@ -27,7 +27,7 @@ static const struct {
 	[CHECK_MEMORY_LEAK_SUSPECTED] = {check_leak, false, false},
 	[CHECK_MEMORY_UNSTABLE] = {check_unstable, false, false},
 	[CHECK_UNSCHEDULABLE_SIZE] = {check_unschedulable, false, false},
-	[CHECK_MEMORY_UNIT_SUSPICIOUS] = {check_unit, false, false},
+	[CHECK_MEMORY_UNIT_SUSPICIOUS] = {check_unit, true, false},
 	[CHECK_SHM_SMALL] = {check_shm_small, false, false},
 	[CHECK_SHM_UNBOUNDED] = {check_shm_unbounded, false, false},
 	[CHECK_EMPTYDIR_UNBOUNDED] = {check_emptydir_unbounded, false, false},

@@ -287,9 +287,9 @@ int decide_facts(const struct decide_input *input, struct arena *arena, struct p
 	identify(self);
 	r = copy_pod(self);
 	if (!r)
-		r = decide_read_annotation(self);
-	if (!r)
 		r = gather_items(self);
+	if (!r)
+		r = decide_read_annotation(self);
 	if (r)
 		return r;
 	stamp(self);

@@ -25,7 +25,7 @@ enum gate {
 	GATE_ACTION,   /* the check's action is `warn` */
 	GATE_MODE,     /* the mode does not allow it */
 	GATE_BARE,     /* a bare pod without an annotation that allows it */
-	GATE_KIND,     /* another component sizes this kind of pod */
+	GATE_KIND,     /* no mode changes this pod: struct pod_mode.kind_why */
 	GATE_QUEUE,    /* a queue counts the pod's requests, or has counted them */
 	GATE_EVIDENCE, /* the evidence does not suffice for lowering */
 	GATE_NODE,     /* no node has room for it */
@@ -47,6 +47,8 @@ struct field {
 	bool is_default;      /* set by LimitRanger, so nobody chose it */
 	int64_t now_bytes;
 	struct proposal proposal;
+	/* What the annotation says an earlier round of this admission set; NULL: nothing that can be believed. */
+	const struct annotation_entry *said;
 	bool is_reduced;     /* reduced by the rules of the namespace: must not grow again */
 	const char *cap_why; /* the rule that changed or shut the proposal last; NULL: none */
 };
@@ -117,7 +119,7 @@ struct pod_facts {
 struct pod_mode {
 	enum mode mode;
 	const char *why;
-	const char *kind_why; /* short text why no mode changes pods of this kind; NULL: modes do */
+	const char *kind_why; /* short text why no mode changes this pod; NULL: modes do */
 	bool is_bare_granted; /* the pod's annotation allows raise or enforce */
 	/* The mode is that of a template which is patched; memtamer changes nothing in its pods themselves. */
 	bool is_template_only;
@@ -140,8 +142,8 @@ struct deciding {
 	size_t n_items;
 	/* which rule of the namespace prevents request = limit for a critical pod; NULL: none */
 	const char *critical_why;
-	struct size_change *sizes;
-	size_t n_sizes;
+	struct size_change *sizes, *set; /* as in struct decision */
+	size_t n_sizes, n_set;
 	const char *variable;		   /* as in struct decision */
 	const struct k8s_container **envs; /* as in struct decision */
 	size_t n_envs;
@@ -169,10 +171,8 @@ struct k8s_container *decide_copy_containers(const struct k8s_pod *pod, struct a
 /** A container's part of the pod's share. 0: not known, or it has no part. */
 int64_t decide_part_of(const struct sized *item, int64_t share);
 
-/** decide_annotations.c: fills `said`. @return 0 or -ENOMEM. */
+/** decide_annotations.c: fills `said`, also of the items' fields. @return 0 or -ENOMEM. */
 int decide_read_annotation(struct pod_facts *self) ATTR_NODISCARD;
-/** Whether the container's request was set by a decision of ours. */
-bool decide_has_set_request(const struct pod_facts *self, const struct sized *item, enum k8s_resource resource);
 /** Marks the fields that LimitRanger has set, according to its annotation. */
 void decide_read_defaults(struct pod_facts *self);
 

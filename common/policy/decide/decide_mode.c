@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide_mode: which mode applies to a pod. The namespace's label replaces the configured mode. The pod's annotation,
- * modeCap of the profile memtamer-namespace and of the workload's own profiles, and the kind of pod can only lower it.
+ * modeCap of the profile memtamer-namespace and of the workload's own profiles, and the kind of pod can only lower it;
+ * an unknown value of the annotation means `observe`.
  * A bare pod gets at most `fill`, unless its annotation says raise or enforce. docs/TRUST.md has the same as a table,
  * which a test reads. */
 #include "policy/decide/decide_internal.h"
@@ -16,6 +17,13 @@ static void lower_to(struct pod_mode *ret, enum mode mode, const char *why)
 		return;
 	ret->mode = mode;
 	ret->why = why;
+}
+
+static void cap_at_observe(struct pod_mode *ret, const char *why, const char *short_why)
+{
+	if (!ret->kind_why)
+		ret->kind_why = short_why;
+	lower_to(ret, MODE_OBSERVE, why);
 }
 
 static void by_namespace(const struct pod_facts *self, struct pod_mode *ret)
@@ -58,8 +66,12 @@ static void by_pod(const struct pod_facts *self, struct pod_mode *ret)
 	const char *text = k8s_label_get(&self->pod.annotations, KEY_MODE);
 	int mode = text ? mode_parse(text) : -1;
 
-	if (mode < 0)
+	if (!text)
 		return;
+	if (mode < 0) {
+		cap_at_observe(ret, "unknown value of pod annotation " KEY_MODE, "unknown " KEY_MODE);
+		return;
+	}
 	ret->is_bare_granted = self->is_bare && mode >= MODE_RAISE;
 	lower_to(ret, (enum mode)mode, "pod annotation " KEY_MODE);
 }
@@ -96,7 +108,8 @@ static bool labels_say_queued(const struct k8s_labels *labels)
 	return false;
 }
 
-/* Another system has counted the pod's requests, often before the pod was created. */
+/* Another system has counted the pod's requests, often before the pod was created. Not every version of Kueue marks the
+ * pods of a Job that it counts. */
 static bool is_queued(const struct pod_facts *self)
 {
 	static const char *const schedulers[] = {"volcano",  "kai-scheduler",	"runai-scheduler",
@@ -109,7 +122,7 @@ static bool is_queued(const struct pod_facts *self)
 
 	return labels_say_queued(&self->pod.labels) || has_any_key(&self->pod.annotations, annotations) ||
 	       is_any_of(self->pod.scheduler_name, schedulers) || self->pod.has_workload_ref || input->is_root_queued ||
-	       streq(input->root_group, "batch.volcano.sh");
+	       (self->owner && self->owner->is_queued) || streq(input->root_group, "batch.volcano.sh");
 }
 
 /* Ray writes its memory limit into the container's command line when the pod is created. */
@@ -143,26 +156,19 @@ static bool is_sized_by_platform(const struct pod_facts *self)
 	       is_any_of(self->pod.scheduler_name, fargate);
 }
 
-static void cap_by_kind(struct pod_mode *ret, const char *why, const char *short_why)
-{
-	if (!ret->kind_why)
-		ret->kind_why = short_why;
-	lower_to(ret, MODE_OBSERVE, why);
-}
-
 static void by_kind(const struct pod_facts *self, struct pod_mode *ret)
 {
 	/* A VerticalPodAutoscaler in the snapshot says which containers it sizes; the annotation does not. */
 	if (decide_has_unknown_vpa(self))
-		cap_by_kind(ret, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
+		cap_at_observe(ret, "sized by a VerticalPodAutoscaler", "a VPA sizes it");
 	if (is_sized_by_platform(self))
-		cap_by_kind(ret, "GKE Autopilot or EKS Fargate chooses the node by the pod's size",
-			    "the platform sizes it");
+		cap_at_observe(ret, "GKE Autopilot or EKS Fargate chooses the node by the pod's size",
+			       "the platform sizes it");
 	ret->is_template_only = is_ray(self) && self->input->is_template_patched;
 	if (is_ray(self) && !ret->is_template_only)
-		cap_by_kind(ret, "Ray writes the memory limit into its command line", "Ray fixes it at start");
+		cap_at_observe(ret, "Ray writes the memory limit into its command line", "Ray fixes it at start");
 	if (is_spark(self))
-		cap_by_kind(ret, "Spark computes the memory limit from its application's settings", "Spark sets it");
+		cap_at_observe(ret, "Spark computes the memory limit from its application's settings", "Spark sets it");
 	if (self->is_bare && !ret->is_bare_granted)
 		lower_to(ret, MODE_FILL, "bare pod: existing values are not changed");
 }

@@ -263,6 +263,8 @@ static const char *evidence_words(const struct deciding *self, const struct size
 {
 	if (!field->has && fit_is_held(item, REC_NO_LIMIT))
 		return "; not set: a run was killed at a limit set by memtamer";
+	if (!field->has && fit_is_held(item, REC_CACHE_BOUND))
+		return "; not set: page cache hides what runs need";
 	if (!field->has && streq(field->proposal.rule, "gpu-share"))
 		return "; not set: runs used more than the share of the node";
 	if (!field->has)

@@ -149,6 +149,20 @@ void annotation_entry_find(struct annotation_entry *self, const struct k8s_pod *
 		      quantity_cmp(&self->amount->quantity, &self->to) == 0;
 }
 
+struct size_change annotation_entry_size(const struct annotation_entry *self)
+{
+	return (struct size_change){
+		.container = self->container,
+		.resource = self->resource,
+		.field = (enum size_field)self->field,
+		.has_from = self->has_from,
+		.from_bytes = quantity_value(&self->from),
+		.to_bytes = quantity_value(&self->to),
+		.rule = self->rule,
+		.cap = *self->cap ? self->cap : NULL,
+	};
+}
+
 bool annotation_is_of(const struct annotation_set *self, const struct k8s_pod *pod)
 {
 	const struct k8s_owner *controller = k8s_pod_controller(pod);

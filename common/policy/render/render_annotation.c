@@ -4,10 +4,12 @@
  *    "set":[{"c":"trainer","r":"memory","f":"limit","to":"96Gi","rule":"peak+buffer"}],
  *    "find":["memory-limit-missing"]}
  * `env` names the allocator variable that was set.
- * `from` is present if a value was replaced, `cap` (a short text) if something limited the change. A pod that has
- * the values of `set` was decided about before, unless the annotation has another owner: then the manifest was
- * copied from a pod with its annotation, and the values are the user's own. A bare pod never has an owner; for
- * its manifest decide_mode.c compares the revision. */
+ * `from` is the value before the first round of the admission, and absent if there was none; `cap` (a short text) is
+ * present if something limited the change. An entry whose value another webhook has replaced since has the rule
+ * "replaced": a limit that we added would not exist without us, whoever changed it. A pod that has the other values of
+ * `set` was decided about before, unless the annotation has another owner: then the manifest was copied from a pod with
+ * its annotation, and the values are the user's own. A bare pod never has an owner; for its manifest decide_mode.c
+ * compares the revision. */
 #include "policy/render/render_internal.h"
 
 #include "policy/annotation.h"
@@ -31,7 +33,8 @@ void render_annotation_size(const struct size_change *size, struct strbuf *buf)
 	if (size->has_from)
 		add_pair(",\"from\":\"", quantity_render_bytes(size->from_bytes, text), buf);
 	add_pair(",\"to\":\"", quantity_render_bytes(size->to_bytes, text), buf);
-	add_pair(",\"rule\":\"", size->rule, buf);
+	strbuf_adds(buf, ",\"rule\":");
+	strbuf_add_json_string(buf, size->rule);
 	if (!size->cap)
 		return;
 	strbuf_adds(buf, ",\"cap\":");
@@ -57,9 +60,9 @@ void render_annotation(const struct decision *decision, const struct k8s_pod *po
 	if (profile)
 		strbuf_addf(buf, ",\"rev\":%lld,\"runs\":%d", (long long)profile->revision, profile->parent.whole_runs);
 	strbuf_adds(buf, ",\"set\":[");
-	for (size_t i = 0; i < decision->n_sizes; i++) {
+	for (size_t i = 0; i < decision->n_set; i++) {
 		strbuf_adds(buf, i ? ",{" : "{");
-		render_annotation_size(&decision->sizes[i], buf);
+		render_annotation_size(&decision->set[i], buf);
 		strbuf_addc(buf, '}');
 	}
 	strbuf_adds(buf, "]");

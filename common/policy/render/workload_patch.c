@@ -51,20 +51,6 @@ static size_t index_of(const char *const *pointers, size_t n, const char *pointe
 	return i;
 }
 
-static struct size_change said_size(const struct annotation_entry *entry)
-{
-	return (struct size_change){
-		.container = entry->container,
-		.resource = entry->resource,
-		.field = (enum size_field)entry->field,
-		.has_from = entry->has_from,
-		.from_bytes = quantity_value(&entry->from),
-		.to_bytes = quantity_value(&entry->to),
-		.rule = entry->rule,
-		.cap = *entry->cap ? entry->cap : NULL,
-	};
-}
-
 /* @return 0, also if there is none (no entries); -ENOMEM. */
 static int read_said(const struct workload_template *const *items, size_t n, const struct k8s_labels *annotations,
 		     struct arena *arena, struct said *ret)
@@ -90,7 +76,7 @@ static int read_said(const struct workload_template *const *items, size_t n, con
 			ret->items[i] = items[found];
 			annotation_entry_find(entry, &items[found]->pod);
 		}
-		ret->sizes[i] = said_size(entry);
+		ret->sizes[i] = annotation_entry_size(entry);
 		ret->is_held &= entry->holds;
 	}
 	return 0;
@@ -229,6 +215,9 @@ static bool is_about(const struct finding *finding, const struct size_change *si
 {
 	char pointer[96];
 
+	/* It compares the request with the limit. */
+	if (finding->check == CHECK_MEMORY_UNIT_SUSPICIOUS)
+		return size->resource == K8S_MEMORY;
 	snprintf(pointer, sizeof(pointer), "/spec/%s/%zu/resources/%s/%s", k8s_container_array(size->container),
 		 size->container->index, size->field == SIZE_LIMIT ? "limits" : "requests",
 		 k8s_resource_names[size->resource]);

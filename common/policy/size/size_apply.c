@@ -43,6 +43,12 @@ int64_t size_bounded(const struct sizing_policy *sizing, const struct profile_sp
 	return MAX(ceiling, floor);
 }
 
+bool size_is_limit_advisable(const struct recommendation *rec, const enum size_by by[2], int64_t now_bytes)
+{
+	return !(rec->flags & REC_CACHE_BOUND) || by[SIZE_LIMIT] >= SIZE_BY_PIN_REQUEST ||
+	       (now_bytes > 0 && rec->limit_bytes > now_bytes);
+}
+
 static bool is_guaranteed(const struct sizing_policy *sizing, const struct profile_spec *spec)
 {
 	return *spec->size_class ? streq(spec->size_class, size_class_names[CLASS_GUARANTEED])

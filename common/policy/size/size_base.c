@@ -13,7 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HIGH_CONFIDENCE_RUNS = 10, STANDING_PERMILLE = 950 };
+enum {
+	HIGH_CONFIDENCE_RUNS = 10,
+	STANDING_PERMILLE = 950,
+	NEAR_RUN_COUNTS = 12, /* each run near the peak counts for as many runs as there are, up to this many */
+};
 
 struct basing {
 	const struct sizing_policy *sizing;
@@ -49,10 +53,13 @@ static void choose_options(struct basing *self)
 		self->quantile_permille = self->spec->quantile_permille;
 }
 
+/* Many small runs say little about how far a large one goes, so the buffer is wider where peaks are spread. */
 static int32_t buffer_above(const struct basing *self, int64_t bytes)
 {
+	int64_t n = MIN(self->evidence.n_whole, NEAR_RUN_COUNTS * MAX(self->evidence.n_near, 1));
+
 	return self->spec->buffer_permille >= 0 ? self->spec->buffer_permille
-						: size_buffer_permille(self->sizing, self->evidence.n_whole, bytes);
+						: size_buffer_permille(self->sizing, n, bytes);
 }
 
 static int64_t with_buffer(const struct basing *self, int64_t bytes)

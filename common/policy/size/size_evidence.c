@@ -69,7 +69,9 @@ static void gather_aggregate(const struct history *history, const char *variant,
 	ret->n_whole = aggregate->whole_runs;
 	ret->oom_runs = aggregate->oom_runs;
 	ret->peak_bytes = aggregate->peak.bytes;
+	ret->n_near = aggregate->peak.near_runs;
 	ret->killed_bytes = aggregate->killed.bytes;
+	ret->is_kill_unseen = aggregate->is_kill_unseen;
 	ret->ephemeral_peak_bytes = aggregate->ephemeral.bytes;
 }
 
@@ -111,7 +113,8 @@ static void gather_shapes(struct size_evidence *ret)
 	ret->is_leak = n_growing >= LEAK_RUNS && n_growing * 2 > n_known;
 }
 
-/* Whether a later whole run had a limit above the killed one: then its use is known and nothing has to be guessed. */
+/* Whether a later whole run had a limit above the killed one: then its use is known and nothing has to be guessed,
+ * unless samples did not show the use that was killed. */
 static bool is_answered(const struct size_evidence *self, size_t from, int64_t limit_bytes)
 {
 	for (size_t i = from; i < self->n; i++) {
@@ -138,8 +141,9 @@ static int64_t run_killed_limit_min(const struct run *run)
 static void weigh_kill(struct size_evidence *ret, const struct run *run, size_t index, int64_t killed)
 {
 	int64_t first = run ? run_killed_limit_min(run) : killed, step;
+	bool is_unseen = !run && ret->is_kill_unseen;
 
-	if (is_answered(ret, index, killed)) {
+	if (!is_unseen && is_answered(ret, index, killed)) {
 		ret->answered_bytes = MAX(ret->answered_bytes, killed);
 		return;
 	}
@@ -169,12 +173,13 @@ static void gather_kills(struct size_evidence *ret)
 					       run->start_ms + (is_ended(run) ? run->duration_ms : 0));
 			ret->is_recent_oom |= i + RECENT_RUNS >= ret->n;
 		}
-		if (killed <= 0 || killed > ret->killed_bytes) /* forgotten */
+		/* Forgotten, or no proof; if a kill far below the limit became one, the aggregate knows. */
+		if (killed <= 0 || killed > ret->killed_bytes || run_is_killed_by_node(run))
 			continue;
 		weigh_kill(ret, run, i, killed);
 		greatest = MAX(greatest, killed);
 	}
-	if (ret->killed_bytes > greatest) /* of an older run */
+	if (ret->killed_bytes > greatest) /* of such a run, or an older one */
 		weigh_kill(ret, NULL, 0, ret->killed_bytes);
 }
 

@@ -17,6 +17,7 @@ struct size_evidence {
 	int64_t *peaks;		 /* needs of the whole ones of `runs`, ascending */
 	size_t n_peaks;
 	int64_t peak_bytes; /* that was not forgotten (history.h) */
+	int64_t n_near;	    /* whole runs near it */
 	bool is_early_peak; /* it is of a run that ended early, a lower bound */
 	int64_t ephemeral_peak_bytes, ephemeral_median_bytes;
 	int64_t killed_bytes; /* greatest limit at which a run was killed that was not forgotten */
@@ -25,6 +26,7 @@ struct size_evidence {
 	 * its buffer. */
 	int64_t step_bytes, step_from_bytes, answered_bytes;
 	int64_t suspected_bytes, suspected_from_bytes;
+	bool is_kill_unseen;			      /* of killed_bytes (history.h) */
 	bool is_step_spent;			      /* the current run was doubled already */
 	int64_t last_request_bytes, last_limit_bytes; /* of the last whole run; 0: it had none */
 	int64_t oom_runs, last_oom_ms;

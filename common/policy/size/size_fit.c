@@ -109,7 +109,7 @@ static void add_limit(const struct deciding *self, struct sized *item)
 	to = MAX(cap_limit(self, want), request);
 	if (cap_limit(self, to) < to)
 		gate = GATE_NODE;
-	if (fit_may_open(gate) && (fit_is_held(item, REC_NO_LIMIT) || fit_is_deadly(item, to)))
+	if (fit_may_open(gate) && (fit_is_held(item, REC_NO_LIMIT | REC_CACHE_BOUND) || fit_is_deadly(item, to)))
 		gate = GATE_EVIDENCE;
 	fit_propose(limit, gate, needs, to, rule);
 	limit->proposal.cap = limit_cap(self, want, to, by);

@@ -25,8 +25,8 @@ void fit_propose(struct field *field, enum gate gate, enum mode needs, int64_t t
 /** The rule that the recommendation follows: static words. */
 const char *fit_limit_rule(const struct sized *item);
 const char *fit_request_rule(const struct sized *item);
-/** Whether earlier harm forbids it, unless a person has pinned a size. */
-bool fit_is_held(const struct sized *item, enum recommendation_flag by);
+/** Whether one of these flags (of enum recommendation_flag) is set and no person has pinned a size. */
+bool fit_is_held(const struct sized *item, uint8_t flags);
 /** Room on a node for the request of one container: all of the largest node, less what the pod requests beside it. Init
  * containers run before the main containers, not beside them. */
 int64_t fit_room(const struct deciding *self, struct sized *item, enum sized_resource resource);

@@ -229,15 +229,44 @@ static int list_size(struct deciding *self, const struct sized *item, int resour
 	return size->reason ? 0 : -ENOMEM;
 }
 
+/* Adds to `set` the size of a field, or what an earlier round set there. Texts of the annotation may be anything. */
+static void list_set(struct deciding *self, const struct annotation_entry *said, const struct size_change *size)
+{
+	struct size_change *ret = &self->set[self->n_set];
+
+	if (!said && !size)
+		return;
+	self->n_set++;
+	if (size) {
+		*ret = *size;
+	} else {
+		*ret = annotation_entry_size(said);
+		ret->rule = said->holds ? text_clean(self->arena, ret->rule, SIZE_RULE_CHARS) : SIZE_RULE_REPLACED;
+		ret->cap = ret->cap ? text_clean(self->arena, ret->cap, DECISION_CAP_CHARS) : NULL;
+	}
+	if (said) {
+		ret->has_from = said->has_from;
+		ret->from_bytes = quantity_value(&said->from);
+	}
+}
+
 static int list_sizes(struct deciding *self)
 {
+	size_t n = self->n_items * SIZED_COUNT_ * 2;
 	int r = 0;
 
-	self->sizes = arena_array(self->arena, self->n_items * SIZED_COUNT_ * 2 + 1, sizeof(*self->sizes));
-	if (!self->sizes)
+	self->sizes = arena_array(self->arena, n + 1, sizeof(*self->sizes));
+	self->set = arena_array(self->arena, n + 1, sizeof(*self->set));
+	if (!self->sizes || !self->set)
 		return -ENOMEM;
-	for (size_t i = 0; i < self->n_items * SIZED_COUNT_ * 2 && !r; i++)
-		r = list_size(self, &self->items[i / 4], (int)(i / 2 % 2), (int)(i % 2));
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct sized *item = &self->items[i / 4];
+		int resource = (int)(i / 2 % 2), f = (int)(i % 2);
+		size_t before = self->n_sizes;
+
+		r = list_size(self, item, resource, f);
+		list_set(self, item->fields[resource][f].said, self->n_sizes > before ? &self->sizes[before] : NULL);
+	}
 	return r;
 }
 
@@ -252,7 +281,7 @@ static void give_way(const struct deciding *self, struct sized *item)
 		struct field *fields = item->fields[i];
 
 		if (!fields[REQUEST].is_invalid && !fields[LIMIT].is_invalid && fit_is_contradictory(fields) &&
-		    decide_has_set_request(self->facts, item, sized_resource_of((enum sized_resource)i)))
+		    fields[REQUEST].said && fields[REQUEST].said->holds)
 			fit_propose(&fields[REQUEST], GATE_OPEN, MODE_FILL, fields[LIMIT].now_bytes, "default");
 	}
 }

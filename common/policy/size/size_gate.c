@@ -55,7 +55,7 @@ const char *fit_request_rule(const struct sized *item)
 	return item->rec.request_bytes == item->rec.limit_bytes ? "guaranteed" : "median";
 }
 
-bool fit_is_held(const struct sized *item, enum recommendation_flag by)
+bool fit_is_held(const struct sized *item, uint8_t flags)
 {
-	return item->rec.flags & by && !item->spec->pin_limit_bytes && !item->spec->pin_request_bytes;
+	return item->rec.flags & flags && !item->spec->pin_limit_bytes && !item->spec->pin_request_bytes;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/log_buffer.h"
+#include "program/log_buffer.h"
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -150,6 +151,7 @@ int log_buffer_start(struct log_buffer **ret, struct err *err)
 {
 	struct log_buffer *self = calloc(1, sizeof(*self));
 	pthread_condattr_t monotonic;
+	sigset_t all, before;
 	int r;
 
 	if (!self)
@@ -160,7 +162,10 @@ int log_buffer_start(struct log_buffer **ret, struct err *err)
 	pthread_cond_init(&self->has_lines, NULL);
 	pthread_cond_init(&self->is_written, &monotonic);
 	pthread_condattr_destroy(&monotonic);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* the thread inherits that */
 	r = pthread_create(&self->thread, NULL, writer_main, self);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r) {
 		buffer_free(self);
 		return err_set(err, -r, "cannot start a thread: %s", strerror(r));

@@ -11,8 +11,8 @@
 
 struct log_buffer;
 
-/** Installs a new buffer as the sink of log lines (base/log.h). Call it before other threads log. Signals must be
- *  blocked already, because the thread inherits that. @return 0; -errno. */
+/** Installs a new buffer as the sink of log lines (base/log.h). Call it before other threads log. Its thread takes no
+ *  signals. @return 0; -errno. */
 int log_buffer_start(struct log_buffer **ret, struct err *err) ATTR_NODISCARD;
 /** How many lines were dropped. Any thread. */
 uint64_t log_buffer_dropped(struct log_buffer *self);
