@@ -49,7 +49,9 @@ static const struct row of_ours[] = {
 	 "Selects the pods of a workload, for people and dashboards; memtamer itself does not read it."},
 	{KEY_DECISION, "annotation", "pod", "JSON",
 	 "The old and new values, the rule, the profile's revision and the number of runs "
-	 "([TRUST.md](TRUST.md#see-what-it-did)). While the pod has the values that it names, nothing is set again. "
+	 "([TRUST.md](TRUST.md#see-what-it-did)). While the pod has the values that it names, nothing is set again; an "
+	 "entry with the rule `replaced` does "
+	 "not count, as another webhook has changed its value. "
 	 "Where it would exceed the API server's 256 KiB for all annotations, nothing is set."},
 	{KEY_TEMPLATE_DECISION, "annotation", "object that makes pods", "JSON",
 	 "With `templates: patch`: the same for its pod templates. An update of the object with the old values gets "
