@@ -43,6 +43,7 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_DONE:
 	case SIGNAL_SERVING:
 	case SIGNAL_SEMAPHORE:
+	case SIGNAL_PINNING:
 	case SIGNAL_NO_FAILURE:
 	case SIGNAL_EXIT_ZERO:
 	case SIGNAL_COMPLETED:

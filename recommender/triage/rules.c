@@ -116,7 +116,9 @@ const struct rule triage_rules[] = {
 	{"gpu-absurd", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd,
 	 "a figure is larger than the GPU or than 1 PiB, so that figures contradict each other", NULL},
 	{"gpu-process-limit", KIND_TRUE_OOM, "process-limit", CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_process_limit,
-	 "the message has `allowed`: the process limits itself with set_per_process_memory_fraction", NULL},
+	 "the message has `allowed`, `limit set to` (CuPy) or `would exceed allowed memory` with F >= T: the process "
+	 "limits itself, as with set_per_process_memory_fraction",
+	 NULL},
 	{"gpu-fragmentation", KIND_FRAGMENTATION, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_fragmentation,
 	 "U >= T and U >= 5 % of C, unless O >= 25 % of C and O > U", NULL},
 	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
@@ -125,6 +127,13 @@ const struct rule triage_rules[] = {
 	 "any other message with T and C, a small request on a full GPU too; low confidence if PyTorch's message was "
 	 "cut before U",
 	 NULL},
+	{"gpu-pool", KIND_CO_TENANT, NULL, CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_pool,
+	 "the driver refused memory to the pool of JAX, which is never larger than its share of the GPU",
+	 "The driver refused what JAX's pool may have: 75 % of the GPU, unless XLA_PYTHON_CLIENT_MEM_FRACTION is set. "
+	 "So others held the rest."},
+	{"gpu-pinned", KIND_ALLOCATION_REFUSED, "pinned-memory", CONFIDENCE_LOW, SIGNAL_PINNING, rule_gpu_pinned,
+	 "a runtime says `out of memory` without figures, in a call that pins memory of the host (pin_memory)",
+	 "The call that failed pins memory of the host; CUDA has the same text for that as for a full GPU."},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
 	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
 	{"gpu-shared", KIND_CO_TENANT, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_shared,
@@ -229,6 +238,11 @@ const struct rule triage_rules[] = {
 	 "the log has `Too many open files` or `received 0 items of ancdata`, and no other error before it",
 	 "The process has as many files open as it may: raise `ulimit -n`, or share tensors with "
 	 "torch.multiprocessing.set_sharing_strategy('file_system')."},
+	{"pids-limit", KIND_NOT_OOM, "pids-limit", CONFIDENCE_MEDIUM, SIGNAL_PIDS_LIMIT, rule_pids_limit,
+	 "the kernel rejected a fork at a cgroup's pids.max, and the log has no error that is not about threads or "
+	 "processes",
+	 "A cgroup has as many processes and threads as it may (pids.max; podPidsLimit of the kubelet): start fewer, "
+	 "for instance with OMP_NUM_THREADS=1 and fewer workers."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
 	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
@@ -253,7 +267,7 @@ const struct rule triage_rules[] = {
 	 "memory",
 	 "Ranks waited for one that did not answer; the log of that rank has the reason."},
 	{"library", KIND_UNKNOWN, "library", CONFIDENCE_LOW, SIGNAL_LIBRARY, rule_library,
-	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
+	 "cuDNN, cuBLAS or cuFFT could not be started, found no algorithm or failed inside, and nothing else says why",
 	 "A library of the GPU failed: a full GPU, a driver of another version or a dead context give the same "
 	 "message."},
 	{"shm-error", KIND_NOT_OOM, "shm-error", CONFIDENCE_MEDIUM, SIGNAL_SHM_ERROR, rule_shm_error,
@@ -283,6 +297,10 @@ const struct rule triage_rules[] = {
 	 "only another exit code than 0 is known",
 	 "The container failed. 1 is the program's own error, or a launcher that lost a child; the code does not say "
 	 "which."},
+	{"overcommit-refused", KIND_ALLOCATION_REFUSED, "overcommit", CONFIDENCE_LOW, SIGNAL_OVERCOMMIT_REFUSED, NULL,
+	 "the kernel log has `not enough memory for the allocation` of __vm_enough_memory, and nothing above holds",
+	 "The kernel refused memory to a process for its settings of overcommit; whether that ended the run, its own "
+	 "log would tell."},
 	{"no-failure", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_NO_FAILURE, rule_no_failure,
 	 "TensorFlow says that a failed allocation is no failure, and the run went on",
 	 "The allocator itself says that this was no failure, and the run went on behind it."},

@@ -207,13 +207,16 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	bool is_limited;
 	int n;
 
 	if (!take_oom(facts, ret))
 		return false;
+	/* The backend cudaMallocAsync prints its limit in a line of its own. */
+	is_limited = text_has(ret->fact->text, "exceed allowed memory") || facts_first(facts, SIGNAL_GPU_FRACTION);
 	if (!figures_has(&ret->figures, FIGURE_ALLOWED) &&
-	    !(facts_first(facts, SIGNAL_GPU_FRACTION) && is_sane(&ret->figures, FIGURE_TRIED) &&
-	      is_sane(&ret->figures, FIGURE_FREE) && bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
+	    !(is_limited && is_sane(&ret->figures, FIGURE_TRIED) && is_sane(&ret->figures, FIGURE_FREE) &&
+	      bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
 		return false;
 	n = snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s",
 		     figures_has(&ret->figures, FIGURE_ALLOWED) ? FIGURE_TEXT(bytes[FIGURE_ALLOWED]) : "a part");
@@ -332,6 +335,50 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 			      FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
 	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
+}
+
+/* The last failed allocation of a rank. */
+static const struct fact *last_oom(const struct facts *facts, const struct fact *of)
+{
+	const struct fact *last = of;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_GPU_OOM && fact->source == of->source && fact->rank == of->rank &&
+		    fact->order > last->order)
+			last = fact;
+	}
+	return last;
+}
+
+/* JAX's pool (`GPU_0_bfc`) has a limit of its own, and fails there without asking the driver: where the driver refuses
+ * first, others hold more than the share that is not the pool's. */
+bool rule_gpu_pool(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *last;
+
+	if (!take_oom(facts, ret) || !text_has(ret->fact->text, "Failed to allocate device memory of"))
+		return false;
+	last = last_oom(facts, ret->fact);
+	return text_has(last->text, "jax|Jax|xla_extension") && text_has(last->text, "_bfc");
+}
+
+/* Lines of a traceback between the call and its error. */
+#define PINNING_LINES 8
+
+bool rule_gpu_pinned(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *oom = rules_find_deadly(facts);
+
+	for (size_t i = 0; oom && !oom->reading.is_exact && i < facts->items.n; i++) {
+		const struct fact *call = &facts->items.items[i];
+
+		if (call->signal == SIGNAL_PINNING && call->source == oom->source && call->rank == oom->rank &&
+		    call->number < oom->number && oom->number - call->number <= PINNING_LINES)
+			ret->fact = oom;
+	}
+	return ret->fact != NULL;
 }
 
 bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)

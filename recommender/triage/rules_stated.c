@@ -32,6 +32,15 @@ bool rule_files_limit(const struct facts *facts, struct verdict *ret)
 	return take_first(facts, ret, SIGNAL_FILES_LIMIT);
 }
 
+/* The log of a node tells of all cgroups: an error of another kind has another reason. */
+bool rule_pids_limit(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *error = facts_first(facts, SIGNAL_EXCEPTION);
+
+	ret->fact = facts_first(facts, SIGNAL_PIDS_LIMIT);
+	return ret->fact && (!error || text_has(error->text, "new thread|temporarily unavailable|fork"));
+}
+
 /* A job whose ranks wait for a dead one runs into its time limit, too; behind it Slurm kills what has not ended. */
 bool rule_time_limit(const struct facts *facts, struct verdict *ret)
 {

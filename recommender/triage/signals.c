@@ -139,8 +139,12 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
 		 "memory, calloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
 		 "cannot allocate vector|javascript heap out of memory|runtime: out of memory|"
-		 "fatal error: out of memory|native memory allocation (|(errno=12)",
+		 "fatal error: out of memory|native memory allocation (|(errno=12)|" XLA_CPU,
 		 read_refused, "the host refused memory; nobody was killed"},
+	[SIGNAL_PINNING] = {"pinning", "pin_memory=true|.pin_memory(", read_pinning,
+			    "the call pins memory of the host"},
+	[SIGNAL_OVERCOMMIT_REFUSED] = {"overcommit-refused", "not enough memory for the allocation",
+				       read_overcommit_refused, "the kernel refused memory to a process"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
 		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|outofdevicememory|status_memory_error|"
@@ -161,7 +165,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
-			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated",
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved ",
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
@@ -198,11 +202,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
-	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device", read_disk_full, "a file system is full"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|. unexpected pos ", read_disk_full,
+			      "a file system is full"},
 	[SIGNAL_DISK_QUOTA] = {"disk-quota", "disk quota exceeded", read_disk_full,
 			       "the quota of a user or a project is used up"},
 	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
 				"the process has as many files open as it may"},
+	[SIGNAL_PIDS_LIMIT] = {"pids-limit", "fork rejected by pids controller", NULL,
+			       "a cgroup has as many processes and threads as it may"},
 	[SIGNAL_SHM_ERROR] = {"shm-error", "/dev/shm/|shared memory segment|shared memory object", read_shm_error,
 			      "a file of shared memory could not be used, for another reason than its size"},
 	[SIGNAL_SEGFAULT] = {"segfault",
@@ -221,6 +228,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
+			    "cudnn_status_internal_error|cufft_internal_error|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
 	[SIGNAL_NAN_LOSS] = {"nan-loss",
@@ -240,7 +248,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
 			 "training has completed|training run complete|successfully completed|training ended|"
-			 "trainer.fit` stopped: `max_",
+			 "trainer.fit` stopped: `max_|'train_runtime':",
 			 NULL, "the run says that it is done"},
 	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
 			      "the job ended with code 0"},

@@ -56,6 +56,8 @@ enum signal_id {
 	SIGNAL_EXIT_137,
 	SIGNAL_EXIT_CODE,
 	SIGNAL_REFUSED,
+	SIGNAL_PINNING,
+	SIGNAL_OVERCOMMIT_REFUSED,
 	/* memory of a GPU */
 	SIGNAL_GPU_OOM,
 	SIGNAL_GPU_DETAIL,
@@ -76,6 +78,7 @@ enum signal_id {
 	SIGNAL_DISK_FULL,
 	SIGNAL_DISK_QUOTA,
 	SIGNAL_FILES_LIMIT,
+	SIGNAL_PIDS_LIMIT,
 	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
 	SIGNAL_PREEMPTED,
@@ -229,6 +232,8 @@ struct signal {
 };
 
 extern const struct signal signals[SIGNAL_COUNT_];
+/* How JAX on a CPU says that the host refused memory; on a GPU it has "out of memory while trying to allocate". */
+#define XLA_CPU "resource_exhausted: out of memory allocating"
 /* What makes a line a SIGNAL_GPU_OOM, separated by '|': each contains one of the words of its row. */
 #define GPU_OOM_FORMS 3
 extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
@@ -295,6 +300,8 @@ bool read_child_killed(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);
+bool read_pinning(const struct line *line, struct reading *ret);
+bool read_overcommit_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
 bool read_preempted(const struct line *line, struct reading *ret);
 bool read_not_started(const struct line *line, struct reading *ret);

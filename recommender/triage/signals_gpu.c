@@ -40,7 +40,7 @@
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
 	"ray.exceptions.outofmemoryerror|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "   \
-	"memory|out-of-memory handler|not enough memory: you "                                                         \
+	"memory|out-of-memory handler|insufficient memory) failed|" XLA_CPU "|not enough memory: you "                 \
 	"tried|out of memory, malloc failed|out of memory, realloc failed|out of memory, calloc failed"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
@@ -317,6 +317,19 @@ static void read_words(const char *lower, struct reading *ret)
 		figures_set(&ret->figures, FIGURE_ALLOCATED, bytes);
 }
 
+/* "allocated 68481 MiB reserved 69638 MiB": only both together are of a GPU's allocator. */
+static void read_pair(const char *lower, struct reading *ret)
+{
+	const char *allocated = strstr(lower, "allocated "), *reserved = allocated ? strstr(lower, "reserved ") : NULL;
+	int64_t bytes;
+
+	if (!reserved || !text_size(reserved + strlen("reserved "), false, &bytes))
+		return;
+	figures_set(&ret->figures, FIGURE_RESERVED, bytes);
+	if (text_size(allocated + strlen("allocated "), false, &bytes))
+		figures_set(&ret->figures, FIGURE_ALLOCATED, bytes);
+}
+
 /* Lines such as "allocated=38.1GiB reserved=41.0GiB gap=2.9GiB", and rows of torch.cuda.memory_summary(). */
 bool read_gpu_sample(const struct line *line, struct reading *ret)
 {
@@ -327,6 +340,7 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 		 "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
 		 FIGURE_RESERVED, ret);
 	read_words(line->lower, ret);
+	read_pair(line->lower, ret);
 	read_key(line->lower, "gap=|unallocated=", FIGURE_UNALLOCATED, ret);
 	ret->is_peak = text_has(line->lower, "peak|max_memory");
 	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);

@@ -52,7 +52,8 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
 		"failed|"
 		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
-		"cannot allocate vector|javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
+		"cannot allocate vector|insufficient memory) failed|" XLA_CPU "|"
+		"javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
 		"of "
 		"memory: cannot allocate|native memory allocation (|(errno=12)";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
@@ -94,5 +95,26 @@ bool read_refused(const struct line *line, struct reading *ret)
 	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))
 		return false;
 	read_refused_size(lower, ret);
+	return true;
+}
+
+/* "buf = torch.empty(n, pin_memory=True)", "return data.pin_memory(device)" in a traceback; a DataLoader is only told
+ * that it shall pin. */
+bool read_pinning(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !text_has(line->lower, "dataloader(|def pin_memory");
+}
+
+/* "__vm_enough_memory: pid: 2753, comm: python3, bytes: 536875008 not enough memory for the allocation" */
+bool read_overcommit_refused(const struct line *line, struct reading *ret)
+{
+	int64_t bytes;
+	const char *at = strstr(line->lower, "bytes: ");
+
+	if (!at || !strstr(line->lower, "vm_enough_memory"))
+		return false;
+	if (text_number(at + strlen("bytes: "), &bytes))
+		figures_set(&ret->figures, FIGURE_TRIED, bytes);
 	return true;
 }

@@ -309,6 +309,22 @@ static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 	return text_number(start, ret) > 0;
 }
 
+/* Rich, as Lightning 2.6 prints it: "Epoch 0/0  ---> 6/30 0:00:08 o 0:00:27 0.90it/s" with glyphs for a
+ * bar and a dot. */
+static bool read_rich_bar(const char *lower, int64_t *ret, int64_t *ret_total)
+{
+	const char *end = NULL, *at = lower;
+	size_t n;
+
+	while ((at = text_find(at, "\xe2\x94\x81|\xe2\x95\xb8|\xe2\x95\xba")))
+		end = at += 3;
+	if (!end)
+		return false;
+	end += strspn(end, " ");
+	n = text_number(end, ret);
+	return n && end[n] == '/' && text_number(end + n + 1, ret_total);
+}
+
 /* Keras: "12/100 [==>......] - ETA: 3:59 - loss: 1.85", "250/250 [=====] - 91s 362ms/step - loss: 0.02" */
 static bool is_keras_bar(const char *lower)
 {
@@ -334,7 +350,7 @@ bool read_step(const struct line *line, struct reading *ret)
 				      read_position(lower, "iter", &ret->value, &ret->total)))
 		return true;
 	if ((text_has(lower, "it/s|s/it") || is_keras_bar(lower)) && !is_other_bar(lower + line->body) &&
-	    read_bar(lower, &ret->value, &ret->total))
+	    (read_rich_bar(lower, &ret->value, &ret->total) || read_bar(lower, &ret->value, &ret->total)))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
 	ret->value = -1;
