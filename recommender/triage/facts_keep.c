@@ -170,11 +170,8 @@ static size_t put(struct facts *self, struct fact *fact, bool *ret_is_merged)
 	*ret_is_merged = first != SIZE_MAX && items[first].last != first;
 	if (*ret_is_merged) {
 		last = &items[items[first].last];
-		if (fact->order < last->order) {
-			last->n_lines += fact->n_lines;
+		if (fact->order < last->order)
 			return SIZE_MAX;
-		}
-		fact->n_lines += last->n_lines;
 		fact->last = items[first].last;
 		*last = *fact;
 		return fact->last;

@@ -34,9 +34,6 @@ static void replace_victim(struct facts *self, const struct line *line, const st
 
 	kill->value = reading->value;
 	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
-	reading_copy(kill->largest, sizeof(kill->largest), "", "");
-	kill->n_tasks = 0;
-	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
 	figures_fill(&kill->figures, &reading->figures);
 	kernel_add_tasks(&self->kernel, kill);
 	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
@@ -367,21 +364,40 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 	line_focus(NULL);
 }
 
+static void read_text(struct facts *self, struct str text, uint64_t number, const struct scan_set *found)
+{
+	struct line line;
+
+	line_make(text, number, self->buffer, &line);
+	read_line(self, &line, found);
+	facts_learn_shape(self, text, &line, found);
+}
+
 static void read_progress(struct facts *self)
 {
 	const struct progress_line *step;
-	struct line line;
 
-	while ((step = progress_take(&self->progress))) {
-		line_make((struct str){step->text, step->n}, step->number, self->buffer, &line);
-		read_line(self, &line, &progress_signals);
+	while ((step = progress_take(&self->progress)))
+		read_text(self, (struct str){step->text, step->n}, step->number, &progress_signals);
+}
+
+/* Lines that wait come first; they may change the shapes. */
+static bool take_shape(struct facts *self, struct str text, uint64_t number)
+{
+	struct shape *shape = line_shapes_find(&self->shapes, text);
+
+	if (shape && self->progress.n) {
+		read_progress(self);
+		shape = line_shapes_find(&self->shapes, text);
 	}
+	return shape && facts_take_shape(self, shape, text, number);
 }
 
 static void take_log(struct facts *self, const struct raw_line *raw)
 {
 	struct scan_set found = {{0}};
 	struct str text = raw->text;
+	bool may_repeat;
 	struct line line;
 
 	/* Colours may stand within words. */
@@ -393,13 +409,25 @@ static void take_log(struct facts *self, const struct raw_line *raw)
 		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
 	if (self->kernel.is_stats)
 		self->kernel.is_stats = kernel_read_stat(&self->kernel, line.lower);
+	/* The text of a line that was cleaned is in the buffer, which the lines before it need. */
+	may_repeat = text.p == raw->text.p;
+	if (may_repeat && self->shapes.heat && take_shape(self, text, raw->number))
+		return;
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
 	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
 		return;
+	if (may_repeat && !self->shapes.heat && take_shape(self, text, raw->number))
+		return;
 	read_progress(self);
-	line_make(raw->text, raw->number, self->buffer, &line);
-	read_line(self, &line, &found);
+	facts_read_postponed(self);
+	read_text(self, raw->text, raw->number, &found);
+}
+
+static void end_log(struct facts *self)
+{
+	read_progress(self);
+	facts_read_postponed(self);
 }
 
 static void take_line(void *context, const struct raw_line *raw)
@@ -409,7 +437,7 @@ static void take_line(void *context, const struct raw_line *raw)
 	if (raw->is_last && self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		end_smi(self);
 	else if (raw->is_last)
-		read_progress(self);
+		end_log(self);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		take_smi(self, raw);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_NODE)

@@ -7,12 +7,27 @@
 
 /* ---- numbers ---- */
 
+/* Figures are read from many lines: no calls of the C library for single bytes. */
+static bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+static size_t count_blanks(const char *at)
+{
+	size_t n = 0;
+
+	while (at[n] == ' ')
+		n++;
+	return n;
+}
+
 size_t text_number(const char *at, int64_t *ret)
 {
 	int64_t value = 0;
 	size_t n = 0;
 
-	for (; isdigit((unsigned char)at[n]); n++)
+	for (; is_digit(at[n]); n++)
 		if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
 		    __builtin_add_overflow(value, (int64_t)(at[n] - '0'), &value))
 			return 0;
@@ -27,12 +42,16 @@ static size_t read_unit(const char *at, int *ret_power)
 	static const char letters[] = "kmgtpe";
 	static const char *const names[] = {"kilobyte", "megabyte", "gigabyte", "terabyte"};
 	size_t n = 0;
-	const char *letter = memchr(letters, tolower((unsigned char)*at), sizeof(letters) - 1);
+	const char *letter = memchr(letters, *at | 0x20, sizeof(letters) - 1);
 
 	*ret_power = letter && *at ? (int)(letter - letters) + 1 : 0;
-	for (size_t i = 0; *ret_power && i < ARRAY_LEN(names); i++)
-		if (strncasecmp(at, names[i], strlen(names[i])) == 0)
-			return strlen(names[i]) + (at[strlen(names[i])] == 's');
+	if (*ret_power && (size_t)*ret_power <= ARRAY_LEN(names)) {
+		const char *name = names[*ret_power - 1];
+
+		/* Most units are short: their third letter tells. */
+		if (at[1] && (at[2] | 0x20) == name[2] && strncasecmp(at, name, strlen(name)) == 0)
+			return strlen(name) + (at[strlen(name)] == 's');
+	}
 	/* A bare "e" is an exponent. */
 	if (*ret_power == 6 && tolower((unsigned char)at[1]) != 'b' && at[1] != 'i')
 		return 0;
@@ -58,6 +77,17 @@ static bool is_group(const char *at)
 	return *at == ',' && strspn(at + 1, "0123456789") == 3;
 }
 
+/* value * 1024^power / scale, rounded; at most INT64_MAX. */
+static int64_t scaled(__int128 value, int power, int64_t scale)
+{
+	if (value < (int64_t)1 << 31 && power <= 3)
+		return (((int64_t)value << (10 * power)) + scale / 2) / scale;
+	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
+	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
+	value = (value * ((__int128)1 << (10 * power)) + scale / 2) / scale;
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
 size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 {
 	int64_t scale = 1;
@@ -65,7 +95,7 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 	size_t n = 0, digits = 0, group = 1, unit;
 	int power;
 
-	for (; isdigit((unsigned char)at[n]) && digits < 24; n++, digits++, group++) {
+	for (; is_digit(at[n]) && digits < 24; n++, digits++, group++) {
 		value = value * 10 + (at[n] - '0');
 		if (group <= 3 && is_group(at + n + 1)) {
 			group = 0;
@@ -74,23 +104,20 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 	}
 	if (!digits || digits == 24)
 		return 0;
-	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
-		for (n++; isdigit((unsigned char)at[n]); n++)
+	if (at[n] == '.' && is_digit(at[n + 1]))
+		for (n++; is_digit(at[n]); n++)
 			if (scale < 1000000) {
 				value = value * 10 + (at[n] - '0');
 				scale *= 10;
 			}
 	/* numpy prints "926. GiB". */
 	n += at[n] == '.' && at[n + 1] == ' ' && read_unit(at + n + 2, &power) > 0;
-	unit = read_unit(at + n + strspn(at + n, " "), &power);
+	unit = read_unit(at + n + count_blanks(at + n), &power);
 	if (!unit && !(is_plain_allowed && scale == 1 && !isalnum((unsigned char)at[n])))
 		return 0;
 	if (unit)
-		n += strspn(at + n, " ") + unit;
-	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
-	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
-	value = (value * ((__int128)1 << (10 * power)) + scale / 2) / scale;
-	*ret = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+		n += count_blanks(at + n) + unit;
+	*ret = scaled(value, power, scale);
 	return n;
 }
 
@@ -179,7 +206,7 @@ static bool is_place_in_code(const char *at)
 
 /* A rank at the beginning: [rank3]: [3]: [default3]: [1,3]<stderr>: 3: worker-3: [pod/train-worker-3/pytorch].
  * @return the bytes that it takes; 0: none. */
-static size_t read_rank_prefix(const char *at, int *ret)
+static size_t read_rank_prefix(const char *at, int *ret, const char **ret_digits)
 {
 	static const char *const words[] = {"[rank", "[default", "[local_rank", "[1,", "[worker-", "[proc", "["};
 	size_t n, digits, end;
@@ -199,12 +226,14 @@ static size_t read_rank_prefix(const char *at, int *ret)
 		else if (words[i][1] == '\0' && at[end] != ':')
 			continue;
 		*ret = rank;
+		*ret_digits = at + n;
 		return end + (at[end] == ':');
 	}
 	digits = read_rank(at, &rank);
 	if (!digits || at[digits] != ':' || at[digits + 1] != ' ' || is_place_in_code(at + digits + 2))
 		return 0;
 	*ret = rank;
+	*ret_digits = at;
 	return digits + 2;
 }
 
@@ -285,8 +314,9 @@ static size_t read_bracket(const char *at)
 	return n + (at[n] == ':');
 }
 
-static size_t read_prefix(const char *at, int *rank)
+static size_t read_prefix(struct line *line)
 {
+	const char *at = line->text + line->body, *digits = NULL;
 	size_t n = strspn(at, " \t|-");
 	int found = RANK_NONE;
 
@@ -295,7 +325,7 @@ static size_t read_prefix(const char *at, int *rank)
 	/* A log that somebody quotes; ">>>" is a prompt. */
 	if (at[0] == '>' && at[1] == ' ')
 		return 2;
-	n = read_rank_prefix(at, &found);
+	n = read_rank_prefix(at, &found, &digits);
 	if (!n)
 		n = read_pod_prefix(at, &found);
 	if (!n)
@@ -306,8 +336,10 @@ static size_t read_prefix(const char *at, int *rank)
 		n = read_bracket(at);
 	if (!n && strncmp(at, "{\"log\":\"", 8) == 0)
 		n = 8;
-	if (found != RANK_NONE && *rank == RANK_NONE)
-		*rank = found;
+	if (found != RANK_NONE && line->rank == RANK_NONE) {
+		line->rank = found;
+		line->rank_at = digits ? (int)(digits - line->text) : RANK_AT_UNKNOWN;
+	}
 	return n;
 }
 
@@ -321,8 +353,11 @@ static void read_json_rank(struct line *line)
 	for (size_t i = 0; *start == '{' && i < ARRAY_LEN(keys) && line->rank == RANK_NONE; i++) {
 		const char *key = keys[i][start[1] == '\\'], *at = strstr(start, key);
 
-		if (at && read_rank(at + strlen(key) + strspn(at + strlen(key), " :\\\""), &line->rank))
+		at = at ? at + strlen(key) + strspn(at + strlen(key), " :\\\"") : NULL;
+		if (at && read_rank(at, &line->rank)) {
+			line->rank_at = (int)(at - line->lower);
 			return;
+		}
 	}
 }
 
@@ -332,7 +367,7 @@ static void find_body(struct line *line)
 	size_t end = MIN(line->n, (size_t)256);
 
 	for (size_t n = 1; n && line->body < end; line->body += n)
-		n = read_prefix(line->text + line->body, &line->rank);
+		n = read_prefix(line);
 	if (line->body > line->n)
 		line->body = line->n;
 	read_json_rank(line);

@@ -8,16 +8,33 @@
 
 #include <stdint.h>
 
-#define RANK_NONE (-1)
+#define RANK_NONE	(-1)
+#define RANK_AT_UNKNOWN (-2)
+#define SPOTS		3
+
+/* Where the numbers of a reading stand in their line. A line that has the same bytes, other than digits, has its
+ * numbers at the same places, see line_shapes.h. */
+struct spots {
+	int at[SPOTS]; /* offsets; -1: there is no such number */
+	uint8_t unit;  /* what else the reader knows of the line */
+	bool is_noted;
+};
+#define SPOTS_NONE                                                                                                     \
+	(struct spots)                                                                                                 \
+	{                                                                                                              \
+		.at = { -1, -1, -1 }                                                                                   \
+	}
 
 struct line {
 	const char *text;  /* NUL-terminated; as written, cleaned */
 	const char *lower; /* the same length; ASCII letters in lower case */
 	size_t n;
-	size_t body;	 /* where the message begins, behind rank, time, level and the like */
-	const char *at;	 /* in `lower`: the first word of the signal that is being read; NULL: none */
-	int rank;	 /* RANK_NONE: not in this line */
-	uint64_t number; /* in its file */
+	size_t body;	     /* where the message begins, behind rank, time, level and the like */
+	const char *at;	     /* in `lower`: the first word of the signal that is being read; NULL: none */
+	int rank;	     /* RANK_NONE: not in this line */
+	int rank_at;	     /* where its digits stand; -1: no rank; RANK_AT_UNKNOWN: it is in the name of a pod */
+	uint64_t number;     /* in its file */
+	struct spots *spots; /* where readers note the places of numbers; NULL: nobody asks */
 };
 
 struct line_buffer {
@@ -32,6 +49,15 @@ static inline bool line_has_colour(struct str raw)
 
 /** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
+
+/** Notes where the numbers of the signal that is being read stand. */
+static inline void line_note(const struct line *line, const struct spots *spots)
+{
+	if (!line->spots)
+		return;
+	*line->spots = *spots;
+	line->spots->is_noted = true;
+}
 
 /** Whether `lower` ends with the words. */
 static inline bool line_ends_with(const struct line *line, const char *words)

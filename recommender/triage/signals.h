@@ -325,3 +325,11 @@ bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);
 bool read_snapshot(const struct line *line, struct reading *ret);
 bool read_torch_version(const struct line *line, struct reading *ret);
+
+/** Reads the numbers of a line again from where its reader has noted them. `text`: NUL-terminated, of either case.
+ *  @return false: these numbers mean something else, and the reader must decide. */
+bool parse_step(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_epoch(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rate(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rss(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_gpu_sample(const char *text, const struct spots *spots, struct reading *ret);
