@@ -27,6 +27,15 @@ static bool is_announcement(const struct fact *fact)
 	return strstr(fact->text, "sacrifice child") && !figures_has(&fact->reading.figures, FIGURE_ANON_RSS);
 }
 
+/* After the victim or the size of a page has changed. */
+static void add_tasks_again(struct facts *self, struct reading *kill)
+{
+	reading_copy(kill->largest, sizeof(kill->largest), "", "");
+	kill->n_tasks = 0;
+	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
+	kernel_add_tasks(&self->kernel, kill);
+}
+
 /* The process that was killed takes the place of the one that was announced; its line stays as evidence. */
 static void replace_victim(struct facts *self, const struct line *line, const struct reading *reading)
 {
@@ -35,7 +44,7 @@ static void replace_victim(struct facts *self, const struct line *line, const st
 	kill->value = reading->value;
 	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
 	figures_fill(&kill->figures, &reading->figures);
-	kernel_add_tasks(&self->kernel, kill);
+	add_tasks_again(self, kill);
 	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
 }
 
@@ -44,10 +53,15 @@ static bool complete_kill(struct facts *self, const struct line *line, const str
 {
 	struct kernel_state *kernel = &self->kernel;
 	struct fact *fact;
+	bool is_rescaled = kernel_find_page(kernel, line->lower, reading->value);
 
 	if (kernel->open == SIZE_MAX)
 		return false;
 	fact = &self->items.items[kernel->open];
+	if (is_rescaled) {
+		fact->reading.figures.bytes[FIGURE_NODE_RAM] = kernel->figures.bytes[FIGURE_NODE_RAM];
+		add_tasks_again(self, &fact->reading);
+	}
 	if (kernel->pid == reading->value) {
 		figures_fill(&fact->reading.figures, &reading->figures);
 		/* The line of the kill knows better than a constraint. */
