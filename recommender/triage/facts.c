@@ -10,6 +10,7 @@ int facts_init(struct facts *self)
 
 	*self = (struct facts){.open_oom = SIZE_MAX,
 			       .open_checkpoint = SIZE_MAX,
+			       .open_slurm = SIZE_MAX,
 			       .stepped = SIZE_MAX,
 			       .kernel = {.open = SIZE_MAX, .limited = SIZE_MAX, .pid = -1},
 			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
@@ -204,7 +205,9 @@ int facts_open_source(struct facts *self, const char *name, enum input input)
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
 	self->progress.n = 0;
-	self->open_oom = self->open_checkpoint = SIZE_MAX;
+	self->n_postponed = 0;
+	self->open_oom = self->open_checkpoint = self->open_slurm = SIZE_MAX;
+	self->slurm_head[0] = '\0';
 	memset(self->ranks, 0, sizeof(self->ranks));
 	self->first_position = self->positions.n;
 	self->stepped = SIZE_MAX;

@@ -16,6 +16,7 @@
 #include "triage/scan.h"
 #include "triage/line_shapes.h"
 #include "triage/signals.h"
+#include "triage/slurm.h"
 #include "triage/smi.h"
 #include "triage/stamp.h"
 #include "triage/progress.h"
@@ -126,7 +127,9 @@ struct facts {
 	struct node node;			  /* settings of the node; of all sources */
 	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
-	size_t open_checkpoint; /* the fact of the one that was being written last; SIZE_MAX: none */
+	size_t open_slurm;		   /* the first fact of a job of Slurm in the source; SIZE_MAX: none */
+	char slurm_head[SLURM_HEAD_BYTES]; /* the heading of the source's table of sacct; "": none */
+	size_t open_checkpoint;		   /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
 	struct line_buffer *buffer;

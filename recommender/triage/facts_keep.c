@@ -195,7 +195,8 @@ static void move_index(size_t *index, size_t from, size_t to)
 /* Puts all facts anew, but for those that name a pod in the current source and are older than `oldest`. */
 static void keep_from(struct facts *self, uint64_t oldest)
 {
-	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->kernel.open, &self->kernel.limited};
+	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->open_slurm, &self->kernel.open,
+				   &self->kernel.limited};
 	size_t old[ARRAY_LEN(indices)], n = self->items.n;
 	bool is_merged = false;
 

@@ -5,9 +5,11 @@
 #include "triage/dcgm.h"
 #include "triage/lines.h"
 #include "triage/node_folder.h"
+#include "triage/slurm.h"
 
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
@@ -166,6 +168,28 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
 }
 
+/* Rows of sacct for a job and its steps: what one of them lacks, another one has. */
+static void see_slurm(struct facts *self, const struct line *line, struct reading *reading)
+{
+	size_t added;
+
+	if (self->slurm_head[0])
+		slurm_read_row(self->slurm_head, line->lower, &reading->figures);
+	if (self->open_slurm != SIZE_MAX)
+		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
+	added = facts_add_line(self, line, SIGNAL_SLURM, reading);
+	if (self->open_slurm == SIZE_MAX)
+		self->open_slurm = added;
+}
+
+static void see_slurm_figures(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	if (reading->is_exact)
+		snprintf(self->slurm_head, sizeof(self->slurm_head), "%s", line->lower);
+	else if (self->open_slurm != SIZE_MAX)
+		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
+}
+
 /* TensorFlow's "... ran out of memory trying to allocate 2.59GiB. The caller indicates that this is not a failure",
  * wrapped: the first of the lines reads as a failure. */
 static void take_back(struct facts *self, const struct line *line)
@@ -213,6 +237,12 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		break;
 	case SIGNAL_GPU_DETAIL:
 		see_detail(self, line, reading);
+		break;
+	case SIGNAL_SLURM:
+		see_slurm(self, line, reading);
+		break;
+	case SIGNAL_SLURM_FIGURES:
+		see_slurm_figures(self, line, reading);
 		break;
 	case SIGNAL_NO_FAILURE:
 		take_back(self, line);

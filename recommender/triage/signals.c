@@ -64,6 +64,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
 			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: |out_of_me",
 			  read_slurm, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_SLURM_FIGURES] = {"slurm-figures", "memory utilized: |memory efficiency: |minmemorynode=|reqmem|maxrss",
+				  read_slurm_figures, "what a job of Slurm asked for and used"},
 	[SIGNAL_JOB_LIMIT] = {"job-limit", "exceed|gone over|term_memlimit|after reaching", read_job_limit,
 			      "a scheduler ended the job at its memory limit"},
 	[SIGNAL_YARN] =

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "triage/slurm.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -247,7 +249,7 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	const char *at, *start;
 
 	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) || gpu_is_host_call(line->lower) ||
-	    text_has(line->lower, "that this is not a failure"))
+	    text_has(line->lower, "that this is not a failure") || slurm_is_out_of_memory(line))
 		return false;
 	at = find_words(line, ret);
 	if (!at || is_mention(line, at))

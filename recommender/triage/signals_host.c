@@ -2,6 +2,7 @@
 #include "triage/signals.h"
 
 #include "k8s/quantity.h"
+#include "triage/slurm.h"
 
 #include <ctype.h>
 
@@ -243,6 +244,8 @@ bool read_slurm(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (strstr(line->lower, "srun: error: "))
 		return is_srun_end(line->lower, "out of memory");
+	if (strstarts(line->at, "out_of_me"))
+		return slurm_is_out_of_memory(line);
 	return !is_mention(line, line->at);
 }
 
