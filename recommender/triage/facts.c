@@ -24,7 +24,7 @@ int facts_init(struct facts *self)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
 	scanner_set_guard(&self->scanner, EXIT_CODE_WORDS, is_exit_code_next);
-	self->buffer = malloc(sizeof(*self->buffer));
+	self->buffer = calloc(1, sizeof(*self->buffer));
 	r = progress_init(&self->progress);
 	return line_shapes_init(&self->shapes) || r || !self->buffer ? -ENOMEM : 0;
 }
@@ -194,12 +194,17 @@ size_t facts_add_line(struct facts *self, const struct line *line, enum signal_i
 	return facts_keep(self, &fact);
 }
 
+void facts_expect(struct facts *self, const char *name)
+{
+	self->buffer->has_master = self->buffer->has_master || rank_is_master(name);
+}
+
 int facts_open_source(struct facts *self, const char *name, enum input input)
 {
 	struct source source = {.name = name, .input = input, .origin = self->origin};
 
 	if (source.origin.rank == RANK_NONE && input != INPUT_NODE && input != INPUT_STATUS)
-		source.origin.rank = rank_of_name(name);
+		source.origin.rank = rank_of_name(name, self->buffer->has_master);
 	self->node.is_given = self->node.is_given || input == INPUT_NODE;
 	self->n_groups = MAX(self->n_groups, source.origin.group);
 	kernel_reset(&self->kernel);

@@ -138,6 +138,8 @@ struct facts {
 /** @return 0 or -ENOMEM; either way the caller calls facts_release. */
 int facts_init(struct facts *self) ATTR_NODISCARD;
 void facts_release(struct facts *self);
+/** Says that a file of this name will be read: a master beside workers changes their ranks. */
+void facts_expect(struct facts *self, const char *name);
 /** Reads one file; "-" is standard input. `name` is borrowed until facts_release. With INPUT_NODE it may be a folder,
  * see node_folder.h. @return 0; -errno as lines_read and node_collect. */
 int facts_read(struct facts *self, const char *name, enum input input, struct err *err) ATTR_NODISCARD;

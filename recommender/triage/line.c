@@ -169,7 +169,14 @@ static size_t read_rank(const char *at, int *ret)
 	return n;
 }
 
-int rank_of_name(const char *name)
+bool rank_is_master(const char *name)
+{
+	const char *at = strstr(name, "-master-0");
+
+	return at && !isdigit((unsigned char)at[strlen("-master-0")]);
+}
+
+int rank_of_name(const char *name, bool has_master)
 {
 	static const char *const words[] = {"rank", "worker"};
 	const char *found = NULL;
@@ -182,10 +189,10 @@ int rank_of_name(const char *name)
 			digits += strspn(digits, "-_=.");
 			if (read_rank(digits, &value) && at > found) {
 				found = at;
-				rank = value;
+				rank = value + (has_master && i == 1);
 			}
 		}
-	if (rank == RANK_NONE && strstr(name, "-master-0"))
+	if (rank == RANK_NONE && rank_is_master(name))
 		rank = 0;
 	/* torchrun's folders: attempt_0/3/stderr.log */
 	for (const char *at = strstr(name, "attempt_"); at && rank == RANK_NONE; at = NULL) {
@@ -238,7 +245,7 @@ static size_t read_rank_prefix(const char *at, int *ret, const char **ret_digits
 }
 
 /* A pod's name before the message, by kubectl or stern; or a host's, by pdsh. */
-static size_t read_pod_prefix(const char *at, int *ret)
+static size_t read_pod_prefix(const char *at, struct line_buffer *buffer, int *ret)
 {
 	size_t n;
 	char name[128];
@@ -262,7 +269,8 @@ static size_t read_pod_prefix(const char *at, int *ret)
 		return 0;
 	memcpy(name, at, n);
 	name[n] = '\0';
-	*ret = rank_of_name(name);
+	buffer->has_master = buffer->has_master || rank_is_master(name);
+	*ret = rank_of_name(name, buffer->has_master);
 	return *ret == RANK_NONE && *at != '[' ? 0 : n;
 }
 
@@ -314,7 +322,7 @@ static size_t read_bracket(const char *at)
 	return n + (at[n] == ':');
 }
 
-static size_t read_prefix(struct line *line)
+static size_t read_prefix(struct line *line, struct line_buffer *buffer)
 {
 	const char *at = line->text + line->body, *digits = NULL;
 	size_t n = strspn(at, " \t|-");
@@ -327,7 +335,7 @@ static size_t read_prefix(struct line *line)
 		return 2;
 	n = read_rank_prefix(at, &found, &digits);
 	if (!n)
-		n = read_pod_prefix(at, &found);
+		n = read_pod_prefix(at, buffer, &found);
 	if (!n)
 		n = read_time(at);
 	if (!n)
@@ -361,13 +369,13 @@ static void read_json_rank(struct line *line)
 	}
 }
 
-static void find_body(struct line *line)
+static void find_body(struct line *line, struct line_buffer *buffer)
 {
 	/* Each turn moves on; prefixes longer than this are part of the message. */
 	size_t end = MIN(line->n, (size_t)256);
 
 	for (size_t n = 1; n && line->body < end; line->body += n)
-		n = read_prefix(line);
+		n = read_prefix(line, buffer);
 	if (line->body > line->n)
 		line->body = line->n;
 	read_json_rank(line);
@@ -479,7 +487,7 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 	buffer->text[n] = buffer->lower[n] = '\0';
 	lower_copy(buffer->text, n, buffer->lower);
 	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
-	find_body(ret);
+	find_body(ret, buffer);
 }
 
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)

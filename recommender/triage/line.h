@@ -38,6 +38,7 @@ struct line {
 };
 
 struct line_buffer {
+	bool has_master; /* for the names of pods before lines, see rank_of_name */
 	char text[LIMIT_TRIAGE_LINE_BYTES + 1], lower[LIMIT_TRIAGE_LINE_BYTES + 1];
 };
 
@@ -70,8 +71,12 @@ static inline bool line_ends_with(const struct line *line, const char *words)
 /** Copies what fits of a line, around the first of the words, with whole characters. `words` NULL: its beginning. */
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
 
-/** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
-int rank_of_name(const char *name);
+/** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. Operators that make a master
+ *  beside the workers give it rank 0, and the workers their index and one.
+ *  @param has_master  whether there is a name with rank_is_master. @return RANK_NONE: none. */
+int rank_of_name(const char *name, bool has_master);
+/** Whether it is the name of a master's pod or log: "bert-master-0", "bert-master-0.log". */
+bool rank_is_master(const char *name);
 
 /** Until the next call texts within `line`, which must not change, are searched faster; what is found is the same.
  * NULL: no line. For each thread. Cost: linear. */

@@ -6,6 +6,7 @@
 #include "triage/lines.h"
 #include "triage/scan.h"
 #include "triage/signals.h"
+#include "triage_fixture.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -324,7 +325,7 @@ static void ranks_and_messages_are_found(void **state)
 		 "c",
 		 RANK_NONE, "a b?c"},
 	};
-	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line_buffer *buffer = calloc(1, sizeof(*buffer));
 
 	(void)state;
 	assert_non_null(buffer);
@@ -344,17 +345,53 @@ static void ranks_of_names(void **state)
 		const char *name;
 		int want;
 	} rows[] = {
-		{"rank3.log", 3},	   {"logs/rank_12.txt", 12},
-		{"job-worker-3.log", 3},   {"worker7", 7},
-		{"train.log", RANK_NONE},  {"x/attempt_0/3/stderr.log", 3},
-		{"bert-master-0.log", 0},  {"ranking.log", RANK_NONE},
-		{"worker-1/rank5.log", 5}, {"run-99999999999999999999", RANK_NONE},
+		{"rank3.log", 3},
+		{"logs/rank_12.txt", 12},
+		{"job-worker-3.log", 3},
+		{"worker7", 7},
+		{"train.log", RANK_NONE},
+		{"x/attempt_0/3/stderr.log", 3},
+		{"bert-master-0.log", 0},
+		{"ranking.log", RANK_NONE},
+		{"worker-1/rank5.log", 5},
+		{"run-99999999999999999999", RANK_NONE},
+		{"bert-master-01", RANK_NONE},
 	};
+	static const struct {
+		const char *name;
+		int want;
+	} beside_master[] = {
+		{"bert-master-0.log", 0}, {"bert-worker-0.log", 1}, {"bert-worker-2", 3}, {"rank2.log", 2}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rank_of_name(rows[i].name) != rows[i].want)
-			fail_msg("%s: %d", rows[i].name, rank_of_name(rows[i].name));
+		if (rank_of_name(rows[i].name, false) != rows[i].want)
+			fail_msg("%s: %d", rows[i].name, rank_of_name(rows[i].name, false));
+	for (size_t i = 0; i < ARRAY_LEN(beside_master); i++)
+		if (rank_of_name(beside_master[i].name, true) != beside_master[i].want)
+			fail_msg("%s: %d", beside_master[i].name, rank_of_name(beside_master[i].name, true));
+}
+
+/* Pods of one job before the lines of one log, and logs of pods: the master's name changes the ranks of workers. */
+static void a_master_ranks_the_workers(void **state)
+{
+	static const char oom[] = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+	struct triage *triage = begin();
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), "[pod/bert-master-0/pytorch] step 1\n[pod/bert-worker-0/pytorch] %s", oom);
+	read_text(triage, "all.log", INPUT_LOG, text);
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.rank, 1);
+	end(triage);
+	triage = begin();
+	facts_expect(&triage->facts, "bert-worker-1.log");
+	facts_expect(&triage->facts, "bert-master-0.log");
+	read_text(triage, "bert-worker-1.log", INPUT_LOG, oom);
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.rank, 2);
+	end(triage);
 }
 
 static void sizes_are_read(void **state)
@@ -403,7 +440,7 @@ static void focus_changes_nothing(void **state)
 {
 	static const char *const lists[] = {
 		"", "|", "a", "x|e", "zz||step", "exit code|exitcode", "no such word|memory"};
-	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line_buffer *buffer = calloc(1, sizeof(*buffer));
 	char text[2048], copy[97];
 	uint32_t seed = 7;
 
@@ -446,6 +483,7 @@ int main(void)
 		cmocka_unit_test(the_search_finds_what_a_plain_one_finds),
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
+		cmocka_unit_test(a_master_ranks_the_workers),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(focus_changes_nothing),
 		cmocka_unit_test(codes_guard_their_words),
