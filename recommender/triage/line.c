@@ -486,23 +486,11 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 		n--;
 	buffer->text[n] = buffer->lower[n] = '\0';
 	lower_copy(buffer->text, n, buffer->lower);
-	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
+	*ret = (struct line){.text = buffer->text,
+			     .lower = buffer->lower,
+			     .n = n,
+			     .rank = RANK_NONE,
+			     .rank_at = -1,
+			     .number = number};
 	find_body(ret, buffer);
-}
-
-void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
-{
-	size_t from = 0, n = line->n, room = size - 1;
-	const char *at = words && n > room ? text_find(line->lower, words) : NULL;
-
-	if (n > room && at && (size_t)(at - line->lower) > room / 2)
-		from = (size_t)(at - line->lower) - room / 3;
-	while (from && from < n && ((unsigned char)line->text[from] & 0xc0) == 0x80)
-		from++;
-	n = MIN(n - from, room);
-	/* No half character at the end. */
-	while (n && from + n < line->n && ((unsigned char)line->text[from + n] & 0xc0) == 0x80)
-		n--;
-	memcpy(buf, line->text + from, n);
-	buf[n] = '\0';
 }

@@ -70,6 +70,9 @@ static inline bool line_ends_with(const struct line *line, const char *words)
 
 /** Copies what fits of a line, around the first of the words, with whole characters. `words` NULL: its beginning. */
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
+/** The same of a text of at most LIMIT_TRIAGE_EVIDENCE_BYTES: at most `room` bytes of it, with "..." where it is cut.
+ */
+void text_excerpt(const char *text, const char *words, size_t room, char *buf, size_t size);
 
 /** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. Operators that make a master
  *  beside the workers give it rank 0, and the workers their index and one.

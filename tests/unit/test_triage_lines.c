@@ -394,6 +394,50 @@ static void a_master_ranks_the_workers(void **state)
 	end(triage);
 }
 
+#define TEN(text) text text text text text text text text text text
+
+/* What is quoted of a long line has the words of its signal, whole characters, and marks where it is cut. */
+static void excerpts_have_the_words(void **state)
+{
+	static const struct {
+		const char *name, *text, *words, *want;
+		size_t room;
+	} rows[] = {
+		{"short", "an OOM", "oom", "an OOM", 20},
+		{"words near the beginning", "an OOM and much more behind", "oom", "an OOM and much more...", 20},
+		{"words behind", TEN("0123456789") " Out Of Memory " TEN("abcdefghij"), "no such|out of memory",
+		 "...23456789 Out Of Memory abcd...", 27},
+		{"words at the end", TEN("0123456789") "an OOM", "oom", "...67890123456789an OOM", 20},
+		{"no words", TEN("0123456789"), NULL, "01234567890123456789...", 20},
+		{"words that are not there", TEN("0123456789"), "oom", "01234567890123456789...", 20},
+		{"whole characters", TEN("\xc3\xa4") " OOM " TEN("\xc3\xa4"), "oom", "...\xc3\xa4 OOM \xc3\xa4...", 10},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char part[128];
+
+		test_row(rows[i].name);
+		text_excerpt(rows[i].text, rows[i].words, rows[i].room, part, sizeof(part));
+		assert_string_equal(part, rows[i].want);
+	}
+}
+
+/* The text shows less of a line than a fact has. */
+static void the_text_quotes_the_words(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
+	struct triage *triage = decide(
+		"a.log", INPUT_LOG,
+		TEN("worker said a lot of other things ") " torch.OutOfMemoryError: CUDA out of "
+							  "memory. Tried to allocate 2.00 GiB.\n");
+
+	(void)state;
+	assert_int_equal(triage_text(triage, &text), 0);
+	assert_non_null(strstr(strbuf_text(&text), "CUDA out of memory. Tried to allocate 2.00 GiB."));
+	end(triage);
+}
+
 static void sizes_are_read(void **state)
 {
 	static const struct {
@@ -484,6 +528,8 @@ int main(void)
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
 		cmocka_unit_test(a_master_ranks_the_workers),
+		cmocka_unit_test(excerpts_have_the_words),
+		cmocka_unit_test(the_text_quotes_the_words),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(focus_changes_nothing),
 		cmocka_unit_test(codes_guard_their_words),
