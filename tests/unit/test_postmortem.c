@@ -50,7 +50,10 @@ static void expect_figures(const char *row, struct json_object *want, const stru
 static void expect_verdict(const char *row, struct json_object *want, const struct triage *triage)
 {
 	const struct verdict *verdict = &triage->verdict;
+	const char *never = object_text(want, "not-why");
 
+	if (*never && strstr(verdict->why, never))
+		fail_msg("%s: \"%s\" in: %s", row, never, verdict->why);
 	expect_text(row, "rule", object_text(want, "rule"), verdict->rule->name);
 	expect_text(row, "kind", object_text(want, "kind"), triage_kinds[verdict->kind].name);
 	expect_text(row, "cause", object_text(want, "cause"), verdict->cause);
