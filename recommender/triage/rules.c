@@ -64,7 +64,8 @@ const struct rule triage_rules[] = {
 	 "the kubelet's message is about ephemeral storage or an emptyDir",
 	 "The pod wrote more to the node's disk than it may."},
 	{"slurm", KIND_CONTAINER_LIMIT, "slurm", CONFIDENCE_HIGH, SIGNAL_SLURM, NULL,
-	 "slurmstepd reports an OOM kill or a memory limit that was exceeded",
+	 "slurmstepd reports an OOM kill or a memory limit that was exceeded, or Slurm's accounting (seff, sacct, "
+	 "scontrol) has the state OUT_OF_MEMORY",
 	 "The job reached the memory that it had asked Slurm for."},
 	{"yarn", KIND_CONTAINER_LIMIT, "yarn", CONFIDENCE_HIGH, SIGNAL_YARN, NULL,
 	 "YARN says that it killed a container for its use of memory",

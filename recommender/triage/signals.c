@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "base/steps.h"
 #include "triage/dcgm.h"
 
 /* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
@@ -61,8 +62,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
-			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
+			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: |out_of_me",
 			  read_slurm, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_SLURM_FIGURES] = {"slurm-figures", "memory utilized: |memory efficiency: |minmemorynode=|reqmem|maxrss",
+				  read_slurm_figures, "what a job of Slurm asked for and used"},
 	[SIGNAL_JOB_LIMIT] = {"job-limit", "exceed|gone over|term_memlimit|after reaching", read_job_limit,
 			      "a scheduler ended the job at its memory limit"},
 	[SIGNAL_YARN] =
@@ -309,6 +312,7 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)
 {
 	const struct signal *row = &signals[signal];
 
+	STEPS(line->n);
 	reading_init(ret);
 	line->at = row->words ? text_find(line->lower, row->words) : NULL;
 	if (!line->at)

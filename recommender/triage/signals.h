@@ -34,6 +34,7 @@ enum signal_id {
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
+	SIGNAL_SLURM_FIGURES,
 	SIGNAL_JOB_LIMIT,
 	SIGNAL_YARN,
 	SIGNAL_DASK,
@@ -208,7 +209,7 @@ struct reading {
 			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
 			* checkpoint that was written, not only begun; a kill, not only that memory is short
 			* (SIGNAL_LOW_MEMORY); the phase of a pod (SIGNAL_COMPLETED); an exception, not only words
-			* (SIGNAL_MEMORY_ERROR) */
+			* (SIGNAL_MEMORY_ERROR); the heading of a table (SIGNAL_SLURM_FIGURES) */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
@@ -290,6 +291,7 @@ bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
 /* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
 bool read_slurm(const struct line *line, struct reading *ret);
+bool read_slurm_figures(const struct line *line, struct reading *ret);
 bool read_job_limit(const struct line *line, struct reading *ret);
 bool read_yarn(const struct line *line, struct reading *ret);
 bool read_earlyoom(const struct line *line, struct reading *ret);
@@ -332,3 +334,11 @@ bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);
 bool read_snapshot(const struct line *line, struct reading *ret);
 bool read_torch_version(const struct line *line, struct reading *ret);
+
+/** Reads the numbers of a line again from where its reader has noted them. `text`: NUL-terminated, of either case.
+ *  @return false: these numbers mean something else, and the reader must decide. */
+bool parse_step(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_epoch(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rate(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rss(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_gpu_sample(const char *text, const struct spots *spots, struct reading *ret);

@@ -244,6 +244,52 @@ static void lines_are_recognised(void **state)
 	}
 }
 
+/* The kubelet prints quantities as people wrote them, decimal ones too. */
+static void the_kubelet_prints_quantities(void **state)
+{
+	static const struct {
+		enum signal_id signal;
+		const char *text;
+		enum figure figure;
+		int64_t want;
+	} rows[] = {
+		{SIGNAL_EVICTED_STORAGE, "Usage of EmptyDir volume \"cache\" exceeds the limit \"2G\". ", FIGURE_LIMIT,
+		 2000000000},
+		{SIGNAL_EVICTED_STORAGE, "Usage of EmptyDir volume \"cache\" exceeds the limit \"2Gi\". ", FIGURE_LIMIT,
+		 2147483648},
+		{SIGNAL_EVICTED_STORAGE, "Container trainer exceeded its local ephemeral storage limit \"500M\". ",
+		 FIGURE_LIMIT, 500000000},
+		{SIGNAL_EVICTED_STORAGE, "Container trainer exceeded its local ephemeral storage limit \"1e9\". ",
+		 FIGURE_LIMIT, 1000000000},
+		{SIGNAL_EVICTED_STORAGE,
+		 "Pod ephemeral local storage usage exceeds the total limit of containers 1500M. ", FIGURE_LIMIT,
+		 1500000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Threshold quantity: 1G, available: 97032Ki. Container trainer "
+		 "was "
+		 "using 31Gi, request is 20G, has larger consumption of memory.",
+		 FIGURE_THRESHOLD, 1000000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Threshold quantity: 1G, available: 97032Ki. Container trainer "
+		 "was "
+		 "using 31Gi, request is 20G, has larger consumption of memory.",
+		 FIGURE_REQUEST, 20000000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Container trainer was using 1536, which exceeds its request of "
+		 "0. ",
+		 FIGURE_USAGE, 1536},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		assert_true(read_line(rows[i].signal, rows[i].text, &reading));
+		if (reading.figures.bytes[rows[i].figure] != rows[i].want)
+			fail_msg("%s: %lld", rows[i].text, (long long)reading.figures.bytes[rows[i].figure]);
+	}
+}
+
 /* A form without a word of its row would never be looked at. */
 static void forms_contain_words(void **state)
 {
@@ -431,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(epochs_have_fractions),
 		cmocka_unit_test(lines_are_recognised),
+		cmocka_unit_test(the_kubelet_prints_quantities),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),
 		cmocka_unit_test(sizes_are_rounded),
