@@ -6,6 +6,8 @@
 #include "model/identity.h"
 #include "policy/size.h"
 
+#include <errno.h>
+
 /* A kill that is reported: copies, because a sighting is only borrowed for the visit. */
 struct kill {
 	char namespace_name[LIMIT_NAMESPACE_BYTES + 1], owner[RUN_NAME_BYTES], container[LIMIT_NAME_BYTES + 1];
@@ -68,40 +70,44 @@ static bool search_pod(void *context, const struct sighting *pod)
 
 /* ---- the limit of the profile ---- */
 
-struct reading {
-	const struct policy *policy;
-	int64_t limit_bytes;
-};
-
-static int take_profile(void *context, const struct profile *profile, struct err *err)
+static int add_profile(void *context, const struct profile *profile, struct err *err)
 {
-	struct reading *reading = context;
-	struct recommendation sizes = profile->parent;
-	enum size_by by[2];
-
-	(void)err;
-	size_apply(&reading->policy->sizing, profile->spec ? profile->spec : &profile_spec_none, &sizes, by);
-	reading->limit_bytes = sizes.limit_bytes;
-	return 0;
+	return snapshot_builder_put_copy(context, profile) ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* Of the first key that has a profile. 0: not known. */
+/* The profiles of a namespace (a file has those of all). NULL: they cannot be read. */
+static struct snapshot *read_profiles(struct store *store, const char *namespace_name)
+{
+	struct snapshot_builder *builder = snapshot_builder_new(NULL);
+	const struct store_visitor visitor = {.context = builder, .borrowed_profile = add_profile};
+	struct err err = ERR_INIT;
+	int r = builder ? store_set_namespace(store, namespace_name) : -ENOMEM;
+
+	if (!r)
+		r = store_visit(store, &visitor, &err);
+	if (!store_set_namespace(store, NULL) && !r)
+		return snapshot_builder_finish(builder, 0);
+	snapshot_builder_free(builder);
+	return NULL;
+}
+
+/* As admission finds it: the spec may be that of another profile, which names the workload. 0: not known. */
 static int64_t next_limit(struct store *store, const struct policy *policy, const struct kill *kill)
 {
-	struct reading reading = {.policy = policy};
-	const struct store_visitor visitor = {.context = &reading, .borrowed_profile = take_profile};
-	struct err err = ERR_INIT;
+	struct snapshot *profiles = read_profiles(store, kill->namespace_name);
+	struct recommendation sizes = {.limit_bytes = 0};
+	struct snapshot_found found;
+	enum size_by by[2];
 
-	for (size_t i = 0; i < kill->identity.n_keys && !reading.limit_bytes; i++) {
-		char id[IDENTITY_ID_BYTES];
-		const struct store_name name = {kill->namespace_name, id};
-
-		identity_id(kill->namespace_name, kill->identity.keys[i].text, kill->identity.role, kill->container,
-			    id);
-		if (store_visit_named(store, &visitor, &name, 1, &err))
-			break;
-	}
-	return reading.limit_bytes;
+	if (!profiles)
+		return 0;
+	found = snapshot_find(profiles, kill->namespace_name, &kill->identity, kill->container,
+			      !pod_container_is_helper(kill->container));
+	if (found.learned)
+		sizes = found.learned->parent;
+	size_apply(&policy->sizing, found.decided ? found.decided->spec : &profile_spec_none, &sizes, by);
+	snapshot_unref(profiles);
+	return sizes.limit_bytes;
 }
 
 void unraised_kills_begin(struct unraised_kills *self, int64_t start_ms, int64_t now_ms)

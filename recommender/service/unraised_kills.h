@@ -5,8 +5,8 @@
  * - of Guaranteed pods whose requests were counted by a queue: neither the retry nor the running pod gets more;
  * - of containers that restart in their pod, while resizes are off: no webhook is asked, so they keep the limit.
  * If resizes are on, they report what they could not raise (resizes.h), and restarts are not reported here. Call it
- * after a cycle, whose profiles contain the kills. Main thread. Cost: one pass over all pods and a few reads of the
- * store for each notice. */
+ * after a cycle, whose profiles contain the kills. Main thread. Cost: one pass over all pods and a read of the
+ * profiles of its namespace for each notice. */
 #include "engine/notice.h"
 #include "pods/pods.h"
 #include "policy/policy.h"
