@@ -107,6 +107,8 @@ static void wait_until(struct session *self, int64_t end_ms)
 			return;
 		if (cycles_is_quick_due(self))
 			cycles_quick(self);
+		if (led && self->has_more_kills)
+			cycles_report_kills(self);
 		if (led && self->resizes)
 			resize_watch_ramps(self->resizes);
 		if (led && cycles_diagnose(self))

@@ -265,21 +265,6 @@ static void without_an_election_it_leads(void **state)
 					    ",\"finishedAt\":\"2020-01-01T01:00:00Z\"}")
 #define RUNNING "\"phase\":\"Running\"," STATUSES("\"running\":{}")
 
-/* A request that a step waits for. */
-static void ask_for_release(struct fake_api *api)
-{
-	static const char request[] = "GET /release HTTP/1.1\r\nHost: test\r\n\r\n";
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	char answer;
-
-	to.sin_port = htons((uint16_t)strtoul(strrchr(fake_api_url(api), ':') + 1, NULL, 10));
-	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
-	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
-	assert_int_equal(read(fd, &answer, 1), 1);
-	close(fd);
-}
-
 static void wait_for_gangs(const struct place *place, struct service *service, struct fake_api *api, double n)
 {
 	while (!(metrics_value(place->metrics, METRIC_HUNG_GANGS, 0, 0, 0) == n)) {

@@ -72,7 +72,7 @@ static struct unraised_kills started(void)
 {
 	struct unraised_kills kills = {.start_ms = 0};
 
-	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS, NOW_MS);
+	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS);
 	return kills;
 }
 
@@ -126,14 +126,15 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 	assert_string_equal(notice.text, "main: OOM-killed at its limit of 64Mi, which cannot be raised: "
 					 "LocalQueue team counted it; submit again with 128Mi");
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, kills.start_ms, NOW_MS); /* the next cycle */
+	unraised_kills_begin(&kills, kills.start_ms); /* the next cycle */
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, NOW_MS, NOW_MS); /* another term, after the kills */
+	unraised_kills_begin(&kills, NOW_MS); /* another term, after the kills */
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, 0, NOW_MS + TIME_HOUR_MS); /* the kills are too long ago */
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, 0, NOW_MS);
+	unraised_kills_begin(&kills, 0); /* before all of them */
 	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
 	stop_pods(&world, pods);
 	store_close(store);
 	place_release(&place);
@@ -178,6 +179,7 @@ static void the_larger_size_is_told(void **state)
 		pods = start_pods(&world, steps);
 		assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
 		assert_non_null(strstr(notice.text, rows[i].end));
+		unraised_kills_end(&kills);
 		stop_pods(&world, pods);
 		store_close(store);
 		place_release(&place);
@@ -235,10 +237,54 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 					    "recommender.resize is off; submit again with 128Mi");
 		}
 		assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+		unraised_kills_end(&kills);
 		stop_pods(&world, pods);
 		store_close(store);
 		place_release(&place);
 	}
+}
+
+/* The API server may answer late what owns a pod, also after a pass about later changes. */
+static void a_kill_is_told_when_its_root_is_known(void **state)
+{
+	static const struct fake_step steps[] = {
+		{PODS, .body = LIST(KILLED("one-a", QUEUED,
+					   OF_JOB("one")) "," BURST("a", "", "\"restartPolicy\":\"OnFailure\",", ""))},
+		{PODS, .body = "", .end = FAKE_HOLD},
+		{"GET /apis/batch/v1/namespaces/ml/jobs/one ",
+		 .body = "{\"metadata\":{\"name\":\"one\",\"namespace\":\"ml\",\"uid\":\"one\"}}",
+		 .after = "GET /release"},
+		{"GET /release ", .body = "{}"},
+		{.fits = NULL},
+	};
+	const struct policy policy = policy_of(RESIZE_OFF);
+	struct unraised_kills kills = started();
+	struct world world;
+	struct store *store;
+	struct notice notice;
+	struct place place;
+	struct pods *pods;
+
+	(void)state;
+	place_init(&place);
+	store = make_store(&place, &(struct profiles){.named = NULL});
+	pods = begin_pods(&world, steps);
+	while (!pods_is_synced(pods))
+		poll_once(&world);
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_string_equal(notice.owner, "Pod/a");
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
+	ask_for_release(world.api);
+	wait_for_owners(&world, pods);
+	unraised_kills_begin(&kills, kills.start_ms);
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_string_equal(notice.owner, "Job/one");
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
+	stop_pods(&world, pods);
+	store_close(store);
+	place_release(&place);
 }
 
 int main(void)
@@ -247,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_queued_guaranteed_kill_is_told_once),
 		cmocka_unit_test(the_larger_size_is_told),
 		cmocka_unit_test(a_restart_is_told_while_resizes_are_off),
+		cmocka_unit_test(a_kill_is_told_when_its_root_is_known),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
