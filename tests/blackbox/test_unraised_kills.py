@@ -49,8 +49,9 @@ class UnraisedKills(Case):
         program = run_in(self, cluster)
 
         def told():
-            return {one.get("involvedObject", one.get("regarding"))["name"] for path, one in list(cluster.objects.items())
-                    if "/events/" in path and one.get("reason") == "MemoryNotRaised"}
+            events = [one for path, one in list(cluster.objects.items())
+                      if "/events/" in path and one.get("reason") == "MemoryNotRaised"]
+            return {one.get("involvedObject", one.get("regarding"))["name"] for one in events}
 
         wait_until(lambda: told() == set(names), lambda: f"Events about all kills, not only {len(told())}")
         program.stop()

@@ -174,7 +174,7 @@ static void without_rights_it_is_not_ready(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: lead, listen: '127.0.0.1:0'}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	do {
 		said = service_not_ready(service, words);
 		assert_non_null(said);
@@ -221,7 +221,7 @@ static void without_an_election_it_leads(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 1s}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	assert_true(service_leads(service));
 	replica = service_replica(service);
 	assert_non_null(replica);
@@ -303,7 +303,7 @@ static void a_hung_gang_is_shown_told_and_withdrawn(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 0s}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	wait_for_gangs(&place, service, api, 1);
 	assert_true(metrics_value(place.metrics, METRIC_HUNG_ACCELERATORS, 0, 0, 0) == 8);
 	replica_hung(service_replica(service), &hung);
