@@ -22,8 +22,9 @@
 #define ANSWER_BYTES (3 * MIB) /* more than the sockets take */
 /* So many without a request may come from an address that has one connection with a request: as many as take the memory
  * of the others. */
-#define MOST_FRESH ((CONNECTIONS - 1) * WEIGHT_OTHER / WEIGHT_FRESH)
-#define PING	   "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
+#define MOST_FRESH  ((CONNECTIONS - 1) * WEIGHT_OTHER / WEIGHT_FRESH)
+#define BURST_TRIES 10
+#define PING	    "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
 
 struct world {
 	struct http_server *server;
@@ -212,14 +213,16 @@ static size_t answers_of_a_burst(int64_t *ret_ms)
 
 static void test_a_burst_of_a_client_that_was_served_is_not_cut(void **state)
 {
-	int64_t took_ms;
-	size_t n;
+	int64_t took_ms = INT64_MAX;
+	size_t n = 0;
 
 	(void)state;
-	do /* again where the machine was so slow that its clients seem to be stuck */
+	/* again where the machine was so slow that its clients seem to be stuck */
+	for (int i = 0; i < BURST_TRIES && n < MOST_FRESH && took_ms > TIME_SECOND_MS; i++)
 		n = answers_of_a_burst(&took_ms);
-	while (n < MOST_FRESH && took_ms > TIME_SECOND_MS);
-	assert_int_equal(n, MOST_FRESH);
+	if (n < MOST_FRESH)
+		fail_msg("%zu of %d are answered, after %lld ms; over 1000 ms the machine is too slow, %d times", n,
+			 MOST_FRESH, (long long)took_ms, BURST_TRIES);
 }
 
 /* An attacker at the same address opens connections without end. It takes neither a connection that has been served nor
