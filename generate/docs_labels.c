@@ -15,7 +15,8 @@ struct row {
 static const struct row of_people[] = {
 	{KEY_MODE, "label", "namespace", "`off`, `observe`, `fill`, `raise`, `enforce`",
 	 "Replaces the configured mode for the namespace, upwards or downwards: whoever may label namespaces is an "
-	 "administrator. With `off` the API server does not call the webhook. Other values are ignored."},
+	 "administrator. With `off` the API server does not call the webhook. Any other value means at most "
+	 "`observe`."},
 	{KEY_MODE, "annotation", "pod, also in a pod template", "the same",
 	 "Can only lower the mode of the namespace; any other value means `observe`. In a bare pod `raise` and "
 	 "`enforce` also allow that mode, which is `fill` at most without them ([all "
