@@ -105,6 +105,8 @@ struct facts {
 	struct node node;			  /* settings of the node; of all sources */
 	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
+	char open_end[64];	/* the end of its last line: a figure and its label may be wrapped */
+	uint64_t open_line;	/* the number of that line */
 	size_t open_checkpoint; /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
