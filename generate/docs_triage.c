@@ -179,7 +179,18 @@ static const char intro[] =
 	"in memory\n"
 	"(cause `shm`), page cache (`page-cache`), or workers of the data loader (`loader-workers`), each from half of "
 	"the limit\n"
-	"on. A node's table counts only workers whose name says so.\n";
+	"on. A node's table counts only workers whose name says so.\n"
+	"\n"
+	"A report that is cut before the line of the kill may still say at whose limit the kernel kills: the path in "
+	"its\n"
+	"statistics (`Memory cgroup stats for`), or its call trace (`mem_cgroup_out_of_memory` or "
+	"`mem_cgroup_oom_synchronize`\n"
+	"for a cgroup, `__alloc_pages_...` behind `out_of_memory` for the node). The same rules then hold, with a "
+	"confidence one\n"
+	"step lower, and the answer says how to get the whole report. The first line alone is `kernel-charge` or "
+	"`kernel-invoked`\n"
+	"(rules below). In the first line of a file `# ` begins the title of a ticket, and elsewhere a comment, which "
+	"proves nothing.\n";
 
 static const char rules_intro[] = "\n## Rules\n\n"
 				  "Hardware comes before software, the killer's own report before what the program "

@@ -129,6 +129,8 @@ struct facts {
 	uint64_t open_until;
 	size_t open_slurm;		   /* the first fact of a job of Slurm in the source; SIZE_MAX: none */
 	char slurm_head[SLURM_HEAD_BYTES]; /* the heading of the source's table of sacct; "": none */
+	char open_end[64];		   /* the end of its last line: a figure and its label may be wrapped */
+	uint64_t open_line;		   /* the number of that line */
 	size_t open_checkpoint;		   /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */

@@ -96,10 +96,31 @@ static void add_kill(struct facts *self, const struct line *line, enum signal_id
 		reading_copy(reading->uid, sizeof(reading->uid), kernel->uid, "");
 	if (reading->scope == SCOPE_NONE)
 		return;
+	kernel_close_cut(kernel);
 	figures_fill(&reading->figures, &kernel->figures);
 	kernel_add_tasks(kernel, reading);
 	kernel->open = facts_add_line(self, line, signal, reading);
 	kernel->pid = reading->value;
+}
+
+/* A report has ended before the line of the kill: what it has told is all there is. */
+static void close_report(struct facts *self)
+{
+	struct kernel_cut *cut = &self->kernel.cut;
+	size_t n = strlen(cut->text);
+	struct line line = {.text = cut->text,
+			    .lower = cut->text,
+			    .n = n,
+			    .body = MIN(cut->body, n),
+			    .rank = cut->rank,
+			    .number = cut->number};
+
+	if (n && self->kernel.limited == SIZE_MAX) {
+		figures_fill(&cut->reading.figures, &self->kernel.figures);
+		kernel_add_tasks(&self->kernel, &cut->reading);
+		facts_add_line(self, &line, SIGNAL_KERNEL_CUT, &cut->reading);
+	}
+	kernel_close_cut(&self->kernel);
 }
 
 static bool is_kernel_signal(enum signal_id signal)
@@ -113,8 +134,13 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 
 	switch (signal) {
 	case SIGNAL_KERNEL_INVOKED:
+		close_report(self);
 		kernel_reset(kernel);
+		kernel_see_cut(kernel, line, signal, reading);
 		facts_add_line(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_CUT:
+		kernel_see_cut(kernel, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
@@ -124,6 +150,7 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		break;
 	case SIGNAL_KERNEL_STATS:
 		kernel_open_stats(kernel, line->lower);
+		kernel_see_cut(kernel, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -143,6 +170,25 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 
 /* ---- one line ---- */
 
+static void keep_end(struct facts *self, const struct line *line)
+{
+	text_before(line->lower, line->lower + line->n, self->open_end, sizeof(self->open_end));
+	self->open_line = line->number;
+}
+
+/* Figures that only the end of the line before and this one have together. */
+static void fill_wrapped(struct facts *self, const struct line *line, struct figures *figures)
+{
+	char joined[KIB];
+	struct figures wrapped;
+
+	if (line->number != self->open_line + 1)
+		return;
+	snprintf(joined, sizeof(joined), "%s %s", self->open_end, line->lower + line->body);
+	figures_parse_gpu(joined, &wrapped);
+	figures_fill(figures, &wrapped);
+}
+
 /* Completes the last failed allocation of the same rank with figures of a later line. */
 static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
 {
@@ -154,6 +200,8 @@ static void see_detail(struct facts *self, const struct line *line, const struct
 	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
 		return;
 	figures_fill(&fact->reading.figures, &reading->figures);
+	fill_wrapped(self, line, &fact->reading.figures);
+	keep_end(self, line);
 }
 
 static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
@@ -164,6 +212,7 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	/* TensorFlow's second message says less than its first one. */
 	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
 		return;
+	keep_end(self, line);
 	self->open_oom = added;
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
 }
@@ -472,6 +521,8 @@ static void end_log(struct facts *self)
 {
 	read_progress(self);
 	facts_read_postponed(self);
+	if (!self->status)
+		close_report(self);
 }
 
 static void take_line(void *context, const struct raw_line *raw)

@@ -15,6 +15,35 @@ void kernel_reset(struct kernel_state *self)
 	kernel_close_stats(self);
 	self->open = self->limited = SIZE_MAX;
 	self->pid = -1;
+	kernel_close_cut(self);
+}
+
+void kernel_close_cut(struct kernel_state *self)
+{
+	self->cut.text[0] = '\0';
+	self->cut.is_searching = self->cut.has_stats = false;
+}
+
+/* Frames prove more than the flags of the first line, and statistics name the cgroup. */
+void kernel_see_cut(struct kernel_state *self, const struct line *line, enum signal_id signal,
+		    const struct reading *reading)
+{
+	struct kernel_cut *cut = &self->cut;
+	bool is_stats = signal == SIGNAL_KERNEL_STATS, is_known = cut->text[0] && cut->reading.is_exact;
+
+	if (signal == SIGNAL_KERNEL_CUT && reading->scope != SCOPE_CGROUP && !cut->is_searching) {
+		cut->is_searching = reading->scope == SCOPE_NONE;
+		return;
+	}
+	if (reading->scope == SCOPE_NONE || (is_stats ? cut->has_stats : is_known))
+		return;
+	cut->reading = *reading;
+	cut->reading.is_exact = signal != SIGNAL_KERNEL_INVOKED;
+	cut->number = line->number;
+	cut->body = line->body;
+	cut->rank = line->rank;
+	cut->has_stats = is_stats;
+	line_excerpt(line, NULL, cut->text, sizeof(cut->text));
 }
 
 void kernel_open_table(struct kernel_state *self, const char *lower)

@@ -26,6 +26,15 @@ struct kernel_state {
 	int rss_token;
 	int64_t page_bytes; /* KERNEL_PAGE_BYTES until a kill shows another size */
 	VEC(struct task) tasks;
+	struct kernel_cut {
+		char text[LIMIT_TRIAGE_EVIDENCE_BYTES]; /* "": the report has said nothing that is worth it */
+		uint64_t number;			/* of the line */
+		size_t body;
+		int rank;
+		struct reading reading;
+		bool is_searching; /* out_of_memory() is among the frames */
+		bool has_stats;
+	} cut;		/* what is known if the report ends before it names a kill */
 	size_t open;	/* the caller's number of this kill; SIZE_MAX: none yet */
 	size_t limited; /* the caller's number of the line that named the limit; SIZE_MAX: none */
 	int64_t pid;
@@ -33,6 +42,11 @@ struct kernel_state {
 
 /** A new report begins. */
 void kernel_reset(struct kernel_state *self);
+/** Takes a line that tells at whose limit the kernel kills, unless an earlier one of the report tells it better. */
+void kernel_see_cut(struct kernel_state *self, const struct line *line, enum signal_id signal,
+		    const struct reading *reading);
+/** Forgets them: the report has named the kill. */
+void kernel_close_cut(struct kernel_state *self);
 /** The heading "[ pid ] uid tgid total_vm rss ... oom_score_adj name": finds where rss and the name stand in a row. */
 void kernel_open_table(struct kernel_state *self, const char *lower);
 /** Takes a row such as "[ 1234]  1000  1234  5678  910  ...  0 python". @return whether it is one. */

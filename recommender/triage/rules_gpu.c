@@ -64,8 +64,9 @@ static void add_device(const struct facts *facts, struct verdict *ret)
 	const struct figures *device = &fact_position(facts, ret->fact)->device;
 	int64_t room; /* what the allocator may have at most */
 
-	if (ret->fact->reading.framework != FRAMEWORK_TENSORFLOW || figures_has(&ret->figures, FIGURE_OTHERS) ||
-	    !is_sane(device, FIGURE_CAPACITY) || facts_first(facts, SIGNAL_GPU_FRACTION))
+	if ((ret->fact->reading.framework != FRAMEWORK_TENSORFLOW && ret->fact->reading.framework != FRAMEWORK_OTHER) ||
+	    figures_has(&ret->figures, FIGURE_OTHERS) || !is_sane(device, FIGURE_CAPACITY) ||
+	    facts_first(facts, SIGNAL_GPU_FRACTION))
 		return;
 	room = is_sane(device, FIGURE_FREE) ? device->bytes[FIGURE_FREE] : ret->figures.bytes[FIGURE_CAPACITY];
 	figures_set(&ret->figures, FIGURE_CAPACITY, device->bytes[FIGURE_CAPACITY]);
@@ -264,12 +265,14 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_CAPACITY) ||
 	    !is_sane(&ret->figures, FIGURE_OTHERS) || bytes[FIGURE_OTHERS] * 4 < bytes[FIGURE_CAPACITY])
 		return false;
-	snprintf(ret->why, sizeof(ret->why),
-		 "Others hold %s of the GPU's %s (%lld %%): capacity minus free minus all that this process holds "
-		 "(%s).",
-		 FIGURE_TEXT(bytes[FIGURE_OTHERS]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
-		 (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]),
-		 FIGURE_TEXT(held_bytes(&ret->figures)));
+	rules_say(ret, "Others hold %s of the GPU's %s (%lld %%): ", FIGURE_TEXT(bytes[FIGURE_OTHERS]),
+		  FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+		  (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]));
+	if (held_bytes(&ret->figures) < 0)
+		rules_say(ret, "capacity minus what was free before the program took any.");
+	else
+		rules_say(ret, "capacity minus free minus all that this process holds (%s).",
+			  FIGURE_TEXT(held_bytes(&ret->figures)));
 	return true;
 }
 

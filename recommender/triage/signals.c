@@ -25,12 +25,15 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 "memory of the GPU was damaged at some time in its life, perhaps before the run"},
 	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", DCGM_SYSTEMS, dcgm_read_unhealthy,
 				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
-	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
+	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", read_kernel_invoked,
 				   "the kernel looks for a process to kill"},
+	[SIGNAL_KERNEL_CUT] = {"kernel-cut",
+			       "out_of_memory+0x|out_of_memory.cold+|mem_cgroup_oom_synchronize+|__alloc_pages_",
+			       read_kernel_frame, "the kernel looks for a process to kill, and its report is cut"},
 	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
 				    read_kernel_limit_of, "which cgroup was at its limit"},
 	[SIGNAL_KERNEL_USAGE] = {"kernel-usage", "memory: usage ", read_kernel_usage, "use and limit of the cgroup"},
-	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", NULL,
+	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", read_kernel_stats,
 				 "what the memory of the cgroup was used for"},
 	[SIGNAL_KERNEL_TABLE] = {"kernel-table", "oom_score_adj name", NULL, "the tasks that the kernel chose from"},
 	[SIGNAL_KERNEL_HUGEPAGES] = {"kernel-hugepages", "hugepages_total=", read_kernel_hugepages,
@@ -102,7 +105,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_DISRUPTED] = {"disrupted", NULL, NULL, "the pod was stopped from outside, as Kubernetes says"},
 	[SIGNAL_PROBE_KILLED] = {"probe-killed",
 				 "failed liveness probe, will be|failed startup probe, will be|"
-				 "failed liveness probe.. container will be",
+				 ":container failed liveness probe",
 				 NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
@@ -121,7 +124,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"process pool was terminated abruptly|all those workers died|"
 				"subprocesses has abruptly died|) exited unexpectedly|"
 				"worker unexpectedly exits with a connection error",
-				NULL, "a worker of a pool died; why, the line does not say"},
+				read_worker_lost, "a worker of a pool died; why, the line does not say"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
@@ -141,6 +144,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
 		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
 		 "memory, calloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
+		 "out_of_host_memory|outofhostmemory|"
 		 "cannot allocate vector|javascript heap out of memory|runtime: out of memory|"
 		 "fatal error: out of memory|native memory allocation (|(errno=12)|" XLA_CPU,
 		 read_refused, "the host refused memory; nobody was killed"},
@@ -159,7 +163,9 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
 		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization|"
-		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating",
+		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating|"
+		 "out of device memory|get_temporary_buffer failed|allocation error on worker|bad_alloc: cuda|"
+		 "bad_alloc: rmm|memory_allocation_failure|rt_memory_allocation|mem_object_allocation",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -205,8 +211,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
-	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|. unexpected pos ", read_disk_full,
-			      "a file system is full"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|enough space on the disk|. unexpected pos ",
+			      read_disk_full, "a file system is full"},
 	[SIGNAL_DISK_QUOTA] = {"disk-quota", "disk quota exceeded", read_disk_full,
 			       "the quota of a user or a project is used up"},
 	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
@@ -218,11 +224,21 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_SEGFAULT] = {"segfault",
 			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
 			     read_segfault, "the program used an address that it does not have"},
+	[SIGNAL_HEAP_CORRUPTION] = {"heap-corruption",
+				    "double free or corruption|double free detected|corrupted size vs|"
+				    "corrupted double-linked list|free(): invalid|malloc(): invalid|malloc(): memory "
+				    "corruption|realloc(): invalid|munmap_chunk(): invalid|stack smashing detected|"
+				    "buffer overflow detected|attempt to free invalid pointer",
+				    NULL, "the program wrote over memory that is not its own"},
 	[SIGNAL_PREEMPTED] = {"preempted",
-			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
+			      "spot interruption|spot instance interruption|spot termination|interruption notice|"
+			      "termination notice|to be interrupted|preempt|node "
+			      "shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
 			      read_preempted, "the pod was stopped from outside"},
-	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
-				"a container never ran"},
+	[SIGNAL_NOT_STARTED] = {"not-started",
+				"failedscheduling|nodes are available: |imagepullbackoff|errimagepull|invalidimagename|"
+				"failed to pull image|back-off pulling image",
+				read_not_started, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
@@ -234,6 +250,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "cudnn_status_internal_error|cufft_internal_error|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_DRIVER] = {"driver",
+			   "driver version is insufficient|found no nvidia driver|nvidia driver on your system|"
+			   "no cuda-capable device|forward compatibility was attempted|no kernel image is available",
+			   NULL, "the driver of the GPU is missing, too old, or does not know the GPU"},
 	[SIGNAL_NAN_LOSS] = {"nan-loss",
 			     "stopping training|loss became infinite or nan|minimum loss scale reached|"
 			     "loss scale already at minimum|loss returned in `training_step` is nan",
@@ -241,11 +261,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_SERVER_LIMIT] = {"server-limit", "max_locks_per_transaction|used memory > 'maxmemory'",
 				 read_server_limit, "a database is at a limit of its own settings"},
 	[SIGNAL_MEMORY_ERROR] = {"memory-error",
-				 "error:|exception:|error(|exhaustederror|out of memory|out-of-memory|"
+				 "error:|exception:|error(|what():|exhaustederror|out of memory|out-of-memory|"
 				 "insufficient memory|not enough memory|memory exhausted|memory limit exceeded",
 				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
-			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
+			      "error:|exception:|error(|what():|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",

@@ -18,6 +18,7 @@ enum signal_id {
 	SIGNAL_GPU_ECC_PAST,
 	/* the kernel */
 	SIGNAL_KERNEL_INVOKED,
+	SIGNAL_KERNEL_CUT,
 	SIGNAL_KERNEL_LIMIT_OF,
 	SIGNAL_KERNEL_USAGE,
 	SIGNAL_KERNEL_STATS,
@@ -82,11 +83,13 @@ enum signal_id {
 	SIGNAL_PIDS_LIMIT,
 	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
+	SIGNAL_HEAP_CORRUPTION,
 	SIGNAL_PREEMPTED,
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
 	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
+	SIGNAL_DRIVER,
 	SIGNAL_NAN_LOSS,
 	SIGNAL_SERVER_LIMIT,
 	SIGNAL_MEMORY_ERROR,
@@ -209,7 +212,8 @@ struct reading {
 			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
 			* checkpoint that was written, not only begun; a kill, not only that memory is short
 			* (SIGNAL_LOW_MEMORY); the phase of a pod (SIGNAL_COMPLETED); an exception, not only words
-			* (SIGNAL_MEMORY_ERROR); the heading of a table (SIGNAL_SLURM_FIGURES) */
+			* (SIGNAL_MEMORY_ERROR); the heading of a table (SIGNAL_SLURM_FIGURES); a report whose
+			* frames or statistics say at whose limit the kernel kills (SIGNAL_KERNEL_CUT) */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
@@ -280,6 +284,9 @@ bool read_gpu_device(const struct line *line, struct reading *ret);
 bool read_device_assert(const struct line *line, struct reading *ret);
 bool read_smi_only(const struct line *line, struct reading *ret);
 bool read_tests_passed(const struct line *line, struct reading *ret);
+bool read_kernel_invoked(const struct line *line, struct reading *ret);
+bool read_kernel_frame(const struct line *line, struct reading *ret);
+bool read_kernel_stats(const struct line *line, struct reading *ret);
 bool read_kernel_limit_of(const struct line *line, struct reading *ret);
 bool read_kernel_usage(const struct line *line, struct reading *ret);
 bool read_kernel_hugepages(const struct line *line, struct reading *ret);
@@ -299,6 +306,7 @@ bool read_low_memory(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
+bool read_worker_lost(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);

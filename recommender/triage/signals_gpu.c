@@ -31,6 +31,10 @@
 	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
+	"out of device memory|parallel_for failed: out of memory|step: out of memory|"                                 \
+	"failed to synchronize: out of memory|get_temporary_buffer failed|allocation error on worker|"                 \
+	"bad_alloc: cuda error|bad_alloc: out_of_memory: |bad_alloc: rmm failure|memory_allocation_failure|"           \
+	"rt_memory_allocation|mem_object_allocation_failure|"                                                          \
 	"error code: out of memory|of device memory (out of memory|error code 2: outofmemory|erroroutofdevicememory"
 /* The words alone: an error only with the name of an exception before them. */
 #define WORDS                                                                                                          \
@@ -198,6 +202,14 @@ static bool is_raised(const struct line *line, const char *at)
 
 	if (at <= body + 2)
 		return true;
+	/* A class stands behind its module, a colon or a bracket; Java has one of this name, too. */
+	if (strstarts(at, "outofmemoryerror")) {
+		const char *before = at - 1;
+
+		while (before > body && *before == ' ')
+			before--;
+		return !isalnum((unsigned char)*before);
+	}
 	return error && error <= at && error - body < 80;
 }
 
@@ -219,7 +231,8 @@ static const char *find_code(const char *lower)
 		/* TensorRT: "Cuda Error in allocate: 2 (out of memory)" */
 		if (start - lower >= 8 && memcmp(start - 8, "allocate", 8) == 0)
 			return at;
-		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0))
+		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0 ||
+					   memcmp(start - 4, " err", 4) == 0))
 			return at;
 	}
 	return NULL;

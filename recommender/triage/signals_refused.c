@@ -49,17 +49,20 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
+		"gc overhead limit|outofmemoryerror: metaspace|outofmemoryerror: compressed class|"
+		"outofmemoryerror: requested array|not enough memory: you tried|out of memory, malloc failed|out of "
+		"memory, calloc "
 		"failed|"
 		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
-		"cannot allocate vector|insufficient memory) failed|" XLA_CPU "|"
+		"out_of_host_memory|outofhostmemory|cannot allocate vector|insufficient memory) failed|" XLA_CPU "|"
 		"javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
 		"of "
 		"memory: cannot allocate|native memory allocation (|(errno=12)";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
-	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */
-	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out") ||
+	/* Paddle's and RMM's exceptions for a full GPU are a bad_alloc, that of PyCUDA a MemoryError. */
+	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out|bad_alloc: cuda|"
+			    "bad_alloc: out_of_memory: |bad_alloc: rmm|allocation error on worker") ||
 	    gpu_find_alloc_call(lower))
 		return false;
 	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))

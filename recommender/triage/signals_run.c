@@ -45,6 +45,9 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	if (text_has(lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available|sequence|"
 			    "request|reqs|kv cache|preemptionmode|num_preempt|cumulative_preempt"))
 		return false;
+	/* The notice itself, not what waits for one. */
+	if (!strstr(lower, "preempt"))
+		return !text_has(lower, "handler|listen|watch|monitor|polling|checking|enabled|no spot| not |support");
 	if (text_has(lower, "preempted by |due to preemption|due to node preemption|preempted to |preempted in order|"
 			    "preemption notice|preemption signal|reason: preempt|reason\": \"preempt|preempting"))
 		return true;
@@ -52,17 +55,36 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
-/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; the kubelet's states of a container
+ * whose image it cannot pull. */
 bool read_not_started(const struct line *line, struct reading *ret)
 {
+	if (!strstr(line->lower, "nodes are available")) {
+		ret->value = STOP_IMAGE;
+		return !strstr(line->lower, "failedscheduling") && !is_mention(line, line->at);
+	}
 	ret->value = STOP_UNSCHEDULABLE;
 	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
+}
+
+/* joblib: "This could be caused by a segmentation fault while calling the function or by an excessive memory usage ...
+ * The exit codes of the workers are {SIGSEGV(-11)}". */
+static bool is_joblib_segfault(const char *lower)
+{
+	return strstr(lower, "sigsegv(-11)") && !strstr(lower, "sigkill(-9)");
+}
+
+bool read_worker_lost(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !is_joblib_segfault(line->lower) && !is_mention(line, line->at);
 }
 
 bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	/* joblib does not know: "could be caused by a segmentation fault while calling the function or by ..." */
+	if (is_joblib_segfault(line->lower))
+		return true;
 	if (strstr(line->lower, "caused by a segmentation fault") || is_list_of_causes(line->lower))
 		return false;
 	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
@@ -93,6 +115,9 @@ static bool is_class_end(struct exception_class class)
 {
 	static const char *const ends[] = {"error", "exception", "interrupt"};
 
+	/* Python's Exception itself; a bare "Error:" is also a field. */
+	if (strstarts(class.name, "exception") && class.end == class.name + strlen("exception"))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		size_t n = strlen(ends[i]);
 
@@ -109,6 +134,11 @@ static struct exception_class find_class(const struct line *line)
 	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
 	if (strstarts(class.name, "failed ") && strstr(class.name, " - "))
 		class.name = strstr(class.name, " - ") + 3;
+	/* C++: "terminate called after throwing an instance of 'c10::Error'", then "what():  ...". */
+	if (strstarts(class.name, "what():")) {
+		class.end = class.name + strlen("what()");
+		return class;
+	}
 	class.end = class.name;
 	while (isalnum((unsigned char)*class.end) || *class.end == '_' || *class.end == '.')
 		class.end++;
@@ -117,6 +147,8 @@ static struct exception_class find_class(const struct line *line)
 
 static bool is_exception(struct exception_class class)
 {
+	if (strstarts(class.name, "what():"))
+		return true;
 	return (*class.end == ':' || *class.end == '(' || !*class.end) && is_class_end(class);
 }
 
@@ -156,7 +188,8 @@ static bool is_of_memory(struct exception_class class)
 		return true;
 	if (text_has(class.name, "message larger than|quota|rate limit|too many requests"))
 		return false;
-	return text_has(class.name, "resourceexhausted|resource_exhausted") || has_word_memory(class.name);
+	return text_has(class.name, "resourceexhausted|resource_exhausted|error_out_of_resources") ||
+	       has_word_memory(class.name);
 }
 
 /* What is raised for the end of another process: by torchrun, subprocess, torch.multiprocessing, Ray. */
@@ -188,6 +221,10 @@ bool read_exception(const struct line *line, struct reading *ret)
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
+		return false;
+	/* What ranks say when another one is gone. */
+	if (strstarts(class.name, "what():") &&
+	    text_has(class.name, "watchdog|nccl|process group|gloo|connection|peer"))
 		return false;
 	if (is_exception(class))
 		return ret->is_exact || !is_of_memory(class);

@@ -15,7 +15,7 @@ static bool read_line(enum signal_id signal, const char *text, struct reading *r
 {
 	struct line line;
 
-	line_make(str_c(text), 1, &buffer, &line);
+	line_make(str_c(text), 2, &buffer, &line);
 	return signal_read(signal, &line, ret);
 }
 
@@ -105,6 +105,30 @@ static void lines_are_recognised(void **state)
 		 "freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be "
 		 "performance gains"},
 		{SIGNAL_GPU_OOM, false, "# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"},
+		{SIGNAL_SYSTEM_OOM, false, "+		errorMsg := \"System OOM encountered\""},
+		{SIGNAL_GPU_OOM, true, "  what():  radix_sort: failed on 1st step: out of memory"},
+		{SIGNAL_GPU_OOM, true,
+		 "- Memory allocation error on worker 3: std::bad_alloc: RMM failure at: x.hpp:1"},
+		{SIGNAL_REFUSED, false, "Memory allocation error on worker 3: std::bad_alloc: CUDA error at: x.hpp:1"},
+		{SIGNAL_GPU_OOM, false, "The second time it was an OutOfMemoryError."},
+		{SIGNAL_GPU_OOM, true, "torch.cuda.OutOfMemoryError: Allocation on device"},
+		{SIGNAL_REFUSED, true, "java.lang.OutOfMemoryError: Metaspace"},
+		{SIGNAL_SEGFAULT, true, "#  SIGSEGV (0xb) at pc=0x00007f0a, pid=7, tid=8"},
+		{SIGNAL_SEGFAULT, true,
+		 "This could be caused by a segmentation fault while calling the function or by an excessive memory "
+		 "usage. The exit codes of the workers are {EXIT(1), SIGSEGV(-11)}"},
+		{SIGNAL_SEGFAULT, false,
+		 "This could be caused by a segmentation fault while calling the function or by an excessive memory "
+		 "usage. The exit codes of the workers are {SIGSEGV(-11), SIGKILL(-9)}"},
+		{SIGNAL_KERNEL_CUT, true, "[1.0]  mem_cgroup_out_of_memory+0xbb/0xd0"},
+		{SIGNAL_KERNEL_CUT, false, "[1.0]  ? mem_cgroup_out_of_memory+0xbb/0xd0"},
+		{SIGNAL_EXCEPTION, true, "Exception: the file has no header"},
+		{SIGNAL_EXCEPTION, false, "Error:\"\","},
+		{SIGNAL_EXCEPTION, true, "  what():  Capture must end on the same stream it began on."},
+		{SIGNAL_EXCEPTION, false, "  what():  [PG 0 Rank 3] Process group watchdog thread terminated"},
+		{SIGNAL_PREEMPTED, true, "EC2 Spot Instance Interruption Warning: terminate at 16:34"},
+		{SIGNAL_PREEMPTED, false, "spot interruption handler is listening"},
+		{SIGNAL_MEMORY_ERROR, true, "  what():  the pool has no memory left"},
 		{SIGNAL_GPU_OOM, false, "    if \"CUDA out of memory\" in str(e):"},
 		{SIGNAL_GPU_OOM, false, "INFO: if you see CUDA out of memory, reduce the batch size"},
 		{SIGNAL_GPU_OOM, false, "report_tensor_allocations_upon_oom: true"},
@@ -287,6 +311,20 @@ static void the_kubelet_prints_quantities(void **state)
 		assert_true(read_line(rows[i].signal, rows[i].text, &reading));
 		if (reading.figures.bytes[rows[i].figure] != rows[i].want)
 			fail_msg("%s: %lld", rows[i].text, (long long)reading.figures.bytes[rows[i].figure]);
+	}
+}
+
+/* "# " begins a comment, but in the first line it is the title of a ticket. */
+static void first_line_may_be_a_title(void **state)
+{
+	struct reading reading;
+	struct line line;
+
+	(void)state;
+	for (uint64_t number = 1; number <= 2; number++) {
+		line_make(str_c("# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"), number, &buffer,
+			  &line);
+		assert_int_equal(signal_read(SIGNAL_GPU_OOM, &line, &reading), number == 1);
 	}
 }
 
@@ -478,6 +516,7 @@ int main(void)
 		cmocka_unit_test(epochs_have_fractions),
 		cmocka_unit_test(lines_are_recognised),
 		cmocka_unit_test(the_kubelet_prints_quantities),
+		cmocka_unit_test(first_line_may_be_a_title),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),
 		cmocka_unit_test(sizes_are_rounded),
