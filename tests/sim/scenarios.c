@@ -88,6 +88,23 @@ static void rare_large_run(struct sim_random *random, int index, struct sim_run 
 	ret->regime_usual_bytes = BASE * 6 / 10;
 }
 
+/* The same, with a new image for each day. */
+static void daily_images(struct sim_random *random, int index, struct sim_run *ret)
+{
+	rare_large_run(random, index, ret);
+	ret->image = index / 24;
+}
+
+/* Runs with two pods need four times as much in each as those with eight. */
+static void two_worlds(struct sim_random *random, int index, struct sim_run *ret)
+{
+	bool is_small = sim_happens(random, 50);
+
+	(void)index;
+	hourly(random, is_small ? 4 * BASE : BASE, ret);
+	ret->ranks = is_small ? 2 : 8;
+}
+
 /* One run of three days between hourly ones. */
 static void one_long_run(struct sim_random *random, int index, struct sim_run *ret)
 {
@@ -246,7 +263,8 @@ static void lowered(struct sim_random *random, int index, struct sim_run *ret)
  * Of runs that start together, all have the old size; where 40 are active, some of the old size end after twenty of the
  * new one. Kills are those that nobody could foresee: two at each doubling of the need. The rare large run is killed in
  * the first two weeks, and once more if it then needs more than before; its limit is that of the large run from then
- * on. One bad night and one long run cost 20 runs at their limit. */
+ * on; where the image changes each day, the first runs of an image have the wider buffer of few runs. Of two world
+ * sizes each has its own limit, which shows as turns. One bad night and one long run cost 20 runs at their limit. */
 const struct scenario sim_scenarios[] = {
 	{"stationary", MODE_RAISE, stationary, {.kills = 0, .regret_percent = 16}},
 	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 1, .turns = 2, .regret_percent = 12}},
@@ -267,6 +285,14 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 rare_large_run,
 	 {.low_after = 269, .kills = 5, .turns = 4, .regret_percent = 290}},
+	{"rare large run, daily images",
+	 MODE_RAISE,
+	 daily_images,
+	 {.low_after = 269, .kills = 5, .turns = 21, .regret_percent = 290}},
+	{"two world sizes",
+	 MODE_RAISE,
+	 two_worlds,
+	 {.high_after = 18, .request_after = 14, .turns = 520, .regret_percent = 18}},
 	{"one long run",
 	 MODE_RAISE,
 	 one_long_run,
