@@ -175,6 +175,21 @@ static void node_ooms(struct sim_random *random, int index, struct sim_run *ret)
 	}
 }
 
+/* The need grows to four times as much; what has too little exits with an error, or loses a child, and is not retried.
+ */
+static void exits_near_the_limit(struct sim_random *random, int index, struct sim_run *ret)
+{
+	in_steps(random, index, (const int64_t[]){BASE, 4 * BASE, BASE}, 300, 600, ret);
+	ret->is_bare = true;
+	ret->shortage = SIM_EXITS;
+}
+
+static void loses_children(struct sim_random *random, int index, struct sim_run *ret)
+{
+	exits_near_the_limit(random, index, ret);
+	ret->shortage = SIM_LOSES_CHILD;
+}
+
 /* One run needs more than any limit that it reaches. After it no run completes: they fail after 10 to 80 % of their
  * durations, with as much of their use. */
 static void never_complete(struct sim_random *random, int index, struct sim_run *ret)
@@ -261,10 +276,11 @@ static void lowered(struct sim_random *random, int index, struct sim_run *ret)
 
 /* Right within five complete runs after growth, within twenty after shrinking, and never wrong while nothing changes.
  * Of runs that start together, all have the old size; where 40 are active, some of the old size end after twenty of the
- * new one. Kills are those that nobody could foresee: two at each doubling of the need. The rare large run is killed in
- * the first two weeks, and once more if it then needs more than before; its limit is that of the large run from then
- * on; where the image changes each day, the first runs of an image have the wider buffer of few runs. Of two world
- * sizes each has its own limit, which shows as turns. One bad night and one long run cost 20 runs at their limit. */
+ * new one. Kills are those that nobody could foresee: two at each doubling of the need, and by steps of a half four or
+ * five where it grows to four times as much. The rare large run is killed in the first two weeks, and once more if it
+ * then needs more than before; its limit is that of the large run from then on; where the image changes each day, the
+ * first runs of an image have the wider buffer of few runs. Of two world sizes each has its own limit, which shows as
+ * turns. One bad night and one long run cost 20 runs at their limit. */
 const struct scenario sim_scenarios[] = {
 	{"stationary", MODE_RAISE, stationary, {.kills = 0, .regret_percent = 16}},
 	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 1, .turns = 2, .regret_percent = 12}},
@@ -321,6 +337,14 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 never_complete,
 	 {.low_after = 1, .high_after = 20, .request_after = 12, .kills = 6, .turns = 2, .regret_percent = 55}},
+	{"exits near the limit",
+	 MODE_RAISE,
+	 exits_near_the_limit,
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 5, .turns = 4, .regret_percent = 16}},
+	{"loses children",
+	 MODE_RAISE,
+	 loses_children,
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 5, .turns = 4, .regret_percent = 16}},
 	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 2, .regret_percent = 620}},
 	{"spikes of bare pods", MODE_RAISE, spikes_of_bare_pods, {.kills = 18, .turns = 11, .regret_percent = 3400}},
 	{"spikes in each third run",
