@@ -150,15 +150,20 @@ static bool is_long(const struct run *run)
 	       (run->outcome == OUTCOME_FAILED || run->outcome == OUTCOME_DELETED || run->outcome == OUTCOME_PREEMPTED);
 }
 
-/* Long runs that ended early contradict a kill, and a peak that is not of a whole run either, if there is none. */
+/* Long runs that ended early contradict a kill. They contradict a peak only where whole runs do not come. */
 static void doubt_early(struct history_aggregate *self, const struct run *run, int64_t need)
 {
-	if (!is_long(run) || ++self->early_runs < HISTORY_EARLY_RUNS)
+	if (!is_long(run))
 		return;
-	self->early_runs = 0;
+	self->early_runs += self->early_runs < INT32_MAX;
+	if (self->early_runs % HISTORY_EARLY_RUNS)
+		return;
 	maximum_doubt(&self->killed, need, end_of(run));
-	if (!self->whole_runs)
-		maximum_doubt(&self->peak, need, end_of(run));
+	if (self->whole_runs && self->early_runs <= HISTORY_EARLY_ALONE)
+		return;
+	maximum_doubt(&self->peak, need, end_of(run));
+	if (run->peak_ephemeral_bytes)
+		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
 }
 
 static void doubt_whole(struct history_aggregate *self, const struct run *run, int64_t need)
@@ -166,6 +171,7 @@ static void doubt_whole(struct history_aggregate *self, const struct run *run, i
 	bool fits = !run->n_killed_limits && run->limit_bytes > 0 && run->limit_bytes <= self->killed.bytes;
 
 	self->whole_runs++;
+	self->early_runs = 0;
 	maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
 	maximum_doubt(&self->peak, need, end_of(run));
 	if (run->peak_ephemeral_bytes)

@@ -190,6 +190,20 @@ static void loses_children(struct sim_random *random, int index, struct sim_run 
 	ret->shortage = SIM_LOSES_CHILD;
 }
 
+/* From run 300 on, runs need a tenth of what those before needed, and none completes until run 800. */
+static void seldom_completes(struct sim_random *random, int index, struct sim_run *ret)
+{
+	bool fails = index >= 300 && index < 800;
+
+	hourly(random, index < 300 ? 10 * BASE : BASE, ret);
+	ret->begins_regime = index == 300 || index == 800;
+	if (!fails)
+		return;
+	ret->fate = SIM_FAILS;
+	ret->duration_ms *= 4;
+	ret->regime_usual_bytes = BASE * 6 / 10 * 45 / 100;
+}
+
 /* One run needs more than any limit that it reaches. After it no run completes: they fail after 10 to 80 % of their
  * durations, with as much of their use. */
 static void never_complete(struct sim_random *random, int index, struct sim_run *ret)
@@ -345,6 +359,10 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 loses_children,
 	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 5, .turns = 4, .regret_percent = 16}},
+	{"none completes for 500 runs",
+	 MODE_RAISE,
+	 seldom_completes,
+	 {.low_after = 1, .high_after = 41, .request_after = 20, .kills = 2, .turns = 2, .regret_percent = 40}},
 	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 2, .regret_percent = 620}},
 	{"spikes of bare pods", MODE_RAISE, spikes_of_bare_pods, {.kills = 18, .turns = 11, .regret_percent = 3400}},
 	{"spikes in each third run",

@@ -119,9 +119,10 @@ static bool is_spike(const struct sim_pods *pods)
 	return pods->n_attempts == 1 && pods->limit_bytes && pods->run.spike_bytes > pods->limit_bytes;
 }
 
+/* What fails early does so before it needs all. */
 static bool is_short(const struct sim_pods *pods)
 {
-	return pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes;
+	return pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes && pods->run.fate != SIM_FAILS;
 }
 
 /* A killed attempt costs its limit for the duration of the run. */
