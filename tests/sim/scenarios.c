@@ -322,7 +322,7 @@ const struct scenario sim_scenarios[] = {
 	{"two world sizes",
 	 MODE_RAISE,
 	 two_worlds,
-	 {.high_after = 18, .request_after = 14, .turns = 520, .regret_percent = 18}},
+	 {.high_after = 18, .request_after = 14, .turns = 550, .regret_percent = 18}},
 	{"one long run",
 	 MODE_RAISE,
 	 one_long_run,
