@@ -15,7 +15,8 @@ struct row {
 static const struct row of_people[] = {
 	{KEY_MODE, "label", "namespace", "`off`, `observe`, `fill`, `raise`, `enforce`",
 	 "Replaces the configured mode for the namespace, upwards or downwards: whoever may label namespaces is an "
-	 "administrator. With `off` the API server does not call the webhook. Other values are ignored."},
+	 "administrator. With `off` the API server does not call the webhook. Any other value means at most "
+	 "`observe`."},
 	{KEY_MODE, "annotation", "pod, also in a pod template", "the same",
 	 "Can only lower the mode of the namespace; any other value means `observe`. In a bare pod `raise` and "
 	 "`enforce` also allow that mode, which is `fill` at most without them ([all "
@@ -49,7 +50,9 @@ static const struct row of_ours[] = {
 	 "Selects the pods of a workload, for people and dashboards; memtamer itself does not read it."},
 	{KEY_DECISION, "annotation", "pod", "JSON",
 	 "The old and new values, the rule, the profile's revision and the number of runs "
-	 "([TRUST.md](TRUST.md#see-what-it-did)). While the pod has the values that it names, nothing is set again. "
+	 "([TRUST.md](TRUST.md#see-what-it-did)). While the pod has the values that it names, nothing is set again; an "
+	 "entry with the rule `replaced` does "
+	 "not count, as another webhook has changed its value. "
 	 "Where it would exceed the API server's 256 KiB for all annotations, nothing is set."},
 	{KEY_TEMPLATE_DECISION, "annotation", "object that makes pods", "JSON",
 	 "With `templates: patch`: the same for its pod templates. An update of the object with the old values gets "

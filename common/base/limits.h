@@ -127,6 +127,7 @@
 #define LIMIT_TRIAGE_TAILS_PODS	  128	     /* further pods whose logs are read if these do not explain the end */
 #define LIMIT_TRIAGE_TAIL_LINES	  200	     /* of each log of those */
 #define LIMIT_TRIAGE_LOGS	  4	     /* logs of one pod */
+#define LIMIT_TRIAGE_CLAIMS	  4	     /* PersistentVolumeClaims of one pod */
 #define LIMIT_TRIAGE_EVENTS	  200	     /* events of one object */
 #define LIMIT_TRIAGE_LIST_BYTES	  (16 * MIB) /* one list of pods or events */
 #define LIMIT_TRIAGE_LOG_LINES	  20000	     /* the end of a log: the kubelet counts them */

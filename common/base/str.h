@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* str: a borrowed view of bytes, not NUL-terminated; and comparisons of strings. Any thread. */
+/* str: a borrowed view of bytes, not NUL-terminated; and comparisons of strings. Cost: linear in the
+ * shorter one. Any thread. */
 #include "base/steps.h"
 
 #include <stdbool.h>

@@ -9,8 +9,6 @@ enum { KIND_NO_POD = 1 };
 
 /** A member's text that may be a name, or NULL. */
 const char *kind_name_in(const struct doc *object, const char *key);
-/** Whether a queue admits the object. Cost: linear in its labels. */
-bool kind_is_queued(const struct doc *object);
 /** Facts of an object that contains templates. `root`: the outermost object: an AppWrapper has the queue's label for
  *  the objects in it. */
 struct kind_owner kind_owner_facts(const struct doc *owner, const struct doc *root, bool is_root_queued);

@@ -47,6 +47,8 @@ struct kind_owner {
 
 /** Whether a label of this key says that a queue counts the pods' resources. */
 bool kind_is_queue_label(const char *key);
+/** Whether the object's own labels name a queue. Cost: linear in its labels. */
+bool kind_is_queued(const struct doc *object);
 /** The label whose value is a LocalQueue of Kueue. */
 #define KIND_LABEL_QUEUE "kueue.x-k8s.io/queue-name"
 

@@ -2,7 +2,7 @@
 #pragma once
 /* phases: how much of something a pod's containers need at a time: main containers and sidecars together, or an init
  * container beside the sidecars that were started before it. Source: component-helpers/resource/helpers.go
- * (PodRequests). */
+ * (PodRequests). Cost: constant for each container. */
 #include "k8s/pod.h"
 
 #include "base/limits.h"

@@ -198,4 +198,6 @@ void history_aggregate_add(struct history_aggregate *self, const struct run *run
 		doubt_whole(self, run, need);
 	else if (need)
 		doubt_early(self, run, need);
+	/* runs that ended early may have been counted as whole ones */
+	self->peak.near_runs = (int32_t)MIN(self->peak.near_runs, self->whole_runs);
 }

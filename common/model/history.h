@@ -28,7 +28,7 @@ struct history_maximum {
 	int32_t later_runs;				       /* the whole runs since then */
 	int64_t near_ms;				       /* when that run ended */
 	int32_t gap_runs;				       /* the most whole runs between two runs near it */
-	int32_t near_runs;				       /* all whole runs near it */
+	int32_t near_runs;				       /* of the peak: all whole runs near it */
 	struct history_forgotten forgotten[HISTORY_FORGOTTEN]; /* the greatest, within the last HISTORY_RECUR_MS */
 };
 

@@ -5,8 +5,9 @@
  * later, and anybody who may annotate a pod can write one. Only a value that the container really has counts as ours.
  * Pure; any thread.
  *
- * Texts over LIMIT_ANNOTATION_BYTES are not ours, as we never write more. Cost: one pass over the text; looking up
- * entries costs each of them the pod's containers. */
+ * Texts over LIMIT_ANNOTATION_BYTES are not ours, as we never write more. Cost: one pass over the text, and constant
+ * time to look up an entry. */
+#include "base/strmap.h"
 #include "k8s/pod.h"
 #include "policy/policy.h"
 
@@ -52,8 +53,10 @@ struct annotation_set {
 /** Parses an annotation. @param text  NULL: absent. @return 0; ANNOTATION_NONE: absent, or not one of ours; -ENOMEM. */
 enum { ANNOTATION_NONE = 1 };
 int annotation_parse(const char *text, struct arena *arena, struct annotation_set *ret) ATTR_NODISCARD;
-/** Looks up an entry in a pod: sets container, amount and holds. If a name occurs twice, the first container counts. */
-void annotation_entry_find(struct annotation_entry *self, const struct k8s_pod *pod);
+/** Adds the containers of a pod by name; if a name occurs twice, the first one counts. @return 0; -ENOMEM. */
+int annotation_index(const struct k8s_pod *pod, struct strmap *ret) ATTR_NODISCARD;
+/** Looks up an entry in an index of its pod: sets container, amount and holds. */
+void annotation_entry_find(struct annotation_entry *self, const struct strmap *containers);
 /** The change that an entry says was made, without a reason; texts are borrowed. */
 struct size_change annotation_entry_size(const struct annotation_entry *self);
 /** Whether it was written for a pod of this pod's controller, and not copied with another manifest. */

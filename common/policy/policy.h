@@ -17,7 +17,7 @@ enum mode {
 	MODE_COUNT_
 };
 extern const char *const mode_names[MODE_COUNT_];
-/** The mode of this name; -1: there is none. */
+/** The mode of this name; -1: there is none. Cost: constant. */
 int mode_parse(const char *name);
 
 enum no_history { NO_HISTORY_WARN, NO_HISTORY_REQUEST, NO_HISTORY_SHARE };

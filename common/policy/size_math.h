@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
-/* size_math: exact integer arithmetic of sizes. Results are clamped to INT64_MAX. Pure. */
+/* size_math: exact integer arithmetic of sizes. Results are clamped to INT64_MAX. Pure. Cost: constant, but for
+ * size_weighted_quantile. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,5 @@ int64_t size_round_down_mi(int64_t bytes);
 struct size_point {
 	int64_t value, weight;
 };
-/** The smallest value that covers `permille` of the weight; 0 without points. Sorts the points. */
+/** The smallest value that covers `permille` of the weight; 0 without points. Sorts the points. Cost: n log n. */
 int64_t size_weighted_quantile(struct size_point *points, size_t n, int64_t permille);

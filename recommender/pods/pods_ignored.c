@@ -15,7 +15,7 @@ int pods_keep_apart(struct pods *self, struct sighting *take_now)
 }
 
 /* With the mutex. Without memory a pod is forgotten until it changes. @return whether a pod was moved. */
-static bool move(struct pod_list *from, struct pod_list *to, const char *namespace_name, int64_t seq)
+static bool move(struct pods *self, struct pod_list *from, struct pod_list *to, const char *namespace_name)
 {
 	struct sighting *next;
 	bool is_any = false;
@@ -25,7 +25,7 @@ static bool move(struct pod_list *from, struct pod_list *to, const char *namespa
 		if (!streq(one->namespace_name, namespace_name))
 			continue;
 		hashtable_remove(&from->table, &one->by_name);
-		one->changed_seq = seq;
+		one->changed_seq = to == &self->live ? ++self->seq : 0;
 		is_any = true;
 		if (pod_list_add(to, one))
 			sighting_free(one);
@@ -55,10 +55,10 @@ void pods_set_ignored(struct pods *self, const char *namespace_name, bool is_ign
 
 	pthread_mutex_lock(&self->mutex);
 	if (is_ignored) {
-		(void)move(&self->live, &self->apart, namespace_name, 0);
+		(void)move(self, &self->live, &self->apart, namespace_name);
 		forget_gone(self, namespace_name);
 	}
-	is_back = !is_ignored && move(&self->apart, &self->live, namespace_name, ++self->seq);
+	is_back = !is_ignored && move(self, &self->apart, &self->live, namespace_name);
 	pthread_mutex_unlock(&self->mutex);
 	if (!is_back)
 		return;

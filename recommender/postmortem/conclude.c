@@ -115,4 +115,5 @@ void postmortem_conclude(struct postmortem *self)
 		triage_note(&self->triage->unseen, "No container of pod %s has failed%s.", pod->name,
 			    ended_pod_is_running(pod) ? "; it runs" : "");
 	say_others(self);
+	postmortem_say_claims(self, pod);
 }

@@ -90,13 +90,17 @@ static const char *setting_variable(const struct verdict *verdict)
 static void take_verdict(const struct verdict *verdict, struct diagnosis *ret)
 {
 	bool is_torch = verdict->fact && verdict->fact->reading.framework == FRAMEWORK_TORCH;
+	char evidence[LIMIT_DIAGNOSIS_EVIDENCE_BYTES + 1];
 
 	*ret = (struct diagnosis)DIAGNOSIS_INIT;
 	snprintf(ret->kind, sizeof(ret->kind), "%s", triage_kinds[verdict->kind].name);
 	snprintf(ret->cause, sizeof(ret->cause), "%s", verdict->cause ? verdict->cause : "");
 	snprintf(ret->confidence, sizeof(ret->confidence), "%s", triage_confidence_names[verdict->confidence]);
-	if (verdict->fact)
-		diagnosis_set_evidence(ret, verdict->fact->text);
+	if (verdict->fact) {
+		text_excerpt(verdict->fact->text, signals[verdict->fact->signal].words,
+			     LIMIT_DIAGNOSIS_EVIDENCE_BYTES - 2 * strlen("..."), evidence, sizeof(evidence));
+		diagnosis_set_evidence(ret, evidence);
+	}
 	if (verdict->kind == KIND_FRAGMENTATION && is_torch && !lever_is_refused(ALLOCATOR_SETTING, verdict))
 		snprintf(ret->variable, sizeof(ret->variable), "%s", setting_variable(verdict));
 }

@@ -128,20 +128,77 @@ static const char *mark_of(struct json_object *pod, const char *key)
 	return *value ? value : object_label(object_at(pod, "metadata.annotations"), key);
 }
 
-/* The names of a Job's pods end at random, so a number at their end is no rank. */
-static int rank_of(struct json_object *pod, const char *name)
+/* What a pod does in its job: the kind of its replicas, tasks or Jobs. */
+static const char *role_of(struct json_object *pod)
+{
+	static const char *const keys[] = {"training.kubeflow.org/replica-type", "volcano.sh/task-spec",
+					   "jobset.sigs.k8s.io/replicatedjob-name"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (*mark_of(pod, keys[i]))
+			return mark_of(pod, keys[i]);
+	return "";
+}
+
+/* Roles that take no part in collectives: the launcher of an MPIJob, parameter servers, a TrainJob's initializers. */
+static bool is_without_rank(const char *role)
+{
+	static const char *const roles[] = {"launcher", "mpimaster", "ps", "evaluator", "scheduler", "server"};
+
+	for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+		if (strcasecmp(role, roles[i]) == 0)
+			return true;
+	return strstr(role, "-initializer") != NULL;
+}
+
+static int rank_of_labels(struct json_object *pod)
 {
 	int rank;
 
-	if (rank_of_env(pod, &rank))
-		return rank;
 	/* Several Jobs of a JobSet each count from 0. */
 	if (*mark_of(pod, "jobset.sigs.k8s.io/job-index") && !streq(mark_of(pod, "jobset.sigs.k8s.io/job-index"), "0"))
 		return RANK_NONE;
 	for (size_t i = 0; i < ARRAY_LEN(rank_keys); i++)
 		if (read_index(mark_of(pod, rank_keys[i]), &rank))
 			return rank;
-	return *object_text(pod, "metadata.generateName") ? RANK_NONE : rank_of_name(name);
+	return RANK_NONE;
+}
+
+static void find_rank(struct ended_pod *self)
+{
+	const char *role = role_of(self->json);
+
+	self->is_master = strcasecmp(role, "master") == 0 || strcasecmp(role, "chief") == 0;
+	self->rank = RANK_NONE;
+	/* Ray's workers have no rank of their own: a number in their names is that of a group. */
+	if (rank_of_env(self->json, &self->rank) || is_without_rank(role) || *mark_of(self->json, "ray.io/cluster"))
+		return;
+	self->rank = rank_of_labels(self->json);
+	/* The names of a Job's pods end at random, so a number at their end is no rank. */
+	if (self->rank == RANK_NONE && !*object_text(self->json, "metadata.generateName"))
+		self->rank = rank_of_name(self->name, false);
+	self->is_worker_index = self->rank != RANK_NONE && strcasecmp(role, "worker") == 0;
+}
+
+void ended_pods_rank_workers(struct ended_pod *pods, size_t n)
+{
+	bool has_master = false;
+
+	for (size_t i = 0; i < n; i++)
+		has_master = has_master || pods[i].is_master;
+	for (size_t i = 0; i < n && has_master; i++) {
+		pods[i].rank += pods[i].is_worker_index;
+		pods[i].is_worker_index = false;
+	}
+}
+
+static bool has_index(const struct ended_pod *self)
+{
+	bool has = *mark_of(self->json, "jobset.sigs.k8s.io/job-index") != '\0';
+
+	for (size_t i = 0; i < ARRAY_LEN(rank_keys) && !has; i++)
+		has = *mark_of(self->json, rank_keys[i]) != '\0';
+	return has;
 }
 
 static void find_slot(struct ended_pod *self)
@@ -151,7 +208,7 @@ static void find_slot(struct ended_pod *self)
 					   "volcano.sh/task-spec", "ray.io/group"};
 	size_t n = 0, size = sizeof(self->slot);
 
-	if (self->rank == RANK_NONE && !*mark_of(self->json, "jobset.sigs.k8s.io/job-index"))
+	if (self->rank == RANK_NONE && !has_index(self))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(keys) && n < size; i++)
 		n += (size_t)snprintf(self->slot + n, size - n, "%s/", mark_of(self->json, keys[i]));
@@ -242,7 +299,7 @@ int ended_pod_read(struct json_object *take_json, struct ended_pod *ret, struct 
 		return err_set(err, -EINVAL, "the API server sent a pod without a name");
 	if (!object_is_name(ret->node))
 		ret->node = "";
-	ret->rank = rank_of(take_json, ret->name);
+	find_rank(ret);
 	find_slot(ret);
 	if (add_containers(ret, "status.initContainerStatuses", "spec.initContainers", true) ||
 	    add_containers(ret, "status.containerStatuses", "spec.containers", false))

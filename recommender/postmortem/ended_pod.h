@@ -31,6 +31,8 @@ struct ended_pod {
 	int64_t ended_ms;		 /* of the first failure; INT64_MAX: nothing has failed */
 	int64_t limit_bytes;		 /* memory limit of the pod as a whole (spec.resources); FIGURE_NONE */
 	int rank;			 /* RANK_NONE */
+	bool is_master;			 /* rank 0 of a job that counts its workers on their own */
+	bool is_worker_index;		 /* `rank` is the index among workers, see ended_pods_rank_workers */
 	char slot[ENDED_POD_SLOT_BYTES]; /* what pods of one rank and role have in common, apart from the attempt; "":
 					  * not known */
 	size_t group;			 /* in the facts; 0: none */
@@ -43,6 +45,9 @@ struct ended_pod {
  *  case. */
 int ended_pod_read(struct json_object *take_json, struct ended_pod *ret, struct err *err) ATTR_NODISCARD;
 void ended_pod_release(struct ended_pod *self);
+/** Ranks the workers of one job behind its master, if one of the pods is it: operators count workers from 0 in labels
+ * and give them their index and one as rank. */
+void ended_pods_rank_workers(struct ended_pod *pods, size_t n);
 /** Whether the pod still runs. */
 static inline bool ended_pod_is_running(const struct ended_pod *self)
 {

@@ -209,6 +209,7 @@ static int read_pods(struct postmortem *self)
 	size_t n_failed = 0, n_tails = 0;
 	int r = 0;
 
+	ended_pods_rank_workers(self->pods.items, self->pods.n);
 	if (self->pods.n > 1)
 		qsort(self->pods.items, self->pods.n, sizeof(self->pods.items[0]), compare_ends);
 	for (size_t i = 0; i < self->pods.n; i++) {

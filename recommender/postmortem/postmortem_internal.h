@@ -20,6 +20,9 @@ int postmortem_read_pod(struct postmortem *self, const struct ended_pod *pod, en
 int postmortem_read_events(struct postmortem *self, const char *kind, const char *name, const struct ended_pod *pod);
 /** Whether a request that ended so (0: well) may succeed later: there was no answer, or the server had no time. */
 bool postmortem_may_succeed(int code);
+/** After triage_decide(): where all data seems to be read into memory, says how large the volumes are that the pod
+ *  mounts, with at most LIMIT_TRIAGE_CLAIMS requests. What cannot be read is noted. */
+void postmortem_say_claims(struct postmortem *self, const struct ended_pod *pod);
 /** Asks Prometheus for the containers of a pod. @return 0 or -ENOMEM. */
 int postmortem_read_series(struct postmortem *self, const struct ended_pod *pod) ATTR_NODISCARD;
 /** `pod` NULL: of the owner or of a pod that is gone. */

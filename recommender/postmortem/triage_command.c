@@ -52,6 +52,9 @@ static int read_inputs(const struct cli_args *args, struct triage *triage, struc
 	struct err err = ERR_INIT;
 	bool is_input_read = false;
 
+	for (size_t i = 0; i < args->n_given; i++)
+		if (streq(args->given[i].option->name, "log"))
+			facts_expect(&triage->facts, args->given[i].value);
 	for (size_t i = 0; i < args->n_given; i++) {
 		const char *name = args->given[i].option->name, *path = args->given[i].value;
 		enum input input;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Events about kills after one cycle; the next cycle reports the others. */
+/* Events about kills in one pass, as quick cycles wait for it. */
 #define KILLS_MAX 32
 
 static void set_deadline(struct session *self)
@@ -164,22 +164,24 @@ static void log_missing(const struct evidence_reader *reader)
 				  NULL);
 }
 
-/* Kills that the profiles contain now are answered by a resize, or reported by an Event. */
-static void answer_kills(struct session *self)
+void cycles_report_kills(struct session *self)
 {
 	struct replica *replica = service_replica(self->service);
 	struct pods *pods = replica ? replica_pods(replica) : NULL;
 	struct notice notice;
+	int n = 0;
 
-	if (self->resizes)
-		resize_watch_kills(self->resizes);
+	self->has_more_kills = false;
 	if (!pods)
 		return;
-	unraised_kills_begin(&self->kills, replica_worked_since_ms(replica), time_now_ms());
-	for (int i = 0; i < KILLS_MAX &&
-			unraised_kills_next(&self->kills, pods, self->access.store, &self->config->policy, &notice);
-	     i++)
+	unraised_kills_begin(&self->kills, replica_worked_since_ms(replica));
+	while (n < KILLS_MAX &&
+	       unraised_kills_next(&self->kills, pods, self->access.store, &self->config->policy, &notice)) {
 		replica_notify(replica, &notice);
+		n++;
+	}
+	unraised_kills_end(&self->kills);
+	self->has_more_kills = n == KILLS_MAX;
 }
 
 void cycles_whole(struct session *self)
@@ -203,7 +205,9 @@ void cycles_whole(struct session *self)
 	self->n_unread = result.reading && !result.has_read ? MIN(self->n_unread + 1, INT16_MAX) : 0;
 	log_cycle(&result, &err, code);
 	cycles_leave_record(self, &result, &err, code);
-	answer_kills(self);
+	if (self->resizes)
+		resize_watch_kills(self->resizes);
+	cycles_report_kills(self);
 	count_cycle(self->metrics, &result,
 		    code == EXIT_CLEAN	    ? CYCLE_DONE
 		    : code == EXIT_FINDINGS ? CYCLE_PARTIAL
@@ -228,8 +232,9 @@ void cycles_quick(struct session *self)
 	quick_begin(&self->quick);
 	r = engine_quick(&self->engine, time_now_ms(), &result, &err);
 	quick_end(&self->quick, result.duration_ms, r < 0);
-	if (r >= 0)
-		answer_kills(self);
+	if (r >= 0 && self->resizes)
+		resize_watch_kills(self->resizes);
+	cycles_report_kills(self); /* also after a failure: better with twice the limit than not at all */
 	if (session_is_stopping() || r > 0)
 		return;
 	if (atomic_load(&self->is_interrupted) || !service_leads(self->service)) {

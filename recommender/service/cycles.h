@@ -19,6 +19,9 @@ bool cycles_is_quick_due(struct session *self);
 void cycles_forget(struct session *self);
 /** Runs and reports a quick cycle from the changes of pods since the last cycle. */
 void cycles_quick(struct session *self);
+/** Reports kills that are not answered by Events (unraised_kills.h), some in one call; has_more_kills says whether to
+ * call it again. */
+void cycles_report_kills(struct session *self);
 /** Reads why one run failed, if there is one to read about and its sizes are stored. Call it when sizes and resizes do
  * not wait: it may take DIAGNOSE_MS. @return whether there may be more to read. */
 bool cycles_diagnose(struct session *self);

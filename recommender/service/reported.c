@@ -4,11 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-bool reported_add(struct reported *self, uint64_t hash)
+bool reported_has(const struct reported *self, uint64_t hash)
 {
 	for (size_t i = 0; i < REPORTED_KEPT && i < self->n; i++)
 		if (self->hashes[i] == hash)
-			return false;
+			return true;
+	return false;
+}
+
+bool reported_add(struct reported *self, uint64_t hash)
+{
+	if (reported_has(self, hash))
+		return false;
 	self->hashes[self->n++ % REPORTED_KEPT] = hash;
 	return true;
 }

@@ -15,6 +15,7 @@ struct reported {
 	size_t n; /* all that were added */
 };
 
+bool reported_has(const struct reported *self, uint64_t hash);
 /** Adds a hash. @return false: it was there already. */
 bool reported_add(struct reported *self, uint64_t hash);
 /** Whether `why` differs from the message in `said`, where it is stored. Repeated failures are logged once. */

@@ -107,6 +107,8 @@ static void wait_until(struct session *self, int64_t end_ms)
 			return;
 		if (cycles_is_quick_due(self))
 			cycles_quick(self);
+		if (led && self->has_more_kills)
+			cycles_report_kills(self);
 		if (led && self->resizes)
 			resize_watch_ramps(self->resizes);
 		if (led && cycles_diagnose(self))
@@ -165,7 +167,6 @@ static int run_run(const struct cli_args *args)
 	bool is_once = cli_has(args, "once");
 	struct session session = {
 		.path = cli_get(args, "config"), .access = STORE_ACCESS_INIT, .between = cycles_between};
-	struct log_buffer *log = NULL;
 	struct err err = ERR_INIT;
 	int code;
 
@@ -174,12 +175,12 @@ static int run_run(const struct cli_args *args)
 		return cli_fail(args, &err, EXIT_USAGE);
 	session_catch_signals();
 	/* the endpoint answers, and cycles run, though nobody reads stderr */
-	if (!is_once && log_buffer_start(&log, &err)) {
+	if (!is_once && log_buffer_start(&session.log_buffer, &err)) {
 		config_freep(&session.config);
 		return cli_fail(args, &err, EXIT_DEPENDENCY);
 	}
 	code = run_session(&session, is_once, args);
-	log_buffer_stop(log, FLUSH_MS);
+	log_buffer_stop(session.log_buffer, FLUSH_MS);
 	return code;
 }
 

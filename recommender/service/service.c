@@ -5,6 +5,7 @@
 #include "base/timefmt.h"
 #include "config/config.h"
 #include "http_server/http_server.h"
+#include "program/log_buffer.h"
 #include "service/metrics.h"
 #include "service/pulse.h"
 
@@ -26,6 +27,7 @@
 
 struct service {
 	struct metrics *metrics;
+	struct log_buffer *log;	    /* NULL: none */
 	struct http_server *server; /* NULL: none */
 	struct replica *replica;    /* NULL: no cluster */
 	struct log_gate client_lines;
@@ -164,6 +166,8 @@ static void handle_metrics(void *context, const struct http_server_request *requ
 	struct service *self = context;
 
 	(void)request;
+	if (self->log)
+		metrics_set(self->metrics, METRIC_LOG_DROPPED, (double)log_buffer_dropped(self->log));
 	response->content_type = "text/plain; version=0.0.4; charset=utf-8";
 	if (metrics_render(self->metrics, &response->body)) {
 		answer(response, "the metrics do not fit");
@@ -238,7 +242,8 @@ static int start_threads(struct service *self, const struct config *config, stru
 	return r;
 }
 
-int service_start(const struct config *config, struct metrics *metrics, struct service **ret, struct err *err)
+int service_start(const struct config *config, struct metrics *metrics, struct log_buffer *log, struct service **ret,
+		  struct err *err)
 {
 	struct service *self = calloc(1, sizeof(*self));
 	sigset_t all, before;
@@ -247,6 +252,7 @@ int service_start(const struct config *config, struct metrics *metrics, struct s
 	if (!self)
 		return err_set(err, -ENOMEM, "out of memory");
 	self->metrics = metrics;
+	self->log = log;
 	pthread_mutex_init(&self->mutex, NULL);
 	self->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (self->wake_fd < 0) {

@@ -10,11 +10,12 @@
 #include "service/replica.h"
 
 struct config;
+struct log_buffer;
 struct service;
 
-/** Starts endpoint and replica. `config` and `metrics` must live as long as the service. @return 0; -EINVAL; -errno of
- * bind, of the kubeconfig. */
-int service_start(const struct config *config, struct metrics *metrics, struct service **ret,
+/** Starts endpoint and replica. `config`, `metrics` and `log` must live as long as the service. `log` counts dropped
+ * log lines; NULL: none can be dropped. @return 0; -EINVAL; -errno of bind, of the kubeconfig. */
+int service_start(const struct config *config, struct metrics *metrics, struct log_buffer *log, struct service **ret,
 		  struct err *err) ATTR_NODISCARD;
 /** Releases the Lease, ends all threads and frees the service. NULL is allowed. */
 void service_stop(struct service *self);

@@ -239,7 +239,7 @@ static int start_service(struct session *self, struct err *err)
 {
 	self->service_config = self->config;
 	self->quick = (struct quick){.service = NULL}; /* a new service counts its changes from 1 */
-	if (service_start(self->config, self->metrics, &self->service, err))
+	if (service_start(self->config, self->metrics, self->log_buffer, &self->service, err))
 		return EXIT_DEPENDENCY;
 	wakeable = self->service;
 	return EXIT_CLEAN;

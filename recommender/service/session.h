@@ -35,7 +35,9 @@ struct session {
 	struct ignored_namespaces *ignored; /* with --once in a cluster; else the replica has them */
 	struct resize_watch *resizes;	    /* NULL without a cluster */
 	struct unraised_kills kills;
-	struct metrics *metrics; /* of the process; NULL with --once */
+	bool has_more_kills;	       /* to be reported, besides those of the last pass */
+	struct metrics *metrics;       /* of the process; NULL with --once */
+	struct log_buffer *log_buffer; /* of the process, borrowed; NULL with --once */
 	struct quick quick;
 	struct pod_diagnoser diagnoser;
 	const char *path; /* of the configuration file; NULL: defaults */

@@ -225,7 +225,7 @@ static void add_lever(const struct lever *lever, const struct verdict *verdict, 
 /* The line as the rules would have it. */
 static int read_evidence(const char *evidence, struct fact *ret)
 {
-	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line_buffer *buffer = calloc(1, sizeof(*buffer));
 	struct line line;
 
 	if (!buffer)

@@ -6,8 +6,11 @@
 
 int facts_init(struct facts *self)
 {
+	int r;
+
 	*self = (struct facts){.open_oom = SIZE_MAX,
 			       .open_checkpoint = SIZE_MAX,
+			       .open_slurm = SIZE_MAX,
 			       .stepped = SIZE_MAX,
 			       .kernel = {.open = SIZE_MAX, .limited = SIZE_MAX, .pid = -1},
 			       .card = {.used = FIGURE_NONE, .total = FIGURE_NONE, .most_processes = -1},
@@ -21,8 +24,9 @@ int facts_init(struct facts *self)
 		if (signals[i].words)
 			scanner_add(&self->scanner, signals[i].words, i);
 	scanner_set_guard(&self->scanner, EXIT_CODE_WORDS, is_exit_code_next);
-	self->buffer = malloc(sizeof(*self->buffer));
-	return progress_init(&self->progress) || !self->buffer ? -ENOMEM : 0;
+	self->buffer = calloc(1, sizeof(*self->buffer));
+	r = progress_init(&self->progress);
+	return line_shapes_init(&self->shapes) || r || !self->buffer ? -ENOMEM : 0;
 }
 
 void facts_release(struct facts *self)
@@ -33,6 +37,7 @@ void facts_release(struct facts *self)
 	vec_release(&self->lives);
 	vec_release(&self->kernel.tasks);
 	progress_release(&self->progress);
+	line_shapes_release(&self->shapes);
 	free(self->buffer);
 	self->buffer = NULL;
 }
@@ -94,20 +99,20 @@ void facts_see_progress(struct facts *self, const struct line *line, enum signal
 }
 
 /* Where the step of a rank is not known, the file's other lines say how far the run came. */
-static void set_position(const struct facts *self, struct fact *fact)
+struct stand facts_stand(const struct facts *self, int rank, size_t position)
 {
 	const struct position *items = self->positions.items;
 	size_t whole = search_position(self, RANK_NONE);
+	struct stand stand = {.step = items[position].step, .n_progress = self->most_progress};
 
-	fact->step = items[fact->position].step;
-	if (fact->step == STEP_NONE && self->stepped != SIZE_MAX)
-		fact->step = items[self->stepped].step;
-	fact->n_progress = self->most_progress;
-	if (fact->rank == RANK_NONE)
-		return;
-	fact->n_progress = items[fact->position].n_progress;
-	if (whole != SIZE_MAX && whole != fact->position)
-		fact->n_progress += items[whole].n_progress;
+	if (stand.step == STEP_NONE && self->stepped != SIZE_MAX)
+		stand.step = items[self->stepped].step;
+	if (rank == RANK_NONE)
+		return stand;
+	stand.n_progress = items[position].n_progress;
+	if (whole != SIZE_MAX && whole != position)
+		stand.n_progress += items[whole].n_progress;
+	return stand;
 }
 
 uint64_t facts_progress_since(const struct facts *self, const struct fact *fact)
@@ -139,8 +144,7 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 			     .source = self->sources.n - 1,
 			     .number = number,
 			     .order = self->order++,
-			     .rank = rank,
-			     .n_lines = 1};
+			     .rank = rank};
 }
 
 /* ---- the time of a source ---- */
@@ -175,11 +179,14 @@ void facts_close_head(struct facts *self)
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal, const struct reading *reading)
 {
 	struct fact fact = make_fact(self, signal, reading, line->number, line->rank);
+	struct stand stand;
 
 	fact.position = facts_find_position(self, fact.rank);
 	if (self->status)
 		return SIZE_MAX;
-	set_position(self, &fact);
+	stand = self->stand ? *self->stand : facts_stand(self, fact.rank, fact.position);
+	fact.step = stand.step;
+	fact.n_progress = stand.n_progress;
 	fact.stamp = stamp_read(line->text, line->body, &fact.time_ms);
 	see_clock(self, line->text);
 	if (signals[signal].words)
@@ -187,18 +194,25 @@ size_t facts_add_line(struct facts *self, const struct line *line, enum signal_i
 	return facts_keep(self, &fact);
 }
 
+void facts_expect(struct facts *self, const char *name)
+{
+	self->buffer->has_master = self->buffer->has_master || rank_is_master(name);
+}
+
 int facts_open_source(struct facts *self, const char *name, enum input input)
 {
 	struct source source = {.name = name, .input = input, .origin = self->origin};
 
 	if (source.origin.rank == RANK_NONE && input != INPUT_NODE && input != INPUT_STATUS)
-		source.origin.rank = rank_of_name(name);
+		source.origin.rank = rank_of_name(name, self->buffer->has_master);
 	self->node.is_given = self->node.is_given || input == INPUT_NODE;
 	self->n_groups = MAX(self->n_groups, source.origin.group);
 	kernel_reset(&self->kernel);
 	smi_reset(&self->smi);
 	self->progress.n = 0;
-	self->open_oom = self->open_checkpoint = SIZE_MAX;
+	self->n_postponed = 0;
+	self->open_oom = self->open_checkpoint = self->open_slurm = SIZE_MAX;
+	self->slurm_head[0] = '\0';
 	memset(self->ranks, 0, sizeof(self->ranks));
 	self->first_position = self->positions.n;
 	self->stepped = SIZE_MAX;

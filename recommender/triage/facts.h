@@ -14,7 +14,9 @@
 #include "triage/numbers.h"
 #include "triage/position.h"
 #include "triage/scan.h"
+#include "triage/line_shapes.h"
 #include "triage/signals.h"
+#include "triage/slurm.h"
 #include "triage/smi.h"
 #include "triage/stamp.h"
 #include "triage/progress.h"
@@ -37,7 +39,6 @@ struct fact {
 	int rank;
 	int64_t step;	     /* of its rank when it was read; STEP_NONE: no step so far */
 	uint64_t n_progress; /* of its rank when it was read; of a line without a rank that of the furthest one */
-	uint64_t n_lines;    /* lines like this one, of this rank */
 	size_t position;     /* of facts.positions */
 	enum stamp stamp;    /* of the line itself */
 	int64_t time_ms;     /* by that clock */
@@ -79,6 +80,22 @@ struct pod_life {
 	size_t group;
 };
 
+/* How far a rank was when it wrote a line. */
+struct stand {
+	int64_t step;
+	uint64_t n_progress; /* as in struct fact */
+};
+
+/* A retry that waits for the next one of its shape, see facts_shapes.c. */
+struct postponed {
+	char text[SHAPE_BYTES];
+	size_t n;
+	uint64_t number, turn;
+	struct stand stand;
+	struct shape *shape;
+};
+#define POSTPONED_MAX 16
+
 struct facts {
 	struct scanner scanner;
 	struct origin origin; /* of the next source; the caller sets it */
@@ -93,11 +110,16 @@ struct facts {
 	/* Of the source that is being read: */
 	uint16_t ranks[LIMIT_TRIAGE_RANKS + 1]; /* the position of rank - 1, and of no rank at 0: index + 1; 0: none */
 	size_t first_position;
-	size_t stepped;		  /* the first of its positions with a step; SIZE_MAX: none */
-	uint64_t most_progress;	  /* the most n_progress of its positions */
-	struct progress progress; /* of the source that is being read */
-	char head[64];		  /* of its last line with a signal: what stands before the message */
-	size_t n_pod_facts;	  /* its facts that name a pod */
+	size_t stepped;				   /* the first of its positions with a step; SIZE_MAX: none */
+	uint64_t most_progress;			   /* the most n_progress of its positions */
+	struct progress progress;		   /* of the source that is being read */
+	struct line_shapes shapes;		   /* of all sources */
+	struct postponed postponed[POSTPONED_MAX]; /* of the source that is being read, in any order */
+	size_t n_postponed;
+	uint64_t n_turns;
+	const struct stand *stand; /* of the line that is being read; NULL: that of its rank */
+	char head[64];		   /* of its last line with a signal: what stands before the message */
+	size_t n_pod_facts;	   /* its facts that name a pod */
 	struct kernel_state kernel;
 	struct smi_state smi;
 	struct card card;			  /* of all sources */
@@ -105,7 +127,11 @@ struct facts {
 	struct node node;			  /* settings of the node; of all sources */
 	size_t open_oom;			  /* the fact that the next lines may complete; SIZE_MAX: none */
 	uint64_t open_until;
-	size_t open_checkpoint; /* the fact of the one that was being written last; SIZE_MAX: none */
+	size_t open_slurm;		   /* the first fact of a job of Slurm in the source; SIZE_MAX: none */
+	char slurm_head[SLURM_HEAD_BYTES]; /* the heading of the source's table of sacct; "": none */
+	char open_end[64];		   /* the end of its last line: a figure and its label may be wrapped */
+	uint64_t open_line;		   /* the number of that line */
+	size_t open_checkpoint;		   /* the fact of the one that was being written last; SIZE_MAX: none */
 	uint64_t order;
 	int status; /* sticky: -ENOMEM */
 	struct line_buffer *buffer;
@@ -114,6 +140,8 @@ struct facts {
 /** @return 0 or -ENOMEM; either way the caller calls facts_release. */
 int facts_init(struct facts *self) ATTR_NODISCARD;
 void facts_release(struct facts *self);
+/** Says that a file of this name will be read: a master beside workers changes their ranks. */
+void facts_expect(struct facts *self, const char *name);
 /** Reads one file; "-" is standard input. `name` is borrowed until facts_release. With INPUT_NODE it may be a folder,
  * see node_folder.h. @return 0; -errno as lines_read and node_collect. */
 int facts_read(struct facts *self, const char *name, enum input input, struct err *err) ATTR_NODISCARD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* facts_internal: what the files of facts share: facts.c has positions and sources, facts_keep.c the list of facts,
- * facts_read.c reads lines. */
+ * facts_read.c reads lines, facts_shapes.c those that repeat. */
 #include "triage/facts.h"
 
 /** Begins a source. @return 0 or -ENOMEM. */
@@ -22,6 +22,16 @@ void facts_see_head(struct facts *self, const struct line *line);
 void facts_close_head(struct facts *self);
 /** Takes a line about a checkpoint. */
 void facts_add_checkpoint(struct facts *self, const struct line *line, const struct reading *reading);
+/** How far a rank, whose position is given, is now. */
+struct stand facts_stand(const struct facts *self, int rank, size_t position);
+/** Takes a line of a known shape, behind those of self->progress. @return false: it must be read as a whole. */
+bool facts_take_shape(struct facts *self, struct shape *shape, struct str text, uint64_t number);
+/** Takes the retries that wait: they come before each line that is read as a whole, and before the end of the source.
+ */
+void facts_read_postponed(struct facts *self);
+/** Keeps the shape of a line that was read as a whole, if it says what lines of a shape may say. @param text  as
+ *  written. @param found  its words. */
+void facts_learn_shape(struct facts *self, struct str text, struct line *line, const struct scan_set *found);
 /** Keeps a fact, or adds it to one like it. Indices of facts that `self` has are kept right. @return its index;
  *  SIZE_MAX: no room. */
 size_t facts_keep(struct facts *self, struct fact *fact);

@@ -43,6 +43,7 @@ static const struct widths *widths_of(enum signal_id signal)
 	case SIGNAL_DONE:
 	case SIGNAL_SERVING:
 	case SIGNAL_SEMAPHORE:
+	case SIGNAL_PINNING:
 	case SIGNAL_NO_FAILURE:
 	case SIGNAL_EXIT_ZERO:
 	case SIGNAL_COMPLETED:
@@ -170,11 +171,8 @@ static size_t put(struct facts *self, struct fact *fact, bool *ret_is_merged)
 	*ret_is_merged = first != SIZE_MAX && items[first].last != first;
 	if (*ret_is_merged) {
 		last = &items[items[first].last];
-		if (fact->order < last->order) {
-			last->n_lines += fact->n_lines;
+		if (fact->order < last->order)
 			return SIZE_MAX;
-		}
-		fact->n_lines += last->n_lines;
 		fact->last = items[first].last;
 		*last = *fact;
 		return fact->last;
@@ -198,7 +196,8 @@ static void move_index(size_t *index, size_t from, size_t to)
 /* Puts all facts anew, but for those that name a pod in the current source and are older than `oldest`. */
 static void keep_from(struct facts *self, uint64_t oldest)
 {
-	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->kernel.open, &self->kernel.limited};
+	size_t *const indices[] = {&self->open_oom, &self->open_checkpoint, &self->open_slurm, &self->kernel.open,
+				   &self->kernel.limited};
 	size_t old[ARRAY_LEN(indices)], n = self->items.n;
 	bool is_merged = false;
 

@@ -5,9 +5,11 @@
 #include "triage/dcgm.h"
 #include "triage/lines.h"
 #include "triage/node_folder.h"
+#include "triage/slurm.h"
 
 #include <assert.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
@@ -27,6 +29,15 @@ static bool is_announcement(const struct fact *fact)
 	return strstr(fact->text, "sacrifice child") && !figures_has(&fact->reading.figures, FIGURE_ANON_RSS);
 }
 
+/* After the victim or the size of a page has changed. */
+static void add_tasks_again(struct facts *self, struct reading *kill)
+{
+	reading_copy(kill->largest, sizeof(kill->largest), "", "");
+	kill->n_tasks = 0;
+	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
+	kernel_add_tasks(&self->kernel, kill);
+}
+
 /* The process that was killed takes the place of the one that was announced; its line stays as evidence. */
 static void replace_victim(struct facts *self, const struct line *line, const struct reading *reading)
 {
@@ -34,11 +45,8 @@ static void replace_victim(struct facts *self, const struct line *line, const st
 
 	kill->value = reading->value;
 	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
-	reading_copy(kill->largest, sizeof(kill->largest), "", "");
-	kill->n_tasks = 0;
-	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
 	figures_fill(&kill->figures, &reading->figures);
-	kernel_add_tasks(&self->kernel, kill);
+	add_tasks_again(self, kill);
 	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
 }
 
@@ -47,10 +55,15 @@ static bool complete_kill(struct facts *self, const struct line *line, const str
 {
 	struct kernel_state *kernel = &self->kernel;
 	struct fact *fact;
+	bool is_rescaled = kernel_find_page(kernel, line->lower, reading->value);
 
 	if (kernel->open == SIZE_MAX)
 		return false;
 	fact = &self->items.items[kernel->open];
+	if (is_rescaled) {
+		fact->reading.figures.bytes[FIGURE_NODE_RAM] = kernel->figures.bytes[FIGURE_NODE_RAM];
+		add_tasks_again(self, &fact->reading);
+	}
 	if (kernel->pid == reading->value) {
 		figures_fill(&fact->reading.figures, &reading->figures);
 		/* The line of the kill knows better than a constraint. */
@@ -83,10 +96,31 @@ static void add_kill(struct facts *self, const struct line *line, enum signal_id
 		reading_copy(reading->uid, sizeof(reading->uid), kernel->uid, "");
 	if (reading->scope == SCOPE_NONE)
 		return;
+	kernel_close_cut(kernel);
 	figures_fill(&reading->figures, &kernel->figures);
 	kernel_add_tasks(kernel, reading);
 	kernel->open = facts_add_line(self, line, signal, reading);
 	kernel->pid = reading->value;
+}
+
+/* A report has ended before the line of the kill: what it has told is all there is. */
+static void close_report(struct facts *self)
+{
+	struct kernel_cut *cut = &self->kernel.cut;
+	size_t n = strlen(cut->text);
+	struct line line = {.text = cut->text,
+			    .lower = cut->text,
+			    .n = n,
+			    .body = MIN(cut->body, n),
+			    .rank = cut->rank,
+			    .number = cut->number};
+
+	if (n && self->kernel.limited == SIZE_MAX) {
+		figures_fill(&cut->reading.figures, &self->kernel.figures);
+		kernel_add_tasks(&self->kernel, &cut->reading);
+		facts_add_line(self, &line, SIGNAL_KERNEL_CUT, &cut->reading);
+	}
+	kernel_close_cut(&self->kernel);
 }
 
 static bool is_kernel_signal(enum signal_id signal)
@@ -100,8 +134,13 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 
 	switch (signal) {
 	case SIGNAL_KERNEL_INVOKED:
+		close_report(self);
 		kernel_reset(kernel);
+		kernel_see_cut(kernel, line, signal, reading);
 		facts_add_line(self, line, signal, reading);
+		break;
+	case SIGNAL_KERNEL_CUT:
+		kernel_see_cut(kernel, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_LIMIT_OF:
 		kernel->scope = reading->scope;
@@ -111,6 +150,7 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 		break;
 	case SIGNAL_KERNEL_STATS:
 		kernel_open_stats(kernel, line->lower);
+		kernel_see_cut(kernel, line, signal, reading);
 		break;
 	case SIGNAL_KERNEL_TABLE:
 		kernel_open_table(kernel, line->lower);
@@ -130,6 +170,25 @@ static void see_kernel(struct facts *self, const struct line *line, enum signal_
 
 /* ---- one line ---- */
 
+static void keep_end(struct facts *self, const struct line *line)
+{
+	text_before(line->lower, line->lower + line->n, self->open_end, sizeof(self->open_end));
+	self->open_line = line->number;
+}
+
+/* Figures that only the end of the line before and this one have together. */
+static void fill_wrapped(struct facts *self, const struct line *line, struct figures *figures)
+{
+	char joined[KIB];
+	struct figures wrapped;
+
+	if (line->number != self->open_line + 1)
+		return;
+	snprintf(joined, sizeof(joined), "%s %s", self->open_end, line->lower + line->body);
+	figures_parse_gpu(joined, &wrapped);
+	figures_fill(figures, &wrapped);
+}
+
 /* Completes the last failed allocation of the same rank with figures of a later line. */
 static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
 {
@@ -141,6 +200,8 @@ static void see_detail(struct facts *self, const struct line *line, const struct
 	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
 		return;
 	figures_fill(&fact->reading.figures, &reading->figures);
+	fill_wrapped(self, line, &fact->reading.figures);
+	keep_end(self, line);
 }
 
 static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
@@ -151,8 +212,31 @@ static void see_oom(struct facts *self, const struct line *line, const struct re
 	/* TensorFlow's second message says less than its first one. */
 	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
 		return;
+	keep_end(self, line);
 	self->open_oom = added;
 	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
+}
+
+/* Rows of sacct for a job and its steps: what one of them lacks, another one has. */
+static void see_slurm(struct facts *self, const struct line *line, struct reading *reading)
+{
+	size_t added;
+
+	if (self->slurm_head[0])
+		slurm_read_row(self->slurm_head, line->lower, &reading->figures);
+	if (self->open_slurm != SIZE_MAX)
+		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
+	added = facts_add_line(self, line, SIGNAL_SLURM, reading);
+	if (self->open_slurm == SIZE_MAX)
+		self->open_slurm = added;
+}
+
+static void see_slurm_figures(struct facts *self, const struct line *line, const struct reading *reading)
+{
+	if (reading->is_exact)
+		snprintf(self->slurm_head, sizeof(self->slurm_head), "%s", line->lower);
+	else if (self->open_slurm != SIZE_MAX)
+		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
 }
 
 /* TensorFlow's "... ran out of memory trying to allocate 2.59GiB. The caller indicates that this is not a failure",
@@ -202,6 +286,12 @@ static void see(struct facts *self, const struct line *line, enum signal_id sign
 		break;
 	case SIGNAL_GPU_DETAIL:
 		see_detail(self, line, reading);
+		break;
+	case SIGNAL_SLURM:
+		see_slurm(self, line, reading);
+		break;
+	case SIGNAL_SLURM_FIGURES:
+		see_slurm_figures(self, line, reading);
 		break;
 	case SIGNAL_NO_FAILURE:
 		take_back(self, line);
@@ -367,21 +457,40 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 	line_focus(NULL);
 }
 
+static void read_text(struct facts *self, struct str text, uint64_t number, const struct scan_set *found)
+{
+	struct line line;
+
+	line_make(text, number, self->buffer, &line);
+	read_line(self, &line, found);
+	facts_learn_shape(self, text, &line, found);
+}
+
 static void read_progress(struct facts *self)
 {
 	const struct progress_line *step;
-	struct line line;
 
-	while ((step = progress_take(&self->progress))) {
-		line_make((struct str){step->text, step->n}, step->number, self->buffer, &line);
-		read_line(self, &line, &progress_signals);
+	while ((step = progress_take(&self->progress)))
+		read_text(self, (struct str){step->text, step->n}, step->number, &progress_signals);
+}
+
+/* Lines that wait come first; they may change the shapes. */
+static bool take_shape(struct facts *self, struct str text, uint64_t number)
+{
+	struct shape *shape = line_shapes_find(&self->shapes, text);
+
+	if (shape && self->progress.n) {
+		read_progress(self);
+		shape = line_shapes_find(&self->shapes, text);
 	}
+	return shape && facts_take_shape(self, shape, text, number);
 }
 
 static void take_log(struct facts *self, const struct raw_line *raw)
 {
 	struct scan_set found = {{0}};
 	struct str text = raw->text;
+	bool may_repeat;
 	struct line line;
 
 	/* Colours may stand within words. */
@@ -393,13 +502,27 @@ static void take_log(struct facts *self, const struct raw_line *raw)
 		self->kernel.is_table = kernel_read_row(&self->kernel, line.text);
 	if (self->kernel.is_stats)
 		self->kernel.is_stats = kernel_read_stat(&self->kernel, line.lower);
+	/* The text of a line that was cleaned is in the buffer, which the lines before it need. */
+	may_repeat = text.p == raw->text.p;
+	if (may_repeat && self->shapes.heat && take_shape(self, text, raw->number))
+		return;
 	if (!scanner_find(&self->scanner, text, &found))
 		return;
 	if (scan_set_is_within(&found, &progress_signals) && progress_keep(&self->progress, text, raw->number))
 		return;
+	if (may_repeat && !self->shapes.heat && take_shape(self, text, raw->number))
+		return;
 	read_progress(self);
-	line_make(raw->text, raw->number, self->buffer, &line);
-	read_line(self, &line, &found);
+	facts_read_postponed(self);
+	read_text(self, raw->text, raw->number, &found);
+}
+
+static void end_log(struct facts *self)
+{
+	read_progress(self);
+	facts_read_postponed(self);
+	if (!self->status)
+		close_report(self);
 }
 
 static void take_line(void *context, const struct raw_line *raw)
@@ -409,7 +532,7 @@ static void take_line(void *context, const struct raw_line *raw)
 	if (raw->is_last && self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		end_smi(self);
 	else if (raw->is_last)
-		read_progress(self);
+		end_log(self);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
 		take_smi(self, raw);
 	else if (self->sources.items[self->sources.n - 1].input == INPUT_NODE)

@@ -93,6 +93,7 @@ static const struct label {
 	{FIGURE_ALLOCATED, BEHIND, "mps allocated:"},
 	{FIGURE_ALLOWED, BEFORE, " allowed;"},
 	{FIGURE_ALLOWED, BEHIND, "max allowed:"},
+	{FIGURE_ALLOWED, BEHIND, "limit set to:"},
 	{FIGURE_RESERVED, BEFORE, " reserved in total by pytorch"},
 	{FIGURE_UNALLOCATED, BEFORE, " is reserved by pytorch but unallocated"},
 	{FIGURE_UNALLOCATED, BEFORE, " reserved but unallocated"},

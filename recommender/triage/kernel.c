@@ -2,6 +2,7 @@
 #include "triage/kernel.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 void kernel_reset(struct kernel_state *self)
 {
@@ -9,10 +10,40 @@ void kernel_reset(struct kernel_state *self)
 	self->scope = SCOPE_NONE;
 	self->path[0] = self->uid[0] = '\0';
 	self->tasks.n = 0;
+	self->page_bytes = KERNEL_PAGE_BYTES;
 	self->is_table = false;
 	kernel_close_stats(self);
 	self->open = self->limited = SIZE_MAX;
 	self->pid = -1;
+	kernel_close_cut(self);
+}
+
+void kernel_close_cut(struct kernel_state *self)
+{
+	self->cut.text[0] = '\0';
+	self->cut.is_searching = self->cut.has_stats = false;
+}
+
+/* Frames prove more than the flags of the first line, and statistics name the cgroup. */
+void kernel_see_cut(struct kernel_state *self, const struct line *line, enum signal_id signal,
+		    const struct reading *reading)
+{
+	struct kernel_cut *cut = &self->cut;
+	bool is_stats = signal == SIGNAL_KERNEL_STATS, is_known = cut->text[0] && cut->reading.is_exact;
+
+	if (signal == SIGNAL_KERNEL_CUT && reading->scope != SCOPE_CGROUP && !cut->is_searching) {
+		cut->is_searching = reading->scope == SCOPE_NONE;
+		return;
+	}
+	if (reading->scope == SCOPE_NONE || (is_stats ? cut->has_stats : is_known))
+		return;
+	cut->reading = *reading;
+	cut->reading.is_exact = signal != SIGNAL_KERNEL_INVOKED;
+	cut->number = line->number;
+	cut->body = line->body;
+	cut->rank = line->rank;
+	cut->has_stats = is_stats;
+	line_excerpt(line, NULL, cut->text, sizeof(cut->text));
 }
 
 void kernel_open_table(struct kernel_state *self, const char *lower)
@@ -48,14 +79,17 @@ bool kernel_read_row(struct kernel_state *self, const char *text)
 		const char *digits = bracket + 1 + strspn(bracket + 1, " ");
 		size_t n = text_number(digits, &value);
 
-		at = n && digits[n + strspn(digits + n, " ")] == ']' ? strchr(digits, ']') + 1 : at;
+		if (!n || digits[n + strspn(digits + n, " ")] != ']')
+			continue;
+		at = strchr(digits, ']') + 1;
+		task.pid = value;
 	}
 	if (at == text)
 		return false;
 	for (int token = 0; token < self->name_token; token++) {
 		at += strspn(at, " ");
 		if (token == self->rss_token && text_number(at, &value))
-			task.rss_bytes = value > FIGURE_MAX / 4096 ? 0 : value * 4096;
+			task.rss_bytes = value > FIGURE_MAX / self->page_bytes ? 0 : value * self->page_bytes;
 		at += strcspn(at, " ");
 	}
 	at += strspn(at, " ");
@@ -64,6 +98,61 @@ bool kernel_read_row(struct kernel_state *self, const char *text)
 	reading_copy(task.name, sizeof(task.name), at, "");
 	if (self->tasks.n < LIMIT_TRIAGE_TASKS && vec_push(&self->tasks, task))
 		return false;
+	return true;
+}
+
+/* ---- the size of a page ---- */
+
+#define PAGES_MIN 1024 /* of a process; fewer prove nothing */
+
+/* The process may have run between both counts, but not for long. */
+static int64_t find_page(int64_t rss_bytes, int64_t pages)
+{
+	static const int64_t sizes[] = {4 * KERNEL_PAGE_BYTES, 16 * KERNEL_PAGE_BYTES};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes) && pages >= PAGES_MIN; i++)
+		if (llabs(rss_bytes / sizes[i] - pages) <= pages / 32)
+			return sizes[i];
+	return KERNEL_PAGE_BYTES;
+}
+
+/* The resident memory of a killed process, as its line has it. */
+static int64_t victim_bytes(const char *lower)
+{
+	static const char *const labels[] = {"anon-rss:", "file-rss:", "shmem-rss:"};
+	int64_t sum = 0, bytes;
+
+	for (size_t i = 0; i < ARRAY_LEN(labels); i++) {
+		const char *at = strstr(lower, labels[i]);
+
+		if (at && text_size(at + strlen(labels[i]), false, &bytes))
+			sum += MIN(bytes, FIGURE_MAX);
+	}
+	return sum;
+}
+
+static void scale_bytes(int64_t *bytes, int64_t factor)
+{
+	if (*bytes != FIGURE_NONE)
+		*bytes = *bytes > FIGURE_MAX / factor ? FIGURE_ABSURD : *bytes * factor;
+}
+
+bool kernel_find_page(struct kernel_state *self, const char *lower, int64_t pid)
+{
+	int64_t pages = 0, factor;
+
+	for (size_t i = 0; i < self->tasks.n && !pages; i++)
+		if (self->tasks.items[i].pid == pid)
+			pages = self->tasks.items[i].rss_bytes / KERNEL_PAGE_BYTES;
+	if (!pages || self->page_bytes != KERNEL_PAGE_BYTES)
+		return false;
+	factor = find_page(victim_bytes(lower), pages) / KERNEL_PAGE_BYTES;
+	if (factor == 1)
+		return false;
+	self->page_bytes *= factor;
+	for (size_t i = 0; i < self->tasks.n; i++)
+		scale_bytes(&self->tasks.items[i].rss_bytes, factor);
+	scale_bytes(&self->figures.bytes[FIGURE_NODE_RAM], factor);
 	return true;
 }
 

@@ -121,7 +121,8 @@ const struct lever levers[] = {
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_JAX, "Use CUDA's own pool", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
 	 "its pool maps free pages together"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
-	 "freed pages are mapped together again instead of staying in pieces; before PyTorch 2.1 the run ends at its "
+	 "freed stretches of 20 MiB and more are mapped together again, smaller pieces are not; before PyTorch 2.1 the "
+	 "run ends at its "
 	 "start with \"Unrecognized CachingAllocator option\", and 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "If that does not help, do not split large blocks",
 	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},

@@ -7,12 +7,27 @@
 
 /* ---- numbers ---- */
 
+/* Figures are read from many lines: no calls of the C library for single bytes. */
+static bool is_digit(char c)
+{
+	return (unsigned char)(c - '0') < 10;
+}
+
+static size_t count_blanks(const char *at)
+{
+	size_t n = 0;
+
+	while (at[n] == ' ')
+		n++;
+	return n;
+}
+
 size_t text_number(const char *at, int64_t *ret)
 {
 	int64_t value = 0;
 	size_t n = 0;
 
-	for (; isdigit((unsigned char)at[n]); n++)
+	for (; is_digit(at[n]); n++)
 		if (__builtin_mul_overflow(value, (int64_t)10, &value) ||
 		    __builtin_add_overflow(value, (int64_t)(at[n] - '0'), &value))
 			return 0;
@@ -27,12 +42,16 @@ static size_t read_unit(const char *at, int *ret_power)
 	static const char letters[] = "kmgtpe";
 	static const char *const names[] = {"kilobyte", "megabyte", "gigabyte", "terabyte"};
 	size_t n = 0;
-	const char *letter = memchr(letters, tolower((unsigned char)*at), sizeof(letters) - 1);
+	const char *letter = memchr(letters, *at | 0x20, sizeof(letters) - 1);
 
 	*ret_power = letter && *at ? (int)(letter - letters) + 1 : 0;
-	for (size_t i = 0; *ret_power && i < ARRAY_LEN(names); i++)
-		if (strncasecmp(at, names[i], strlen(names[i])) == 0)
-			return strlen(names[i]) + (at[strlen(names[i])] == 's');
+	if (*ret_power && (size_t)*ret_power <= ARRAY_LEN(names)) {
+		const char *name = names[*ret_power - 1];
+
+		/* Most units are short: their third letter tells. */
+		if (at[1] && (at[2] | 0x20) == name[2] && strncasecmp(at, name, strlen(name)) == 0)
+			return strlen(name) + (at[strlen(name)] == 's');
+	}
 	/* A bare "e" is an exponent. */
 	if (*ret_power == 6 && tolower((unsigned char)at[1]) != 'b' && at[1] != 'i')
 		return 0;
@@ -58,6 +77,17 @@ static bool is_group(const char *at)
 	return *at == ',' && strspn(at + 1, "0123456789") == 3;
 }
 
+/* value * 1024^power / scale, rounded; at most INT64_MAX. */
+static int64_t scaled(__int128 value, int power, int64_t scale)
+{
+	if (value < (int64_t)1 << 31 && power <= 3)
+		return (((int64_t)value << (10 * power)) + scale / 2) / scale;
+	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
+	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
+	value = (value * ((__int128)1 << (10 * power)) + scale / 2) / scale;
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
 size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 {
 	int64_t scale = 1;
@@ -65,7 +95,7 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 	size_t n = 0, digits = 0, group = 1, unit;
 	int power;
 
-	for (; isdigit((unsigned char)at[n]) && digits < 24; n++, digits++, group++) {
+	for (; is_digit(at[n]) && digits < 24; n++, digits++, group++) {
 		value = value * 10 + (at[n] - '0');
 		if (group <= 3 && is_group(at + n + 1)) {
 			group = 0;
@@ -74,23 +104,20 @@ size_t text_size(const char *at, bool is_plain_allowed, int64_t *ret)
 	}
 	if (!digits || digits == 24)
 		return 0;
-	if (at[n] == '.' && isdigit((unsigned char)at[n + 1]))
-		for (n++; isdigit((unsigned char)at[n]); n++)
+	if (at[n] == '.' && is_digit(at[n + 1]))
+		for (n++; is_digit(at[n]); n++)
 			if (scale < 1000000) {
 				value = value * 10 + (at[n] - '0');
 				scale *= 10;
 			}
 	/* numpy prints "926. GiB". */
 	n += at[n] == '.' && at[n + 1] == ' ' && read_unit(at + n + 2, &power) > 0;
-	unit = read_unit(at + n + strspn(at + n, " "), &power);
+	unit = read_unit(at + n + count_blanks(at + n), &power);
 	if (!unit && !(is_plain_allowed && scale == 1 && !isalnum((unsigned char)at[n])))
 		return 0;
 	if (unit)
-		n += strspn(at + n, " ") + unit;
-	/* 24 digits and 2^60 need 140 bits: a larger number is cut before it overflows. */
-	value = MIN(value, (__int128)1 << (power == 6 ? 66 : 76));
-	value = (value * ((__int128)1 << (10 * power)) + scale / 2) / scale;
-	*ret = value > INT64_MAX ? INT64_MAX : (int64_t)value;
+		n += count_blanks(at + n) + unit;
+	*ret = scaled(value, power, scale);
 	return n;
 }
 
@@ -142,7 +169,14 @@ static size_t read_rank(const char *at, int *ret)
 	return n;
 }
 
-int rank_of_name(const char *name)
+bool rank_is_master(const char *name)
+{
+	const char *at = strstr(name, "-master-0");
+
+	return at && !isdigit((unsigned char)at[strlen("-master-0")]);
+}
+
+int rank_of_name(const char *name, bool has_master)
 {
 	static const char *const words[] = {"rank", "worker"};
 	const char *found = NULL;
@@ -155,10 +189,10 @@ int rank_of_name(const char *name)
 			digits += strspn(digits, "-_=.");
 			if (read_rank(digits, &value) && at > found) {
 				found = at;
-				rank = value;
+				rank = value + (has_master && i == 1);
 			}
 		}
-	if (rank == RANK_NONE && strstr(name, "-master-0"))
+	if (rank == RANK_NONE && rank_is_master(name))
 		rank = 0;
 	/* torchrun's folders: attempt_0/3/stderr.log */
 	for (const char *at = strstr(name, "attempt_"); at && rank == RANK_NONE; at = NULL) {
@@ -179,7 +213,7 @@ static bool is_place_in_code(const char *at)
 
 /* A rank at the beginning: [rank3]: [3]: [default3]: [1,3]<stderr>: 3: worker-3: [pod/train-worker-3/pytorch].
  * @return the bytes that it takes; 0: none. */
-static size_t read_rank_prefix(const char *at, int *ret)
+static size_t read_rank_prefix(const char *at, int *ret, const char **ret_digits)
 {
 	static const char *const words[] = {"[rank", "[default", "[local_rank", "[1,", "[worker-", "[proc", "["};
 	size_t n, digits, end;
@@ -199,17 +233,19 @@ static size_t read_rank_prefix(const char *at, int *ret)
 		else if (words[i][1] == '\0' && at[end] != ':')
 			continue;
 		*ret = rank;
+		*ret_digits = at + n;
 		return end + (at[end] == ':');
 	}
 	digits = read_rank(at, &rank);
 	if (!digits || at[digits] != ':' || at[digits + 1] != ' ' || is_place_in_code(at + digits + 2))
 		return 0;
 	*ret = rank;
+	*ret_digits = at;
 	return digits + 2;
 }
 
 /* A pod's name before the message, by kubectl or stern; or a host's, by pdsh. */
-static size_t read_pod_prefix(const char *at, int *ret)
+static size_t read_pod_prefix(const char *at, struct line_buffer *buffer, int *ret)
 {
 	size_t n;
 	char name[128];
@@ -233,7 +269,8 @@ static size_t read_pod_prefix(const char *at, int *ret)
 		return 0;
 	memcpy(name, at, n);
 	name[n] = '\0';
-	*ret = rank_of_name(name);
+	buffer->has_master = buffer->has_master || rank_is_master(name);
+	*ret = rank_of_name(name, buffer->has_master);
 	return *ret == RANK_NONE && *at != '[' ? 0 : n;
 }
 
@@ -285,8 +322,9 @@ static size_t read_bracket(const char *at)
 	return n + (at[n] == ':');
 }
 
-static size_t read_prefix(const char *at, int *rank)
+static size_t read_prefix(struct line *line, struct line_buffer *buffer)
 {
+	const char *at = line->text + line->body, *digits = NULL;
 	size_t n = strspn(at, " \t|-");
 	int found = RANK_NONE;
 
@@ -295,9 +333,9 @@ static size_t read_prefix(const char *at, int *rank)
 	/* A log that somebody quotes; ">>>" is a prompt. */
 	if (at[0] == '>' && at[1] == ' ')
 		return 2;
-	n = read_rank_prefix(at, &found);
+	n = read_rank_prefix(at, &found, &digits);
 	if (!n)
-		n = read_pod_prefix(at, &found);
+		n = read_pod_prefix(at, buffer, &found);
 	if (!n)
 		n = read_time(at);
 	if (!n)
@@ -306,8 +344,10 @@ static size_t read_prefix(const char *at, int *rank)
 		n = read_bracket(at);
 	if (!n && strncmp(at, "{\"log\":\"", 8) == 0)
 		n = 8;
-	if (found != RANK_NONE && *rank == RANK_NONE)
-		*rank = found;
+	if (found != RANK_NONE && line->rank == RANK_NONE) {
+		line->rank = found;
+		line->rank_at = digits ? (int)(digits - line->text) : RANK_AT_UNKNOWN;
+	}
 	return n;
 }
 
@@ -321,18 +361,21 @@ static void read_json_rank(struct line *line)
 	for (size_t i = 0; *start == '{' && i < ARRAY_LEN(keys) && line->rank == RANK_NONE; i++) {
 		const char *key = keys[i][start[1] == '\\'], *at = strstr(start, key);
 
-		if (at && read_rank(at + strlen(key) + strspn(at + strlen(key), " :\\\""), &line->rank))
+		at = at ? at + strlen(key) + strspn(at + strlen(key), " :\\\"") : NULL;
+		if (at && read_rank(at, &line->rank)) {
+			line->rank_at = (int)(at - line->lower);
 			return;
+		}
 	}
 }
 
-static void find_body(struct line *line)
+static void find_body(struct line *line, struct line_buffer *buffer)
 {
 	/* Each turn moves on; prefixes longer than this are part of the message. */
 	size_t end = MIN(line->n, (size_t)256);
 
 	for (size_t n = 1; n && line->body < end; line->body += n)
-		n = read_prefix(line->text + line->body, &line->rank);
+		n = read_prefix(line, buffer);
 	if (line->body > line->n)
 		line->body = line->n;
 	read_json_rank(line);
@@ -443,23 +486,11 @@ void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, stru
 		n--;
 	buffer->text[n] = buffer->lower[n] = '\0';
 	lower_copy(buffer->text, n, buffer->lower);
-	*ret = (struct line){.text = buffer->text, .lower = buffer->lower, .n = n, .rank = RANK_NONE, .number = number};
-	find_body(ret);
-}
-
-void line_excerpt(const struct line *line, const char *words, char *buf, size_t size)
-{
-	size_t from = 0, n = line->n, room = size - 1;
-	const char *at = words && n > room ? text_find(line->lower, words) : NULL;
-
-	if (n > room && at && (size_t)(at - line->lower) > room / 2)
-		from = (size_t)(at - line->lower) - room / 3;
-	while (from && from < n && ((unsigned char)line->text[from] & 0xc0) == 0x80)
-		from++;
-	n = MIN(n - from, room);
-	/* No half character at the end. */
-	while (n && from + n < line->n && ((unsigned char)line->text[from + n] & 0xc0) == 0x80)
-		n--;
-	memcpy(buf, line->text + from, n);
-	buf[n] = '\0';
+	*ret = (struct line){.text = buffer->text,
+			     .lower = buffer->lower,
+			     .n = n,
+			     .rank = RANK_NONE,
+			     .rank_at = -1,
+			     .number = number};
+	find_body(ret, buffer);
 }

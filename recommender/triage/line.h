@@ -8,19 +8,37 @@
 
 #include <stdint.h>
 
-#define RANK_NONE (-1)
+#define RANK_NONE	(-1)
+#define RANK_AT_UNKNOWN (-2)
+#define SPOTS		3
+
+/* Where the numbers of a reading stand in their line. A line that has the same bytes, other than digits, has its
+ * numbers at the same places, see line_shapes.h. */
+struct spots {
+	int at[SPOTS]; /* offsets; -1: there is no such number */
+	uint8_t unit;  /* what else the reader knows of the line */
+	bool is_noted;
+};
+#define SPOTS_NONE                                                                                                     \
+	(struct spots)                                                                                                 \
+	{                                                                                                              \
+		.at = { -1, -1, -1 }                                                                                   \
+	}
 
 struct line {
 	const char *text;  /* NUL-terminated; as written, cleaned */
 	const char *lower; /* the same length; ASCII letters in lower case */
 	size_t n;
-	size_t body;	 /* where the message begins, behind rank, time, level and the like */
-	const char *at;	 /* in `lower`: the first word of the signal that is being read; NULL: none */
-	int rank;	 /* RANK_NONE: not in this line */
-	uint64_t number; /* in its file */
+	size_t body;	     /* where the message begins, behind rank, time, level and the like */
+	const char *at;	     /* in `lower`: the first word of the signal that is being read; NULL: none */
+	int rank;	     /* RANK_NONE: not in this line */
+	int rank_at;	     /* where its digits stand; -1: no rank; RANK_AT_UNKNOWN: it is in the name of a pod */
+	uint64_t number;     /* in its file */
+	struct spots *spots; /* where readers note the places of numbers; NULL: nobody asks */
 };
 
 struct line_buffer {
+	bool has_master; /* for the names of pods before lines, see rank_of_name */
 	char text[LIMIT_TRIAGE_LINE_BYTES + 1], lower[LIMIT_TRIAGE_LINE_BYTES + 1];
 };
 
@@ -33,6 +51,15 @@ static inline bool line_has_colour(struct str raw)
 /** Cleans `raw`, cut to LIMIT_TRIAGE_LINE_BYTES, into the buffer and finds rank and body. The line borrows it. */
 void line_make(struct str raw, uint64_t number, struct line_buffer *buffer, struct line *ret);
 
+/** Notes where the numbers of the signal that is being read stand. */
+static inline void line_note(const struct line *line, const struct spots *spots)
+{
+	if (!line->spots)
+		return;
+	*line->spots = *spots;
+	line->spots->is_noted = true;
+}
+
 /** Whether `lower` ends with the words. */
 static inline bool line_ends_with(const struct line *line, const char *words)
 {
@@ -43,9 +70,16 @@ static inline bool line_ends_with(const struct line *line, const char *words)
 
 /** Copies what fits of a line, around the first of the words, with whole characters. `words` NULL: its beginning. */
 void line_excerpt(const struct line *line, const char *words, char *buf, size_t size);
+/** The same of a text of at most LIMIT_TRIAGE_EVIDENCE_BYTES: at most `room` bytes of it, with "..." where it is cut.
+ */
+void text_excerpt(const char *text, const char *words, size_t room, char *buf, size_t size);
 
-/** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. @return RANK_NONE: none. */
-int rank_of_name(const char *name);
+/** The rank that the name of a file or pod ends with: rank3.log, worker-3, rank_3/stderr. Operators that make a master
+ *  beside the workers give it rank 0, and the workers their index and one.
+ *  @param has_master  whether there is a name with rank_is_master. @return RANK_NONE: none. */
+int rank_of_name(const char *name, bool has_master);
+/** Whether it is the name of a master's pod or log: "bert-master-0", "bert-master-0.log". */
+bool rank_is_master(const char *name);
 
 /** Until the next call texts within `line`, which must not change, are searched faster; what is found is the same.
  * NULL: no line. For each thread. Cost: linear. */

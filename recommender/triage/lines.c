@@ -76,9 +76,14 @@ static void take_returns(struct reader *self, const char *text, size_t n, bool i
 static void take_bytes(struct reader *self, const char *text, size_t n)
 {
 	const char *end = text + n, *at;
+	/* Most logs have none, so that their lines are not searched for them one by one. */
+	bool has_returns = memchr(text, '\r', n) != NULL;
 
 	while ((at = memchr(text, '\n', (size_t)(end - text)))) {
-		take_returns(self, text, (size_t)(at - text), true);
+		if (has_returns)
+			take_returns(self, text, (size_t)(at - text), true);
+		else
+			end_line(self, text, (size_t)(at - text));
 		self->number++;
 		text = at + 1;
 	}

@@ -107,12 +107,13 @@ static void see_gap(struct position *self, const struct reading *reading, uint64
 
 static void see_sample(struct position *self, const struct reading *reading, uint64_t number)
 {
+	static const enum figure kept[] = {FIGURE_ALLOCATED, FIGURE_RESERVED, FIGURE_UNALLOCATED};
 	const struct figures *figures = &reading->figures;
 	int64_t bytes = figures->bytes[FIGURE_ALLOCATED];
 
-	for (int i = 0; i < FIGURE_COUNT_; i++)
-		if (figures->bytes[i] != FIGURE_NONE)
-			self->sample.bytes[i] = figures->bytes[i];
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if (figures->bytes[kept[i]] != FIGURE_NONE)
+			self->sample.bytes[kept[i]] = figures->bytes[kept[i]];
 	see_peak(self, &self->peak_reserved, figures->bytes[FIGURE_RESERVED], number);
 	see_peak(self, &self->peak_allocated, bytes, number);
 	see_gap(self, reading, number);

@@ -103,13 +103,14 @@ static bool is_advice(const char *body, const char *at)
 		       "because of a|instead of|without |when you see|no more |fixes |fixed |fix |\xe2\x80\x9c");
 }
 
-/* R shows what a program prints as a comment: "#> ...", "# result.cc:28: ...". */
+/* R shows what a program prints as a comment: "#> ...", "# result.cc:28: ...". The JVM reports its own end in comments:
+ * "#  SIGSEGV (0xb) at pc=0x...". */
 static bool is_shown_output(const char *body)
 {
 	const char *colon = body + strcspn(body, " ");
 	int64_t number;
 
-	if (strncmp(body, "#> ", 3) == 0)
+	if (strncmp(body, "#> ", 3) == 0 || (strncmp(body, "#  ", 3) == 0 && strstr(body, " at pc=0x")))
 		return true;
 	if (strncmp(body, "# ", 2) != 0)
 		return false;
@@ -130,11 +131,19 @@ static bool is_counted_error(const char *body, const char *at)
 	return x > body + 2 && strncmp(x, " x ", 3) == 0 && colon && colon < at;
 }
 
-/* Comments, and bullets that look like a comment's lines. "##[error]" is a level of CI systems. */
-static bool is_comment(const char *body, const char *at)
+/* The title of a ticket, with the log that it is about. */
+static bool is_heading(const struct line *line)
 {
+	return line->number == 1 && strncmp(line->lower, "# ", 2) == 0;
+}
+
+/* Comments, and bullets that look like a comment's lines. "##[error]" is a level of CI systems. */
+static bool is_comment(const struct line *line, const char *at)
+{
+	const char *body = line->lower + line->body;
+
 	if (*body == '#')
-		return strncmp(body, "##[", 3) != 0 && !is_shown_output(body);
+		return strncmp(body, "##[", 3) != 0 && !is_shown_output(body) && !is_heading(line);
 	return strncmp(body, "//", 2) == 0 || (strncmp(body, "* ", 2) == 0 && !is_counted_error(body, at)) ||
 	       strncmp(body, ">>>", 3) == 0;
 }
@@ -148,10 +157,18 @@ static bool is_script(const char *body)
 	return strncmp(body, "echo ", 5) == 0 || strncmp(body, "usage:", 6) == 0 || text_has(body, "{{ $|{{$|{{ .|{{.");
 }
 
-/* Lines of source code: in tracebacks, and where programs print their settings. */
-static bool is_code(const char *body, const char *lower, const char *at)
+/* A constant of a program in Go: `message := "out of memory"`. */
+static bool is_constant(const char *lower, const char *at)
 {
-	if (is_comment(body, at) || is_script(body))
+	return at - lower >= 5 && strncmp(at - 5, " := \"", 5) == 0;
+}
+
+/* Lines of source code: in tracebacks, and where programs print their settings. */
+static bool is_code(const struct line *line, const char *at)
+{
+	const char *lower = line->lower, *body = lower + line->body;
+
+	if (is_comment(line, at) || is_script(body) || is_constant(lower, at))
 		return true;
 	if (strncmp(body, "if ", 3) == 0 || strncmp(body, "elif ", 5) == 0 || strncmp(body, "except ", 7) == 0 ||
 	    strncmp(body, "raise ", 6) == 0 || strncmp(body, "print(", 6) == 0 || strncmp(body, "def ", 4) == 0 ||
@@ -173,5 +190,5 @@ bool is_mention(const struct line *line, const char *at)
 {
 	const char *body = line->lower + line->body;
 
-	return is_code(body, line->lower, at) || is_advice(body, at) || is_trial(line);
+	return is_code(line, at) || is_advice(body, at) || is_trial(line);
 }

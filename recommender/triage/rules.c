@@ -64,7 +64,8 @@ const struct rule triage_rules[] = {
 	 "the kubelet's message is about ephemeral storage or an emptyDir",
 	 "The pod wrote more to the node's disk than it may."},
 	{"slurm", KIND_CONTAINER_LIMIT, "slurm", CONFIDENCE_HIGH, SIGNAL_SLURM, NULL,
-	 "slurmstepd reports an OOM kill or a memory limit that was exceeded",
+	 "slurmstepd reports an OOM kill or a memory limit that was exceeded, or Slurm's accounting (seff, sacct, "
+	 "scontrol) has the state OUT_OF_MEMORY",
 	 "The job reached the memory that it had asked Slurm for."},
 	{"yarn", KIND_CONTAINER_LIMIT, "yarn", CONFIDENCE_HIGH, SIGNAL_YARN, NULL,
 	 "YARN says that it killed a container for its use of memory",
@@ -116,7 +117,9 @@ const struct rule triage_rules[] = {
 	{"gpu-absurd", KIND_UNKNOWN, "absurd-figures", CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_absurd,
 	 "a figure is larger than the GPU or than 1 PiB, so that figures contradict each other", NULL},
 	{"gpu-process-limit", KIND_TRUE_OOM, "process-limit", CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_process_limit,
-	 "the message has `allowed`: the process limits itself with set_per_process_memory_fraction", NULL},
+	 "the message has `allowed`, `limit set to` (CuPy) or `would exceed allowed memory` with F >= T: the process "
+	 "limits itself, as with set_per_process_memory_fraction",
+	 NULL},
 	{"gpu-fragmentation", KIND_FRAGMENTATION, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_fragmentation,
 	 "U >= T and U >= 5 % of C, unless O >= 25 % of C and O > U", NULL},
 	{"gpu-co-tenant", KIND_CO_TENANT, NULL, CONFIDENCE_HIGH, SIGNAL_GPU_OOM, rule_gpu_co_tenant, "O >= 25 % of C",
@@ -125,6 +128,13 @@ const struct rule triage_rules[] = {
 	 "any other message with T and C, a small request on a full GPU too; low confidence if PyTorch's message was "
 	 "cut before U",
 	 NULL},
+	{"gpu-pool", KIND_CO_TENANT, NULL, CONFIDENCE_MEDIUM, SIGNAL_GPU_OOM, rule_gpu_pool,
+	 "the driver refused memory to the pool of JAX, which is never larger than its share of the GPU",
+	 "The driver refused what JAX's pool may have: 75 % of the GPU, unless XLA_PYTHON_CLIENT_MEM_FRACTION is set. "
+	 "So others held the rest."},
+	{"gpu-pinned", KIND_ALLOCATION_REFUSED, "pinned-memory", CONFIDENCE_LOW, SIGNAL_PINNING, rule_gpu_pinned,
+	 "a runtime says `out of memory` without figures, in a call that pins memory of the host (pin_memory)",
+	 "The call that failed pins memory of the host; CUDA has the same text for that as for a full GPU."},
 	{"gpu-zombie", KIND_CO_TENANT, "zombie", CONFIDENCE_MEDIUM, SIGNAL_GPU_ZOMBIE, rule_gpu_zombie,
 	 "nvidia-smi shows at least 25 % of a GPU in use and no process on it", NULL},
 	{"gpu-shared", KIND_CO_TENANT, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_shared,
@@ -174,6 +184,9 @@ const struct rule triage_rules[] = {
 	 "is missing",
 	 "The kernel killed a process for want of memory; the lines that say whether the node or a limit was full are "
 	 "missing."},
+	{"kernel-charge", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_LOW, SIGNAL_KERNEL_CUT, rule_kernel_charge,
+	 "the kernel's report of a kill is cut behind its first line, whose flags are GFP_KERNEL alone and order 0",
+	 NULL},
 	{"killed-at-end", KIND_NOT_OOM, "after-the-end", CONFIDENCE_MEDIUM, SIGNAL_WORKER_KILLED, rule_killed_at_end,
 	 "a child got SIGKILL after the last step or behind the line that says that the run is done, and the run ended "
 	 "well",
@@ -218,8 +231,9 @@ const struct rule triage_rules[] = {
 	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
 	 "a launcher reports that a child got SIGBUS, and nothing else says why",
 	 "SIGBUS of a training process is most often a full /dev/shm."},
-	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, NULL,
-	 "a file system other than /dev/shm is full", "The disk or volume is full, not the memory."},
+	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, rule_disk_full,
+	 "a file system other than /dev/shm is full, or the kernel can make no further cgroup or watch of files",
+	 "The disk or volume is full, not the memory."},
 	{"disk-quota", KIND_NOT_OOM, "disk-quota", CONFIDENCE_HIGH, SIGNAL_DISK_QUOTA, NULL,
 	 "a write was refused with `Disk quota exceeded`",
 	 "The quota of the user or project on the file system is used up (`quota -s`, `lfs quota`); the disk itself "
@@ -229,10 +243,19 @@ const struct rule triage_rules[] = {
 	 "the log has `Too many open files` or `received 0 items of ancdata`, and no other error before it",
 	 "The process has as many files open as it may: raise `ulimit -n`, or share tensors with "
 	 "torch.multiprocessing.set_sharing_strategy('file_system')."},
+	{"pids-limit", KIND_NOT_OOM, "pids-limit", CONFIDENCE_MEDIUM, SIGNAL_PIDS_LIMIT, rule_pids_limit,
+	 "the kernel rejected a fork at a cgroup's pids.max, and the log has no error that is not about threads or "
+	 "processes",
+	 "A cgroup has as many processes and threads as it may (pids.max; podPidsLimit of the kubelet): start fewer, "
+	 "for instance with OMP_NUM_THREADS=1 and fewer workers."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},
+	{"heap-corruption", KIND_NOT_OOM, "heap-corruption", CONFIDENCE_HIGH, SIGNAL_HEAP_CORRUPTION, NULL,
+	 "the C library found that the program wrote over memory that is not its own",
+	 "The program damaged its own memory: a bug of its native code or of a library."},
 	{"preempted", KIND_NOT_OOM, "preempted", CONFIDENCE_MEDIUM, SIGNAL_PREEMPTED, NULL,
-	 "the pod was preempted, or its node shut down", "The pod was stopped from outside."},
+	 "the pod or machine was preempted or is a spot instance that is taken back, or its node shut down",
+	 "The pod was stopped from outside."},
 	{"not-started", KIND_NOT_OOM, NULL, CONFIDENCE_HIGH, SIGNAL_NOT_STARTED, rule_not_started,
 	 "no container of the pod ran: no node has room, no image, a wrong configuration, refused by the kubelet",
 	 NULL},
@@ -253,7 +276,7 @@ const struct rule triage_rules[] = {
 	 "memory",
 	 "Ranks waited for one that did not answer; the log of that rank has the reason."},
 	{"library", KIND_UNKNOWN, "library", CONFIDENCE_LOW, SIGNAL_LIBRARY, rule_library,
-	 "cuDNN or cuBLAS could not be started or found no algorithm, and nothing else says why",
+	 "cuDNN, cuBLAS or cuFFT could not be started, found no algorithm or failed inside, and nothing else says why",
 	 "A library of the GPU failed: a full GPU, a driver of another version or a dead context give the same "
 	 "message."},
 	{"shm-error", KIND_NOT_OOM, "shm-error", CONFIDENCE_MEDIUM, SIGNAL_SHM_ERROR, rule_shm_error,
@@ -263,6 +286,8 @@ const struct rule triage_rules[] = {
 	 "the program ended with an exception that is not about memory", "The program ended with an ordinary error."},
 	{"xid-other", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_XID, rule_xid_other,
 	 "the kernel log or DCGM has another XID, and nothing above holds", NULL},
+	{"kernel-invoked", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_KERNEL_INVOKED, rule_kernel_invoked,
+	 "the kernel's report of a kill is cut behind its first line, whose flags do not tell more", NULL},
 	{"terminated", KIND_NOT_OOM, "terminated", CONFIDENCE_LOW, SIGNAL_TERMINATED, NULL,
 	 "the program got SIGTERM or reached its deadline", "The program was asked to end."},
 	{"peak-at-limit", KIND_CONTAINER_LIMIT, NULL, CONFIDENCE_MEDIUM, SIGNAL_PEAK, rule_peak_at_limit,
@@ -283,6 +308,14 @@ const struct rule triage_rules[] = {
 	 "only another exit code than 0 is known",
 	 "The container failed. 1 is the program's own error, or a launcher that lost a child; the code does not say "
 	 "which."},
+	{"overcommit-refused", KIND_ALLOCATION_REFUSED, "overcommit", CONFIDENCE_LOW, SIGNAL_OVERCOMMIT_REFUSED, NULL,
+	 "the kernel log has `not enough memory for the allocation` of __vm_enough_memory, and nothing above holds",
+	 "The kernel refused memory to a process for its settings of overcommit; whether that ended the run, its own "
+	 "log would tell."},
+	{"driver", KIND_NOT_OOM, "driver", CONFIDENCE_MEDIUM, SIGNAL_DRIVER, rule_driver,
+	 "the GPU's driver is missing, too old, or does not know the GPU, and the run shows no two further steps",
+	 "The program could not use a GPU at all: the driver is missing, older than the CUDA runtime needs, or its GPU "
+	 "is of another kind than the program was built for."},
 	{"no-failure", KIND_NOT_OOM, "oom-recovered", CONFIDENCE_MEDIUM, SIGNAL_NO_FAILURE, rule_no_failure,
 	 "TensorFlow says that a failed allocation is no failure, and the run went on",
 	 "The allocator itself says that this was no failure, and the run went on behind it."},

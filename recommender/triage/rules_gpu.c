@@ -64,8 +64,9 @@ static void add_device(const struct facts *facts, struct verdict *ret)
 	const struct figures *device = &fact_position(facts, ret->fact)->device;
 	int64_t room; /* what the allocator may have at most */
 
-	if (ret->fact->reading.framework != FRAMEWORK_TENSORFLOW || figures_has(&ret->figures, FIGURE_OTHERS) ||
-	    !is_sane(device, FIGURE_CAPACITY) || facts_first(facts, SIGNAL_GPU_FRACTION))
+	if ((ret->fact->reading.framework != FRAMEWORK_TENSORFLOW && ret->fact->reading.framework != FRAMEWORK_OTHER) ||
+	    figures_has(&ret->figures, FIGURE_OTHERS) || !is_sane(device, FIGURE_CAPACITY) ||
+	    facts_first(facts, SIGNAL_GPU_FRACTION))
 		return;
 	room = is_sane(device, FIGURE_FREE) ? device->bytes[FIGURE_FREE] : ret->figures.bytes[FIGURE_CAPACITY];
 	figures_set(&ret->figures, FIGURE_CAPACITY, device->bytes[FIGURE_CAPACITY]);
@@ -207,13 +208,16 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 bool rule_gpu_process_limit(const struct facts *facts, struct verdict *ret)
 {
 	const int64_t *bytes = ret->figures.bytes;
+	bool is_limited;
 	int n;
 
 	if (!take_oom(facts, ret))
 		return false;
+	/* The backend cudaMallocAsync prints its limit in a line of its own. */
+	is_limited = text_has(ret->fact->text, "exceed allowed memory") || facts_first(facts, SIGNAL_GPU_FRACTION);
 	if (!figures_has(&ret->figures, FIGURE_ALLOWED) &&
-	    !(facts_first(facts, SIGNAL_GPU_FRACTION) && is_sane(&ret->figures, FIGURE_TRIED) &&
-	      is_sane(&ret->figures, FIGURE_FREE) && bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
+	    !(is_limited && is_sane(&ret->figures, FIGURE_TRIED) && is_sane(&ret->figures, FIGURE_FREE) &&
+	      bytes[FIGURE_FREE] >= bytes[FIGURE_TRIED]))
 		return false;
 	n = snprintf(ret->why, sizeof(ret->why), "The process allows itself only %s",
 		     figures_has(&ret->figures, FIGURE_ALLOWED) ? FIGURE_TEXT(bytes[FIGURE_ALLOWED]) : "a part");
@@ -261,12 +265,14 @@ bool rule_gpu_co_tenant(const struct facts *facts, struct verdict *ret)
 	if (!take_oom(facts, ret) || !is_sane(&ret->figures, FIGURE_CAPACITY) ||
 	    !is_sane(&ret->figures, FIGURE_OTHERS) || bytes[FIGURE_OTHERS] * 4 < bytes[FIGURE_CAPACITY])
 		return false;
-	snprintf(ret->why, sizeof(ret->why),
-		 "Others hold %s of the GPU's %s (%lld %%): capacity minus free minus all that this process holds "
-		 "(%s).",
-		 FIGURE_TEXT(bytes[FIGURE_OTHERS]), FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
-		 (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]),
-		 FIGURE_TEXT(held_bytes(&ret->figures)));
+	rules_say(ret, "Others hold %s of the GPU's %s (%lld %%): ", FIGURE_TEXT(bytes[FIGURE_OTHERS]),
+		  FIGURE_TEXT(bytes[FIGURE_CAPACITY]),
+		  (long long)(bytes[FIGURE_OTHERS] * 100 / bytes[FIGURE_CAPACITY]));
+	if (held_bytes(&ret->figures) < 0)
+		rules_say(ret, "capacity minus what was free before the program took any.");
+	else
+		rules_say(ret, "capacity minus free minus all that this process holds (%s).",
+			  FIGURE_TEXT(held_bytes(&ret->figures)));
 	return true;
 }
 
@@ -332,6 +338,50 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 			      FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
 	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;
+}
+
+/* The last failed allocation of a rank. */
+static const struct fact *last_oom(const struct facts *facts, const struct fact *of)
+{
+	const struct fact *last = of;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_GPU_OOM && fact->source == of->source && fact->rank == of->rank &&
+		    fact->order > last->order)
+			last = fact;
+	}
+	return last;
+}
+
+/* JAX's pool (`GPU_0_bfc`) has a limit of its own, and fails there without asking the driver: where the driver refuses
+ * first, others hold more than the share that is not the pool's. */
+bool rule_gpu_pool(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *last;
+
+	if (!take_oom(facts, ret) || !text_has(ret->fact->text, "Failed to allocate device memory of"))
+		return false;
+	last = last_oom(facts, ret->fact);
+	return text_has(last->text, "jax|Jax|xla_extension") && text_has(last->text, "_bfc");
+}
+
+/* Lines of a traceback between the call and its error. */
+#define PINNING_LINES 8
+
+bool rule_gpu_pinned(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *oom = rules_find_deadly(facts);
+
+	for (size_t i = 0; oom && !oom->reading.is_exact && i < facts->items.n; i++) {
+		const struct fact *call = &facts->items.items[i];
+
+		if (call->signal == SIGNAL_PINNING && call->source == oom->source && call->rank == oom->rank &&
+		    call->number < oom->number && oom->number - call->number <= PINNING_LINES)
+			ret->fact = oom;
+	}
+	return ret->fact != NULL;
 }
 
 bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret)

@@ -43,14 +43,29 @@ static bool is_same_shortage(const struct fact *fact, const struct fact *last)
 	return one.kind != other.kind || one.kind == CLOCK_NONE || other.ms - one.ms <= BURST_MS;
 }
 
-/* The first kill of the last shortage. A report that ends before the line of the kill has said at whose limit a task
- * was killed. */
+/* The last report that ends before the line of the kill and still says, in a sentence or (`is_exact`) in its frames or
+ * statistics, at whose limit the kernel kills; NULL: none. */
+static const struct fact *find_cut(const struct facts *facts)
+{
+	const struct fact *found = facts_last(facts, SIGNAL_KERNEL_LIMIT_OF);
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_KERNEL_CUT && fact->reading.is_exact &&
+		    (!found || (found->signal == SIGNAL_KERNEL_CUT && fact->order > found->order)))
+			found = fact;
+	}
+	return found;
+}
+
+/* The first kill of the last shortage. */
 static const struct fact *find_kill(const struct facts *facts)
 {
 	const struct fact *last = find_last(facts), *found = last;
 
 	if (!last)
-		return facts_last(facts, SIGNAL_KERNEL_LIMIT_OF);
+		return find_cut(facts);
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
 
@@ -232,6 +247,18 @@ static void say_files(struct verdict *ret)
 			  FIGURE_TEXT(bytes[FIGURE_CGROUP_CACHE]), FIGURE_TEXT(bytes[FIGURE_CGROUP_ANON]));
 }
 
+static void say_limit(struct verdict *ret)
+{
+	if (figures_has(&ret->figures, FIGURE_LIMIT))
+		rules_say(ret, " The limit was %s.", FIGURE_TEXT(ret->figures.bytes[FIGURE_LIMIT]));
+	say_files(ret);
+	say_group(ret);
+}
+
+/* What to do about a report that is not whole. */
+#define CUT                                                                                                            \
+	" The report is cut before the line of the kill: `journalctl -k` or `dmesg -T` on the node may have it whole."
+
 static void say_kill(struct verdict *ret, const char *what)
 {
 	const struct reading *reading = &ret->fact->reading;
@@ -241,16 +268,18 @@ static void say_kill(struct verdict *ret, const char *what)
 		rules_say(ret, "%s and the kernel found no task that it may kill.", what);
 		return;
 	}
+	if (ret->fact->signal == SIGNAL_KERNEL_CUT) {
+		rules_say(ret, "%s and the kernel looked for a task to kill." CUT, what);
+		say_limit(ret);
+		return;
+	}
 	rules_say(ret, "%s and the kernel killed %s", what, reading->name[0] ? reading->name : "a task");
 	if (reading->value >= 0)
 		rules_say(ret, " (process %lld", (long long)reading->value);
 	if (reading->value >= 0 && figures_has(&ret->figures, FIGURE_ANON_RSS))
 		rules_say(ret, ", %s resident", FIGURE_TEXT(bytes[FIGURE_ANON_RSS]));
 	rules_say(ret, "%s", reading->value >= 0 ? ")." : ".");
-	if (figures_has(&ret->figures, FIGURE_LIMIT))
-		rules_say(ret, " The limit was %s.", FIGURE_TEXT(bytes[FIGURE_LIMIT]));
-	say_files(ret);
-	say_group(ret);
+	say_limit(ret);
 	if (bytes[FIGURE_LARGEST_RSS] > MAX(bytes[FIGURE_SAME_RSS], bytes[FIGURE_GROUP_RSS]))
 		rules_say(ret, " The largest task, %s, held %s.", reading->largest,
 			  FIGURE_TEXT(bytes[FIGURE_LARGEST_RSS]));
@@ -291,6 +320,8 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 		ret->cause = kill_cause(facts, &ret->fact->reading);
 	if (!ret->cause)
 		ret->cause = rules_run_cause(facts, ret->fact);
+	if (ret->fact->signal == SIGNAL_KERNEL_CUT)
+		ret->confidence = MAX(ret->confidence, CONFIDENCE_MEDIUM) - 1;
 	say_kill(ret, what);
 	rules_say_data(facts, ret, NULL);
 	if (is_sure || !find_other_end(facts))
@@ -329,4 +360,27 @@ bool rule_kernel_policy(const struct facts *facts, struct verdict *ret)
 bool rule_kernel_node(const struct facts *facts, struct verdict *ret)
 {
 	return is_scope(facts, ret, SCOPE_NODE, "The node ran out of memory,");
+}
+
+/* The flags of the first line are all that is left of the report: less than what a log says of its own end. */
+bool rule_kernel_charge(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = find_kill(facts) ? NULL : facts_last(facts, SIGNAL_KERNEL_CUT);
+	if (ret->fact && !is_tied(facts, ret->fact) && find_other_end(facts))
+		return false;
+	if (ret->fact)
+		rules_say(ret,
+			  "The kernel looked for a task to kill when a program touched memory; its flags (GFP_KERNEL) "
+			  "are those of a cgroup at its limit." CUT);
+	return ret->fact != NULL;
+}
+
+bool rule_kernel_invoked(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = find_kill(facts) ? NULL : facts_last(facts, SIGNAL_KERNEL_INVOKED);
+	if (ret->fact)
+		rules_say(ret,
+			  "The kernel looked for a task to kill for want of memory; what is left does not say whether "
+			  "the node or a limit was full." CUT);
+	return ret->fact != NULL;
 }

@@ -381,5 +381,11 @@ bool rule_disrupted(const struct facts *facts, struct verdict *ret)
 
 bool rule_not_started(const struct facts *facts, struct verdict *ret)
 {
-	return take_stop(facts, ret, SIGNAL_NOT_STARTED);
+	const struct fact *run = facts_first(facts, SIGNAL_EXIT_137);
+
+	if (!take_stop(facts, ret, SIGNAL_NOT_STARTED))
+		return false;
+	/* Text may tell of an image that could be pulled at last. */
+	return facts->sources.items[ret->fact->source].input == INPUT_STATUS ||
+	       ret->fact->reading.value != STOP_IMAGE || (!run && !rules_has_steps(facts));
 }

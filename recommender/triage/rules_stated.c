@@ -32,6 +32,15 @@ bool rule_files_limit(const struct facts *facts, struct verdict *ret)
 	return take_first(facts, ret, SIGNAL_FILES_LIMIT);
 }
 
+/* The log of a node tells of all cgroups: an error of another kind has another reason. */
+bool rule_pids_limit(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *error = facts_first(facts, SIGNAL_EXCEPTION);
+
+	ret->fact = facts_first(facts, SIGNAL_PIDS_LIMIT);
+	return ret->fact && (!error || text_has(error->text, "new thread|temporarily unavailable|fork"));
+}
+
 /* A job whose ranks wait for a dead one runs into its time limit, too; behind it Slurm kills what has not ended. */
 bool rule_time_limit(const struct facts *facts, struct verdict *ret)
 {
@@ -117,4 +126,29 @@ bool rule_exit_137(const struct facts *facts, struct verdict *ret)
 			"137 is SIGKILL, and `OOMKilled: false` says that it was not for the container's memory limit: "
 			"somebody stopped or killed the container, or the kubelet did after the grace period.");
 	return true;
+}
+
+/* The kernel gives this error also for things that it can count no further. */
+bool rule_disk_full(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_DISK_FULL);
+	if (!ret->fact)
+		return false;
+	if (strstr(ret->fact->text, "/sys/fs/cgroup")) {
+		ret->cause = "cgroups-full";
+		rules_say(ret, "The kernel can make no further cgroup (at most 65535 of memory): cgroups that were "
+			       "deleted stay where something still counts in them. The disk is not full.");
+	} else if (strcasestr(ret->fact->text, "inotify")) {
+		ret->cause = "watches-full";
+		rules_say(ret, "The user has as many watches of files as he may (fs.inotify.max_user_watches); the "
+			       "disk is not full.");
+	}
+	return true;
+}
+
+/* Programs also find no driver and go on without a GPU. */
+bool rule_driver(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_last(facts, SIGNAL_DRIVER);
+	return ret->fact && facts_progress_since(facts, ret->fact) < 2;
 }

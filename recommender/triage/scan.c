@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/scan.h"
 
+#include "base/steps.h"
+
 #include <assert.h>
 #include <ctype.h>
 
@@ -165,6 +167,7 @@ bool scanner_find(const struct scanner *self, struct str text, struct scan_set *
 	const unsigned char *p = (const unsigned char *)text.p;
 	bool is_found = false;
 
+	STEPS(text.n);
 	for (size_t at = 0; at + WINDOW <= text.n;) {
 		unsigned int pair = pair_at(p + at + WINDOW - 2);
 		uint32_t folded;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "base/steps.h"
 #include "triage/dcgm.h"
 
 /* Sources of the wordings: PyTorch c10/cuda/CUDACachingAllocator.cpp 1.0 to 2.9 (also XPU, NPU, MLU, HIP), TensorFlow
@@ -24,12 +25,15 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 "memory of the GPU was damaged at some time in its life, perhaps before the run"},
 	[SIGNAL_DEVICE_UNHEALTHY] = {"device-unhealthy", DCGM_SYSTEMS, dcgm_read_unhealthy,
 				     "the kubelet or a health agent calls a device of the pod or node unhealthy"},
-	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", NULL,
+	[SIGNAL_KERNEL_INVOKED] = {"kernel-invoked", "invoked oom-killer", read_kernel_invoked,
 				   "the kernel looks for a process to kill"},
+	[SIGNAL_KERNEL_CUT] = {"kernel-cut",
+			       "out_of_memory+0x|out_of_memory.cold+|mem_cgroup_oom_synchronize+|__alloc_pages_",
+			       read_kernel_frame, "the kernel looks for a process to kill, and its report is cut"},
 	[SIGNAL_KERNEL_LIMIT_OF] = {"kernel-limit-of", "as a result of limit of|memory limit reached of cgroup",
 				    read_kernel_limit_of, "which cgroup was at its limit"},
 	[SIGNAL_KERNEL_USAGE] = {"kernel-usage", "memory: usage ", read_kernel_usage, "use and limit of the cgroup"},
-	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", NULL,
+	[SIGNAL_KERNEL_STATS] = {"kernel-stats", "memory cgroup stats for ", read_kernel_stats,
 				 "what the memory of the cgroup was used for"},
 	[SIGNAL_KERNEL_TABLE] = {"kernel-table", "oom_score_adj name", NULL, "the tasks that the kernel chose from"},
 	[SIGNAL_KERNEL_HUGEPAGES] = {"kernel-hugepages", "hugepages_total=", read_kernel_hugepages,
@@ -61,8 +65,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      "the node's kernel killed a task in a cgroup about when the container ended"},
 	[SIGNAL_SLURM] = {"slurm",
 			  "oom-kill event|oom_kill event|exceeded job memory limit|exceeded step memory limit|"
-			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: ",
+			  "exceeded memory limit|cgroup out-of-memory handler|srun: error: |out_of_me",
 			  read_slurm, "Slurm reports a kill at the job's memory limit"},
+	[SIGNAL_SLURM_FIGURES] = {"slurm-figures", "memory utilized: |memory efficiency: |minmemorynode=|reqmem|maxrss",
+				  read_slurm_figures, "what a job of Slurm asked for and used"},
 	[SIGNAL_JOB_LIMIT] = {"job-limit", "exceed|gone over|term_memlimit|after reaching", read_job_limit,
 			      "a scheduler ended the job at its memory limit"},
 	[SIGNAL_YARN] =
@@ -99,7 +105,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_DISRUPTED] = {"disrupted", NULL, NULL, "the pod was stopped from outside, as Kubernetes says"},
 	[SIGNAL_PROBE_KILLED] = {"probe-killed",
 				 "failed liveness probe, will be|failed startup probe, will be|"
-				 "failed liveness probe.. container will be",
+				 ":container failed liveness probe",
 				 NULL, "the kubelet killed the container for a failed probe"},
 	[SIGNAL_SHM] = {"shm",
 			"bus error|insufficient shared memory|out of shared memory|/dev/shm|shared memory object|"
@@ -118,7 +124,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"process pool was terminated abruptly|all those workers died|"
 				"subprocesses has abruptly died|) exited unexpectedly|"
 				"worker unexpectedly exits with a connection error",
-				NULL, "a worker of a pool died; why, the line does not say"},
+				read_worker_lost, "a worker of a pool died; why, the line does not say"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
@@ -138,9 +144,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "posix_memalign|memory allocation of|allocatememory|cpuallocator|not enough memory: you tried|"
 		 "hostalloc|mallochost|hostmalloc|allochost|hostregister|memory, malloc failed|memory, realloc failed|"
 		 "memory, calloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
+		 "out_of_host_memory|outofhostmemory|"
 		 "cannot allocate vector|javascript heap out of memory|runtime: out of memory|"
-		 "fatal error: out of memory|native memory allocation (|(errno=12)",
+		 "fatal error: out of memory|native memory allocation (|(errno=12)|" XLA_CPU,
 		 read_refused, "the host refused memory; nobody was killed"},
+	[SIGNAL_PINNING] = {"pinning", "pin_memory=true|.pin_memory(", read_pinning,
+			    "the call pins memory of the host"},
+	[SIGNAL_OVERCOMMIT_REFUSED] = {"overcommit-refused", "not enough memory for the allocation",
+				       read_overcommit_refused, "the kernel refused memory to a process"},
 	[SIGNAL_GPU_OOM] =
 		{"gpu-oom",
 		 "out of memory|outofmemory|out_of_memory|out_of_device_memory|outofdevicememory|status_memory_error|"
@@ -152,7 +163,9 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 "cannot allocate|trying to allocate|out of gpu memory|attempting to allocate|"
 		 "attempting to reserve|allocation of size|requested bytes of|requested buffer of size|"
 		 "stored in kv cache|kv cache is needed|for the cache blocks|desired gpu memory utilization|"
-		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating",
+		 "leave no gpu memory|not enough memory. please try|no executable batch size|enforce allocating|"
+		 "out of device memory|get_temporary_buffer failed|allocation error on worker|bad_alloc: cuda|"
+		 "bad_alloc: rmm|memory_allocation_failure|rt_memory_allocation|mem_object_allocation",
 		 read_gpu_oom, "an allocation on the GPU failed"},
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
@@ -161,7 +174,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
-			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated",
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved ",
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
@@ -198,21 +211,34 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				       "connection reset by peer|timed out initializing process group|"
 				       "heartbeat monitor timed out|nccl communicator was aborted",
 				       NULL, "other ranks wait for one that is gone"},
-	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device", read_disk_full, "a file system is full"},
+	[SIGNAL_DISK_FULL] = {"disk-full", "no space left on device|enough space on the disk|. unexpected pos ",
+			      read_disk_full, "a file system is full"},
 	[SIGNAL_DISK_QUOTA] = {"disk-quota", "disk quota exceeded", read_disk_full,
 			       "the quota of a user or a project is used up"},
 	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
 				"the process has as many files open as it may"},
+	[SIGNAL_PIDS_LIMIT] = {"pids-limit", "fork rejected by pids controller", NULL,
+			       "a cgroup has as many processes and threads as it may"},
 	[SIGNAL_SHM_ERROR] = {"shm-error", "/dev/shm/|shared memory segment|shared memory object", read_shm_error,
 			      "a file of shared memory could not be used, for another reason than its size"},
 	[SIGNAL_SEGFAULT] = {"segfault",
 			     "segmentation fault|segfault at|sigsegv|exit code|exitcode|exit_code|exit status",
 			     read_segfault, "the program used an address that it does not have"},
+	[SIGNAL_HEAP_CORRUPTION] = {"heap-corruption",
+				    "double free or corruption|double free detected|corrupted size vs|"
+				    "corrupted double-linked list|free(): invalid|malloc(): invalid|malloc(): memory "
+				    "corruption|realloc(): invalid|munmap_chunk(): invalid|stack smashing detected|"
+				    "buffer overflow detected|attempt to free invalid pointer",
+				    NULL, "the program wrote over memory that is not its own"},
 	[SIGNAL_PREEMPTED] = {"preempted",
-			      "preempt|node shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
+			      "spot interruption|spot instance interruption|spot termination|interruption notice|"
+			      "termination notice|to be interrupted|preempt|node "
+			      "shutdown|nodeshutdown|terminationbykubelet|deletionbytaintmanager",
 			      read_preempted, "the pod was stopped from outside"},
-	[SIGNAL_NOT_STARTED] = {"not-started", "failedscheduling|nodes are available: ", read_not_started,
-				"a container never ran"},
+	[SIGNAL_NOT_STARTED] = {"not-started",
+				"failedscheduling|nodes are available: |imagepullbackoff|errimagepull|invalidimagename|"
+				"failed to pull image|back-off pulling image",
+				read_not_started, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
@@ -221,8 +247,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
 			    "cudnn_status_not_initialized|cublas_status_not_initialized|"
+			    "cudnn_status_internal_error|cufft_internal_error|"
 			    "unable to find a valid cudnn algorithm|unable to find an engine to execute",
 			    NULL, "a library of the GPU failed, for want of memory or for another reason"},
+	[SIGNAL_DRIVER] = {"driver",
+			   "driver version is insufficient|found no nvidia driver|nvidia driver on your system|"
+			   "no cuda-capable device|forward compatibility was attempted|no kernel image is available",
+			   NULL, "the driver of the GPU is missing, too old, or does not know the GPU"},
 	[SIGNAL_NAN_LOSS] = {"nan-loss",
 			     "stopping training|loss became infinite or nan|minimum loss scale reached|"
 			     "loss scale already at minimum|loss returned in `training_step` is nan",
@@ -230,17 +261,17 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_SERVER_LIMIT] = {"server-limit", "max_locks_per_transaction|used memory > 'maxmemory'",
 				 read_server_limit, "a database is at a limit of its own settings"},
 	[SIGNAL_MEMORY_ERROR] = {"memory-error",
-				 "error:|exception:|error(|exhaustederror|out of memory|out-of-memory|"
+				 "error:|exception:|error(|what():|exhaustederror|out of memory|out-of-memory|"
 				 "insufficient memory|not enough memory|memory exhausted|memory limit exceeded",
 				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
-			      "error:|exception:|error(|exited with exit code|core dumped|interrupt|"
+			      "error:|exception:|error(|what():|exited with exit code|core dumped|interrupt|"
 			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
 			 "training has completed|training run complete|successfully completed|training ended|"
-			 "trainer.fit` stopped: `max_",
+			 "trainer.fit` stopped: `max_|'train_runtime':",
 			 NULL, "the run says that it is done"},
 	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
 			      "the job ended with code 0"},
@@ -301,6 +332,7 @@ bool signal_read(enum signal_id signal, struct line *line, struct reading *ret)
 {
 	const struct signal *row = &signals[signal];
 
+	STEPS(line->n);
 	reading_init(ret);
 	line->at = row->words ? text_find(line->lower, row->words) : NULL;
 	if (!line->at)

@@ -18,6 +18,7 @@ enum signal_id {
 	SIGNAL_GPU_ECC_PAST,
 	/* the kernel */
 	SIGNAL_KERNEL_INVOKED,
+	SIGNAL_KERNEL_CUT,
 	SIGNAL_KERNEL_LIMIT_OF,
 	SIGNAL_KERNEL_USAGE,
 	SIGNAL_KERNEL_STATS,
@@ -34,6 +35,7 @@ enum signal_id {
 	SIGNAL_OOM_COUNTED,
 	SIGNAL_NODE_KILL,
 	SIGNAL_SLURM,
+	SIGNAL_SLURM_FIGURES,
 	SIGNAL_JOB_LIMIT,
 	SIGNAL_YARN,
 	SIGNAL_DASK,
@@ -56,6 +58,8 @@ enum signal_id {
 	SIGNAL_EXIT_137,
 	SIGNAL_EXIT_CODE,
 	SIGNAL_REFUSED,
+	SIGNAL_PINNING,
+	SIGNAL_OVERCOMMIT_REFUSED,
 	/* memory of a GPU */
 	SIGNAL_GPU_OOM,
 	SIGNAL_GPU_DETAIL,
@@ -76,13 +80,16 @@ enum signal_id {
 	SIGNAL_DISK_FULL,
 	SIGNAL_DISK_QUOTA,
 	SIGNAL_FILES_LIMIT,
+	SIGNAL_PIDS_LIMIT,
 	SIGNAL_SHM_ERROR,
 	SIGNAL_SEGFAULT,
+	SIGNAL_HEAP_CORRUPTION,
 	SIGNAL_PREEMPTED,
 	SIGNAL_NOT_STARTED,
 	SIGNAL_TERMINATED,
 	SIGNAL_TIME_LIMIT,
 	SIGNAL_LIBRARY,
+	SIGNAL_DRIVER,
 	SIGNAL_NAN_LOSS,
 	SIGNAL_SERVER_LIMIT,
 	SIGNAL_MEMORY_ERROR,
@@ -205,7 +212,8 @@ struct reading {
 			* of kills, or that it stayed 0 (SIGNAL_PEAK); a search for a batch that has found one; a
 			* checkpoint that was written, not only begun; a kill, not only that memory is short
 			* (SIGNAL_LOW_MEMORY); the phase of a pod (SIGNAL_COMPLETED); an exception, not only words
-			* (SIGNAL_MEMORY_ERROR) */
+			* (SIGNAL_MEMORY_ERROR); the heading of a table (SIGNAL_SLURM_FIGURES); a report whose
+			* frames or statistics say at whose limit the kernel kills (SIGNAL_KERNEL_CUT) */
 	bool is_peak;  /* a figure is the greatest so far, so that differences mean nothing */
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
@@ -229,6 +237,8 @@ struct signal {
 };
 
 extern const struct signal signals[SIGNAL_COUNT_];
+/* How JAX on a CPU says that the host refused memory; on a GPU it has "out of memory while trying to allocate". */
+#define XLA_CPU "resource_exhausted: out of memory allocating"
 /* What makes a line a SIGNAL_GPU_OOM, separated by '|': each contains one of the words of its row. */
 #define GPU_OOM_FORMS 3
 extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
@@ -274,6 +284,9 @@ bool read_gpu_device(const struct line *line, struct reading *ret);
 bool read_device_assert(const struct line *line, struct reading *ret);
 bool read_smi_only(const struct line *line, struct reading *ret);
 bool read_tests_passed(const struct line *line, struct reading *ret);
+bool read_kernel_invoked(const struct line *line, struct reading *ret);
+bool read_kernel_frame(const struct line *line, struct reading *ret);
+bool read_kernel_stats(const struct line *line, struct reading *ret);
 bool read_kernel_limit_of(const struct line *line, struct reading *ret);
 bool read_kernel_usage(const struct line *line, struct reading *ret);
 bool read_kernel_hugepages(const struct line *line, struct reading *ret);
@@ -285,6 +298,7 @@ bool read_evicted_storage(const struct line *line, struct reading *ret);
 bool read_oom_killed(const struct line *line, struct reading *ret);
 /* earlyoom and systemd-oomd also report that they run, and how much memory is free. */
 bool read_slurm(const struct line *line, struct reading *ret);
+bool read_slurm_figures(const struct line *line, struct reading *ret);
 bool read_job_limit(const struct line *line, struct reading *ret);
 bool read_yarn(const struct line *line, struct reading *ret);
 bool read_earlyoom(const struct line *line, struct reading *ret);
@@ -292,9 +306,12 @@ bool read_low_memory(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
+bool read_worker_lost(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
 bool read_refused(const struct line *line, struct reading *ret);
+bool read_pinning(const struct line *line, struct reading *ret);
+bool read_overcommit_refused(const struct line *line, struct reading *ret);
 bool read_disk_full(const struct line *line, struct reading *ret);
 bool read_preempted(const struct line *line, struct reading *ret);
 bool read_not_started(const struct line *line, struct reading *ret);
@@ -325,3 +342,11 @@ bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);
 bool read_snapshot(const struct line *line, struct reading *ret);
 bool read_torch_version(const struct line *line, struct reading *ret);
+
+/** Reads the numbers of a line again from where its reader has noted them. `text`: NUL-terminated, of either case.
+ *  @return false: these numbers mean something else, and the reader must decide. */
+bool parse_step(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_epoch(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rate(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_rss(const char *text, const struct spots *spots, struct reading *ret);
+bool parse_gpu_sample(const char *text, const struct spots *spots, struct reading *ret);

@@ -36,65 +36,97 @@ static size_t read_decimal(const char *at, int64_t *ret)
 	return n;
 }
 
-/* "12.0it/s", "3120.5 tokens/s" */
-static bool read_before(const char *lower, const char *at, int64_t *ret)
+/* "12.0it/s", "3120.5 tokens/s": where the number begins; NULL: there is none. */
+static const char *find_before(const char *lower, const char *at)
 {
 	const char *start;
+	int64_t ignored;
 
 	while (at > lower && at[-1] == ' ')
 		at--;
 	start = at;
 	while (start > lower && (isdigit((unsigned char)start[-1]) || start[-1] == '.'))
 		start--;
-	return start < at && read_decimal(start, ret) > 0;
+	return start < at && read_decimal(start, &ignored) > 0 ? start : NULL;
 }
 
 /* "tokens/s: 3120.5", "'train_samples_per_second': 12.3" */
-static bool read_behind(const char *at, int64_t *ret)
+static const char *find_behind(const char *at)
 {
 	at += strspn(at, "abcdefghijklmnopqrstuvwxyz_/");
-	at += strspn(at, " =:'\"");
-	return read_decimal(at, ret) > 0;
+	return at + strspn(at, " =:'\"");
+}
+
+bool parse_rate(const char *text, const struct spots *spots, struct reading *ret)
+{
+	if (!read_decimal(text + spots->at[0], &ret->value) || ret->value <= 0)
+		return false;
+	if (rates[spots->unit].is_inverse)
+		ret->value = 1000000 / ret->value;
+	ret->total = rates[spots->unit].unit;
+	return true;
 }
 
 bool read_rate(const struct line *line, struct reading *ret)
 {
+	struct spots spots = SPOTS_NONE;
+	bool is_first = true;
+
 	if (line->n > 4096 || text_has(line->lower, "loading|fetching|download|captur|valid|eval"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
-		const char *at = text_find(line->lower, rates[i].words);
+		const char *word = text_find(line->lower, rates[i].words), *at;
 
-		if (!at || (!read_before(line->lower, at, &ret->value) && !read_behind(at, &ret->value)) ||
-		    ret->value <= 0)
+		if (!word)
 			continue;
-		if (rates[i].is_inverse)
-			ret->value = 1000000 / ret->value;
-		ret->total = rates[i].unit;
-		return true;
+		at = find_before(line->lower, word);
+		at = at ? at : find_behind(word);
+		spots.at[0] = (int)(at - line->lower);
+		spots.unit = (uint8_t)i;
+		if (parse_rate(line->lower, &spots, ret)) {
+			if (is_first)
+				line_note(line, &spots);
+			return true;
+		}
+		/* With other digits this unit may be the one that counts. */
+		is_first = false;
 	}
 	return false;
 }
 
 /* ---- host memory ---- */
 
-/* The unit of a key: "rss_gib=12.1". 0: none. */
-static int64_t unit_of_key(const char *key)
+#define NO_UNIT UINT8_MAX
+
+/* The unit of a key as a power of 1024: "rss_gib=12.1". */
+static uint8_t power_of_key(const char *key)
 {
 	if (strstarts(key, "rss_gib") || strstarts(key, "rss_gb"))
-		return (int64_t)GIB;
+		return 3;
 	if (strstarts(key, "rss_mib") || strstarts(key, "rss_mb"))
-		return (int64_t)MIB;
-	return strstarts(key, "rss_bytes") ? 1 : 0;
+		return 2;
+	return strstarts(key, "rss_bytes") ? 0 : NO_UNIT;
 }
 
 /* "rss 75.9 GB", "rss_gib=12.1": the value is only compared with other lines of the same form. */
 bool read_rss(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "rss_gib|rss_gb|rss_mb|rss_mib|rss_bytes|rss");
-	int64_t unit = unit_of_key(at), bytes;
+	struct spots spots = SPOTS_NONE;
 
+	spots.unit = power_of_key(at);
 	at += strspn(at, "abcdefghijklmnopqrstuvwxyz_");
 	at += strspn(at, " =:\"'");
+	spots.at[0] = (int)(at - line->lower);
+	line_note(line, &spots);
+	return parse_rss(line->lower, &spots, ret);
+}
+
+bool parse_rss(const char *text, const struct spots *spots, struct reading *ret)
+{
+	const char *at = text + spots->at[0];
+	int64_t unit = spots->unit == NO_UNIT ? 0 : (int64_t)1 << 10 * spots->unit, bytes;
+
 	if (!read_decimal(at, &ret->value))
 		return false;
 	if (text_size(at, false, &bytes))

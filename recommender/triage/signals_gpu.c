@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "triage/slurm.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,6 +31,10 @@
 	"rocblas_status_memory_error|cuda error: out of memory|hip error: out of memory|"                              \
 	"cuda runtime error (2)|'out of memory'|cuda driver error: out of memory|xpu out of memory|"                   \
 	"resource_exhausted: out of memory|resource exhausted: out of memory|out_of_device_memory|"                    \
+	"out of device memory|parallel_for failed: out of memory|step: out of memory|"                                 \
+	"failed to synchronize: out of memory|get_temporary_buffer failed|allocation error on worker|"                 \
+	"bad_alloc: cuda error|bad_alloc: out_of_memory: |bad_alloc: rmm failure|memory_allocation_failure|"           \
+	"rt_memory_allocation|mem_object_allocation_failure|"                                                          \
 	"error code: out of memory|of device memory (out of memory|error code 2: outofmemory|erroroutofdevicememory"
 /* The words alone: an error only with the name of an exception before them. */
 #define WORDS                                                                                                          \
@@ -40,7 +46,7 @@
 	"device:cpu|allocator cpu|allocator mklcpu|gpu_host_bfc|cpuallocator|java heap|killed process|kill process|"   \
 	"cgroup out of memory|invoked oom-killer|no killable|java.lang|cuda host alloc|node running low|"              \
 	"ray.exceptions.outofmemoryerror|bytes on host|pinned host memory|os error 12|fork: cannot|cannot allocate "   \
-	"memory|out-of-memory handler|not enough memory: you "                                                         \
+	"memory|out-of-memory handler|insufficient memory) failed|" XLA_CPU "|not enough memory: you "                 \
 	"tried|out of memory, malloc failed|out of memory, realloc failed|out of memory, calloc failed"
 /* On-chip memory of one kernel. */
 #define SCRATCH "memory space vmem|memory space smem|out of resource: shared memory|out of resources: shared memory"
@@ -196,6 +202,14 @@ static bool is_raised(const struct line *line, const char *at)
 
 	if (at <= body + 2)
 		return true;
+	/* A class stands behind its module, a colon or a bracket; Java has one of this name, too. */
+	if (strstarts(at, "outofmemoryerror")) {
+		const char *before = at - 1;
+
+		while (before > body && *before == ' ')
+			before--;
+		return !isalnum((unsigned char)*before);
+	}
 	return error && error <= at && error - body < 80;
 }
 
@@ -217,7 +231,8 @@ static const char *find_code(const char *lower)
 		/* TensorRT: "Cuda Error in allocate: 2 (out of memory)" */
 		if (start - lower >= 8 && memcmp(start - 8, "allocate", 8) == 0)
 			return at;
-		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0))
+		if (start - lower >= 5 && (memcmp(start - 5, "error", 5) == 0 || memcmp(start - 4, "code", 4) == 0 ||
+					   memcmp(start - 4, " err", 4) == 0))
 			return at;
 	}
 	return NULL;
@@ -247,7 +262,7 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 	const char *at, *start;
 
 	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) || gpu_is_host_call(line->lower) ||
-	    text_has(line->lower, "that this is not a failure"))
+	    text_has(line->lower, "that this is not a failure") || slurm_is_out_of_memory(line))
 		return false;
 	at = find_words(line, ret);
 	if (!at || is_mention(line, at))
@@ -294,42 +309,71 @@ bool read_gpu_detail(const struct line *line, struct reading *ret)
 	return read_statistics(line->lower, ret) || n > 0;
 }
 
-static void read_key(const char *lower, const char *words, enum figure figure, struct reading *ret)
+/* Where the size of a key begins; `otherwise` where there is none. */
+static int find_size(const char *lower, const char *words, int otherwise)
 {
 	const char *at = text_find(lower, words);
-	int64_t bytes;
+	int64_t ignored;
 
 	if (!at)
-		return;
+		return otherwise;
 	at += strcspn(at, "=:|");
 	at += strspn(at, "=:| ");
-	if (text_size(at, false, &bytes))
-		figures_set(&ret->figures, figure, bytes);
+	return text_size(at, false, &ignored) ? (int)(at - lower) : otherwise;
 }
 
 /* "cuda allocated 4.1 GB" */
-static void read_words(const char *lower, struct reading *ret)
+static int find_plain_size(const char *lower, int otherwise)
 {
 	const char *at = text_find(lower, "cuda allocated |gpu allocated ");
+	int64_t ignored;
+
+	at = at ? at + strcspn(at, " ") + strlen(" allocated ") : NULL;
+	return at && text_size(at, false, &ignored) ? (int)(at - lower) : otherwise;
+}
+
+bool parse_gpu_sample(const char *text, const struct spots *spots, struct reading *ret)
+{
+	static const enum figure figures[SPOTS] = {FIGURE_ALLOCATED, FIGURE_RESERVED, FIGURE_UNALLOCATED};
 	int64_t bytes;
 
-	if (at && text_size(at + strcspn(at, " ") + strlen(" allocated "), false, &bytes))
-		figures_set(&ret->figures, FIGURE_ALLOCATED, bytes);
+	for (size_t i = 0; i < SPOTS; i++)
+		if (spots->at[i] >= 0 && text_size(text + spots->at[i], false, &bytes))
+			figures_set(&ret->figures, figures[i], bytes);
+	ret->is_peak = spots->unit;
+	return spots->at[0] >= 0 || spots->at[1] >= 0;
+}
+
+/* "allocated 68481 MiB reserved 69638 MiB": only both together are of a GPU's allocator. */
+static void find_pair(const char *lower, struct spots *ret)
+{
+	const char *allocated = strstr(lower, "allocated "), *reserved = allocated ? strstr(lower, "reserved ") : NULL;
+	int64_t ignored;
+
+	if (!reserved || !text_size(reserved + strlen("reserved "), false, &ignored))
+		return;
+	ret->at[1] = (int)(reserved + strlen("reserved ") - lower);
+	if (text_size(allocated + strlen("allocated "), false, &ignored))
+		ret->at[0] = (int)(allocated + strlen("allocated ") - lower);
 }
 
 /* Lines such as "allocated=38.1GiB reserved=41.0GiB gap=2.9GiB", and rows of torch.cuda.memory_summary(). */
 bool read_gpu_sample(const struct line *line, struct reading *ret)
 {
-	read_key(line->lower,
-		 "max_memory_allocated|memory_allocated|allocated=| allocated memory|allocated:", FIGURE_ALLOCATED,
-		 ret);
-	read_key(line->lower,
-		 "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
-		 FIGURE_RESERVED, ret);
-	read_words(line->lower, ret);
-	read_key(line->lower, "gap=|unallocated=", FIGURE_UNALLOCATED, ret);
-	ret->is_peak = text_has(line->lower, "peak|max_memory");
-	return figures_has(&ret->figures, FIGURE_ALLOCATED) || figures_has(&ret->figures, FIGURE_RESERVED);
+	const char *lower = line->lower;
+	struct spots spots = SPOTS_NONE;
+
+	spots.at[0] = find_size(
+		lower, "max_memory_allocated|memory_allocated|allocated=| allocated memory|allocated:", spots.at[0]);
+	spots.at[1] = find_size(
+		lower, "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
+		spots.at[1]);
+	spots.at[0] = find_plain_size(lower, spots.at[0]);
+	find_pair(lower, &spots);
+	spots.at[2] = find_size(lower, "gap=|unallocated=", spots.at[2]);
+	spots.unit = text_has(lower, "peak|max_memory");
+	line_note(line, &spots);
+	return parse_gpu_sample(lower, &spots, ret);
 }
 
 /* "NVRM: Xid (PCI:0000:65:00): 79, pid=1234, GPU has fallen off the bus.", "...: 45, pid=1234, Ch 00000001 caused by

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "triage/signals.h"
 
+#include "k8s/quantity.h"
+#include "triage/slurm.h"
+
 #include <ctype.h>
 
-static void read_size_of(const char *lower, const char *label, enum figure figure, struct reading *ret)
+/* The kubelet prints quantities, as their authors wrote them: "2G" is 2000000000, and "2Gi" 2147483648 bytes. `at`: in
+ * line->lower. */
+static bool read_quantity(const struct line *line, const char *at, int64_t *ret)
 {
-	const char *at = strstr(lower, label);
+	const char *text = line->text + (at - line->lower);
+	size_t n = strspn(text, "0123456789.+-eEinumkKMGTPE");
+	struct quantity quantity;
+
+	n -= n && text[n - 1] == '.'; /* the end of the sentence */
+	if (quantity_parse(text, n, &quantity, NULL) != 0)
+		return text_size(at, true, ret) > 0;
+	*ret = quantity_value(&quantity);
+	return *ret >= 0;
+}
+
+static void read_quantity_of(const struct line *line, const char *label, enum figure figure, struct reading *ret)
+{
+	const char *at = strstr(line->lower, label);
 	int64_t bytes;
 
-	if (at && text_size(at + strlen(label), true, &bytes))
+	if (at && read_quantity(line, at + strlen(label), &bytes))
 		figures_set(&ret->figures, figure, bytes);
 }
 
@@ -21,7 +39,7 @@ static void read_consumer(const struct line *line, struct reading *ret)
 	for (const char *at = strstr(line->lower, " was using "); at; at = strstr(at + 1, " was using ")) {
 		const char *name = at, *request = text_find(at, "request is |request of ");
 
-		if (!text_size(at + strlen(" was using "), true, &bytes) || bytes <= most)
+		if (!read_quantity(line, at + strlen(" was using "), &bytes) || bytes <= most)
 			continue;
 		most = bytes;
 		while (name > line->lower && name[-1] != ' ')
@@ -29,7 +47,7 @@ static void read_consumer(const struct line *line, struct reading *ret)
 		reading_copy(ret->name, MIN(sizeof(ret->name), (size_t)(at - name) + 1),
 			     line->text + (name - line->lower), "");
 		figures_set(&ret->figures, FIGURE_USAGE, bytes);
-		if (request && text_size(request + strlen("request is "), true, &bytes))
+		if (request && read_quantity(line, request + strlen("request is "), &bytes))
 			figures_set(&ret->figures, FIGURE_REQUEST, bytes);
 	}
 }
@@ -40,11 +58,11 @@ static void read_eviction(const struct line *line, struct reading *ret)
 	const char *name = strstr(line->lower, "container ");
 
 	read_consumer(line, ret);
-	read_size_of(line->lower, "threshold quantity: ", FIGURE_THRESHOLD, ret);
-	read_size_of(line->lower, "available: ", FIGURE_AVAILABLE, ret);
-	read_size_of(line->lower, "ephemeral storage limit \"", FIGURE_LIMIT, ret);
-	read_size_of(line->lower, "exceeds the limit \"", FIGURE_LIMIT, ret);
-	read_size_of(line->lower, "total limit of containers ", FIGURE_LIMIT, ret);
+	read_quantity_of(line, "threshold quantity: ", FIGURE_THRESHOLD, ret);
+	read_quantity_of(line, "available: ", FIGURE_AVAILABLE, ret);
+	read_quantity_of(line, "ephemeral storage limit \"", FIGURE_LIMIT, ret);
+	read_quantity_of(line, "exceeds the limit \"", FIGURE_LIMIT, ret);
+	read_quantity_of(line, "total limit of containers ", FIGURE_LIMIT, ret);
 	if (name && !ret->name[0])
 		reading_copy(ret->name, sizeof(ret->name), line->text + (name - line->lower) + 10, " ");
 }
@@ -226,6 +244,8 @@ bool read_slurm(const struct line *line, struct reading *ret)
 	(void)ret;
 	if (strstr(line->lower, "srun: error: "))
 		return is_srun_end(line->lower, "out of memory");
+	if (strstarts(line->at, "out_of_me"))
+		return slurm_is_out_of_memory(line);
 	return !is_mention(line, line->at);
 }
 

@@ -50,6 +50,41 @@ static void read_uid(const struct line *line, const char *label, struct reading 
 	cgroup_pod_uid(path, ret->uid);
 }
 
+/* "python3 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984": the kernel charges what a
+ * program touches with GFP_KERNEL alone, while a node without memory most often refuses pages with further flags. The
+ * numbers are those of kernels before 4.9, which print no names. */
+bool read_kernel_invoked(const struct line *line, struct reading *ret)
+{
+	if (text_has(line->lower, "gfp_mask=0xd0,|gfp_mask=0x24000c0,|(gfp_kernel),") &&
+	    strstr(line->lower, " order=0,"))
+		ret->scope = SCOPE_CGROUP;
+	return !is_mention(line, line->at);
+}
+
+/* A frame of the call trace of a report: "mem_cgroup_out_of_memory+0xbb/0xd0" is the limit of a cgroup;
+ * "__alloc_pages_slowpath+0x410/0x9f0" behind "out_of_memory+0xe8/0x3a0" (no scope) is a node without memory. A frame
+ * behind "?" may be a leftover. */
+bool read_kernel_frame(const struct line *line, struct reading *ret)
+{
+	const char *at = text_find(line->lower, "mem_cgroup_out_of_memory+|mem_cgroup_oom_synchronize+"), *start;
+
+	ret->scope = at ? SCOPE_CGROUP : SCOPE_NONE;
+	if (!at && strstr(line->lower, "__alloc_pages_"))
+		ret->scope = SCOPE_NODE;
+	start = at ? at : line->at;
+	return start - line->lower < 2 || strncmp(start - 2, "? ", 2) != 0;
+}
+
+/* "Memory cgroup stats for /kubepods/burstable/pod.../...:": the kernel prints them of the cgroup at its limit. */
+bool read_kernel_stats(const struct line *line, struct reading *ret)
+{
+	reading_copy(ret->words, sizeof(ret->words),
+		     line->text + (line->at - line->lower) + strlen("memory cgroup stats for "), ": ");
+	ret->scope = scope_of_path(ret->words);
+	cgroup_pod_uid(ret->words, ret->uid);
+	return true;
+}
+
 /* "Task in A killed as a result of limit of B" (3.10 to 4.x). */
 bool read_kernel_limit_of(const struct line *line, struct reading *ret)
 {

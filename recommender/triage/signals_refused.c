@@ -49,16 +49,20 @@ bool read_refused(const struct line *line, struct reading *ret)
 		"bad_alloc|unable to allocate|std::bad_array_new|java heap space|allocator cpu|allocator mklcpu|"
 		"allocator gpu_host_bfc|failed to cuda host alloc|failed to malloc|outofmemoryerror: java|"
 		"cannot allocate memory|can't allocate memory|errno 12]|defaultcpuallocator|direct buffer memory|"
-		"gc overhead limit|not enough memory: you tried|out of memory, malloc failed|out of memory, calloc "
+		"gc overhead limit|outofmemoryerror: metaspace|outofmemoryerror: compressed class|"
+		"outofmemoryerror: requested array|not enough memory: you tried|out of memory, malloc failed|out of "
+		"memory, calloc "
 		"failed|"
 		"out of memory, realloc failed|: memory exhausted|virtual memory exhausted|winerror 1455|vector memory|"
-		"cannot allocate vector|javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
+		"out_of_host_memory|outofhostmemory|cannot allocate vector|insufficient memory) failed|" XLA_CPU "|"
+		"javascript heap out of memory|fatal error: runtime: out of memory|runtime: out "
 		"of "
 		"memory: cannot allocate|native memory allocation (|(errno=12)";
 	const char *lower = line->lower, *at = text_find(lower, forms), *body = lower + line->body;
 
-	/* Paddle's exception for a full GPU is a bad_alloc, that of PyCUDA a MemoryError. */
-	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out") ||
+	/* Paddle's and RMM's exceptions for a full GPU are a bad_alloc, that of PyCUDA a MemoryError. */
+	if (text_has(lower, "error on gpu|cuda out of memory|hip out of memory|of device memory (out|bad_alloc: cuda|"
+			    "bad_alloc: out_of_memory: |bad_alloc: rmm|allocation error on worker") ||
 	    gpu_find_alloc_call(lower))
 		return false;
 	if (text_has(lower, "/dev/shm|shared memory") && !strstr(lower, "cannot allocate memory"))
@@ -94,5 +98,26 @@ bool read_refused(const struct line *line, struct reading *ret)
 	    !strpbrk(strstr(lower, "unable to allocate"), "0123456789"))
 		return false;
 	read_refused_size(lower, ret);
+	return true;
+}
+
+/* "buf = torch.empty(n, pin_memory=True)", "return data.pin_memory(device)" in a traceback; a DataLoader is only told
+ * that it shall pin. */
+bool read_pinning(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !text_has(line->lower, "dataloader(|def pin_memory");
+}
+
+/* "__vm_enough_memory: pid: 2753, comm: python3, bytes: 536875008 not enough memory for the allocation" */
+bool read_overcommit_refused(const struct line *line, struct reading *ret)
+{
+	int64_t bytes;
+	const char *at = strstr(line->lower, "bytes: ");
+
+	if (!at || !strstr(line->lower, "vm_enough_memory"))
+		return false;
+	if (text_number(at + strlen("bytes: "), &bytes))
+		figures_set(&ret->figures, FIGURE_TRIED, bytes);
 	return true;
 }

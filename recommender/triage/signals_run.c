@@ -45,6 +45,9 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	if (text_has(lower, "preemptible|preemptive|preemption: |preemption victims|nodes are available|sequence|"
 			    "request|reqs|kv cache|preemptionmode|num_preempt|cumulative_preempt"))
 		return false;
+	/* The notice itself, not what waits for one. */
+	if (!strstr(lower, "preempt"))
+		return !text_has(lower, "handler|listen|watch|monitor|polling|checking|enabled|no spot| not |support");
 	if (text_has(lower, "preempted by |due to preemption|due to node preemption|preempted to |preempted in order|"
 			    "preemption notice|preemption signal|reason: preempt|reason\": \"preempt|preempting"))
 		return true;
@@ -52,17 +55,36 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
-/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu." */
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; the kubelet's states of a container
+ * whose image it cannot pull. */
 bool read_not_started(const struct line *line, struct reading *ret)
 {
+	if (!strstr(line->lower, "nodes are available")) {
+		ret->value = STOP_IMAGE;
+		return !strstr(line->lower, "failedscheduling") && !is_mention(line, line->at);
+	}
 	ret->value = STOP_UNSCHEDULABLE;
 	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
+}
+
+/* joblib: "This could be caused by a segmentation fault while calling the function or by an excessive memory usage ...
+ * The exit codes of the workers are {SIGSEGV(-11)}". */
+static bool is_joblib_segfault(const char *lower)
+{
+	return strstr(lower, "sigsegv(-11)") && !strstr(lower, "sigkill(-9)");
+}
+
+bool read_worker_lost(const struct line *line, struct reading *ret)
+{
+	(void)ret;
+	return !is_joblib_segfault(line->lower) && !is_mention(line, line->at);
 }
 
 bool read_segfault(const struct line *line, struct reading *ret)
 {
 	(void)ret;
-	/* joblib does not know: "could be caused by a segmentation fault while calling the function or by ..." */
+	if (is_joblib_segfault(line->lower))
+		return true;
 	if (strstr(line->lower, "caused by a segmentation fault") || is_list_of_causes(line->lower))
 		return false;
 	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
@@ -93,6 +115,9 @@ static bool is_class_end(struct exception_class class)
 {
 	static const char *const ends[] = {"error", "exception", "interrupt"};
 
+	/* Python's Exception itself; a bare "Error:" is also a field. */
+	if (strstarts(class.name, "exception") && class.end == class.name + strlen("exception"))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		size_t n = strlen(ends[i]);
 
@@ -109,6 +134,11 @@ static struct exception_class find_class(const struct line *line)
 	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
 	if (strstarts(class.name, "failed ") && strstr(class.name, " - "))
 		class.name = strstr(class.name, " - ") + 3;
+	/* C++: "terminate called after throwing an instance of 'c10::Error'", then "what():  ...". */
+	if (strstarts(class.name, "what():")) {
+		class.end = class.name + strlen("what()");
+		return class;
+	}
 	class.end = class.name;
 	while (isalnum((unsigned char)*class.end) || *class.end == '_' || *class.end == '.')
 		class.end++;
@@ -117,6 +147,8 @@ static struct exception_class find_class(const struct line *line)
 
 static bool is_exception(struct exception_class class)
 {
+	if (strstarts(class.name, "what():"))
+		return true;
 	return (*class.end == ':' || *class.end == '(' || !*class.end) && is_class_end(class);
 }
 
@@ -156,7 +188,8 @@ static bool is_of_memory(struct exception_class class)
 		return true;
 	if (text_has(class.name, "message larger than|quota|rate limit|too many requests"))
 		return false;
-	return text_has(class.name, "resourceexhausted|resource_exhausted") || has_word_memory(class.name);
+	return text_has(class.name, "resourceexhausted|resource_exhausted|error_out_of_resources") ||
+	       has_word_memory(class.name);
 }
 
 /* What is raised for the end of another process: by torchrun, subprocess, torch.multiprocessing, Ray. */
@@ -189,6 +222,10 @@ bool read_exception(const struct line *line, struct reading *ret)
 		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
 		return false;
+	/* What ranks say when another one is gone. */
+	if (strstarts(class.name, "what():") &&
+	    text_has(class.name, "watchdog|nccl|process group|gloo|connection|peer"))
+		return false;
 	if (is_exception(class))
 		return ret->is_exact || !is_of_memory(class);
 	if (strncmp(class.name, "assertion", 9) == 0)
@@ -210,9 +247,10 @@ bool read_tests_passed(const struct line *line, struct reading *ret)
 
 /* "step 12", "step=12", "Step: 12/500", "global_step': 12", "iteration 12/500", "[12/500]". The plural and settings
  * such as max_steps=1000 are no position. */
-static bool read_position(const char *lower, const char *word, int64_t *ret, int64_t *ret_total)
+static bool find_position(const char *lower, const char *word, struct spots *ret)
 {
 	size_t n = strlen(word), digits;
+	int64_t ignored;
 
 	for (const char *at = text_find(lower, word); at; at = strstr(at + n, word)) {
 		const char *end = at + n;
@@ -224,31 +262,35 @@ static bool read_position(const char *lower, const char *word, int64_t *ret, int
 		end += strspn(end, " =:'\"[/(#");
 		if (end == at + n)
 			continue;
-		digits = text_number(end, ret);
+		digits = text_number(end, &ignored);
 		/* "step 3756240.batch" of Slurm, "global_step=3.2e+4"; an epoch may have a fraction. */
 		if (digits && *word != 'e' &&
 		    (isalpha((unsigned char)end[digits]) ||
 		     (end[digits] == '.' && isalnum((unsigned char)end[digits + 1]))))
 			continue;
-		if (digits && ret_total && end[digits] == '/') /* "iteration        1/     500" */
-			text_number(end + digits + 1 + strspn(end + digits + 1, " "), ret_total);
-		if (digits)
-			return true;
+		if (!digits)
+			continue;
+		ret->at[0] = (int)(end - lower);
+		if (end[digits] == '/') /* "iteration        1/     500" */
+			ret->at[1] = (int)(end + digits + 1 + strspn(end + digits + 1, " ") - lower);
+		return true;
 	}
 	return false;
 }
 
-/* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
-/* "{'loss': 2.31, 'epoch': 0.13}": how much of the epochs is done, in thousandths. */
-static void read_fraction(const char *lower, struct reading *ret)
+static bool read_position(const char *lower, const char *word, int64_t *ret)
 {
-	const char *at = text_find(lower, "'epoch': |\"epoch\": ");
+	struct spots spots;
+
+	return find_position(lower, word, &spots) && text_number(lower + spots.at[0], ret);
+}
+
+/* "{'loss': 2.31, 'epoch': 0.13}": how much of the epochs is done, in thousandths. */
+static void parse_fraction(const char *at, struct reading *ret)
+{
 	int64_t milli = 0;
 	size_t n;
 
-	if (!at || !strstr(lower, "loss"))
-		return;
-	at += strlen("'epoch': ");
 	at += text_number(at, &milli);
 	n = strspn(at + (*at == '.'), "0123456789");
 	if (*at != '.' || !n || at[1 + n] == 'e' || milli > INT32_MAX)
@@ -258,12 +300,26 @@ static void read_fraction(const char *lower, struct reading *ret)
 	ret->total = milli;
 }
 
+bool parse_epoch(const char *text, const struct spots *spots, struct reading *ret)
+{
+	if (spots->at[2] >= 0)
+		parse_fraction(text + spots->at[2], ret);
+	return text_number(text + spots->at[0], &ret->value) > 0;
+}
+
+/* "Epoch 2", "epoch=2", "Epoch: [2][ 410/1252]". */
 bool read_epoch(const struct line *line, struct reading *ret)
 {
-	if (line->n > 4096 || !read_position(line->lower, "epoch", &ret->value, NULL))
+	struct spots spots = SPOTS_NONE;
+	const char *at;
+
+	if (line->n > 4096 || !find_position(line->lower, "epoch", &spots))
 		return false;
-	read_fraction(line->lower, ret);
-	return true;
+	at = text_find(line->lower, "'epoch': |\"epoch\": ");
+	if (at && strstr(line->lower, "loss"))
+		spots.at[2] = (int)(at + strlen("'epoch': ") - line->lower);
+	line_note(line, &spots);
+	return parse_epoch(line->lower, &spots, ret);
 }
 
 bool read_loading(const struct line *line, struct reading *ret)
@@ -288,9 +344,10 @@ static bool is_other_bar(const char *body)
 }
 
 /* The position of a progress bar: "120/1000 [00:10<01:13, 12.0it/s]". */
-static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
+static bool find_bar(const char *lower, struct spots *ret)
 {
 	const char *slash = NULL, *start;
+	int64_t ignored;
 
 	for (const char *at = strchr(lower, '/'); at && !slash; at = strchr(at + 1, '/')) {
 		const char *end = at + 1 + strspn(at + 1, "0123456789");
@@ -305,8 +362,30 @@ static bool read_bar(const char *lower, int64_t *ret, int64_t *ret_total)
 	start = slash;
 	while (start > lower && isdigit((unsigned char)start[-1]))
 		start--;
-	text_number(slash + 1, ret_total);
-	return text_number(start, ret) > 0;
+	ret->at[0] = (int)(start - lower);
+	ret->at[1] = (int)(slash + 1 - lower);
+	return text_number(start, &ignored) > 0;
+}
+
+/* Rich, as Lightning 2.6 prints it: "Epoch 0/0  ---> 6/30 0:00:08 o 0:00:27 0.90it/s" with glyphs for a
+ * bar and a dot. */
+static bool find_rich_bar(const char *lower, struct spots *ret)
+{
+	const char *end = NULL, *at = lower;
+	int64_t ignored;
+	size_t n;
+
+	while ((at = text_find(at, "\xe2\x94\x81|\xe2\x95\xb8|\xe2\x95\xba")))
+		end = at += 3;
+	if (!end)
+		return false;
+	end += strspn(end, " ");
+	n = text_number(end, &ignored);
+	if (!n || end[n] != '/' || !text_number(end + n + 1, &ignored))
+		return false;
+	ret->at[0] = (int)(end - lower);
+	ret->at[1] = (int)(end + n + 1 - lower);
+	return true;
 }
 
 /* Keras: "12/100 [==>......] - ETA: 3:59 - loss: 1.85", "250/250 [=====] - 91s 362ms/step - loss: 0.02" */
@@ -319,26 +398,40 @@ static bool is_keras_bar(const char *lower)
 	return strncmp(bar + 2 + strspn(bar + 2, "=>."), "] - ", 4) == 0;
 }
 
-bool read_step(const struct line *line, struct reading *ret)
+static bool find_step(const struct line *line, struct spots *ret)
 {
 	const char *lower = line->lower;
 
-	if (line->n > 4096)
-		return false;
 	/* Most lines of many logs come here: the shortest word tells first whether the others are worth a search. */
-	if (strstr(lower, "step") && (read_position(lower, "global_step", &ret->value, &ret->total) ||
-				      read_position(lower, "global step", &ret->value, &ret->total) ||
-				      read_position(lower, "step", &ret->value, &ret->total)))
+	if (strstr(lower, "step") && (find_position(lower, "global_step", ret) ||
+				      find_position(lower, "global step", ret) || find_position(lower, "step", ret)))
 		return true;
-	if (strstr(lower, "iter") && (read_position(lower, "iteration", &ret->value, &ret->total) ||
-				      read_position(lower, "iter", &ret->value, &ret->total)))
+	if (strstr(lower, "iter") && (find_position(lower, "iteration", ret) || find_position(lower, "iter", ret)))
 		return true;
 	if ((text_has(lower, "it/s|s/it") || is_keras_bar(lower)) && !is_other_bar(lower + line->body) &&
-	    read_bar(lower, &ret->value, &ret->total))
+	    (find_rich_bar(lower, ret) || find_bar(lower, ret)))
 		return true;
 	/* An epoch without a step says only that the run goes on. */
-	ret->value = -1;
-	return text_has(line->lower, "loss") && text_has(line->lower, "epoch");
+	return text_has(lower, "loss") && text_has(lower, "epoch");
+}
+
+bool parse_step(const char *text, const struct spots *spots, struct reading *ret)
+{
+	if (spots->at[0] >= 0)
+		text_number(text + spots->at[0], &ret->value);
+	if (spots->at[1] >= 0)
+		text_number(text + spots->at[1], &ret->total);
+	return true;
+}
+
+bool read_step(const struct line *line, struct reading *ret)
+{
+	struct spots spots = SPOTS_NONE;
+
+	if (line->n > 4096 || !find_step(line, &spots))
+		return false;
+	line_note(line, &spots);
+	return parse_step(line->lower, &spots, ret);
 }
 
 /* A word that looks like a path: with a slash, or a checkpoint's name. */
@@ -374,7 +467,7 @@ bool read_checkpoint(const struct line *line, struct reading *ret)
 			    "config|tokenizer|tensorboard|.yaml|args."))
 		return false;
 	ret->is_exact = text_has(line->lower, "saved|wrote|written|saves");
-	read_position(line->lower, "step", &ret->value, NULL);
+	read_position(line->lower, "step", &ret->value);
 	return read_path(line, at, "checkpoint-|ckpt-|.pt|.ckpt|checkpoint_|step_|step-|.safetensors|.distcp", ret);
 }
 

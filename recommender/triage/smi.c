@@ -91,7 +91,8 @@ static void read_table_gpu(struct smi_state *self, const char *lower)
 		self->at = (size_t)MIN(index, (int64_t)SMI_CARDS_MAX);
 }
 
-/* "| N/A   52C    P0    71W / 300W |  79151MiB / 81920MiB |    100%      Default |" */
+/* "| N/A   52C    P0    71W / 300W |  79151MiB / 81920MiB |    100%      Default |"; newer drivers print more blanks:
+ * "|   62059MiB /  81559MiB |". */
 static void read_table_memory(struct smi_state *self, const struct line *line)
 {
 	struct smi_gpu *gpu = current(self);
@@ -99,7 +100,7 @@ static void read_table_memory(struct smi_state *self, const struct line *line)
 	int64_t used, total;
 
 	if (gpu && at && gpu->total == FIGURE_NONE && text_size_before(line->lower, at + 3, &used) &&
-	    text_size(at + 6, false, &total))
+	    text_size(at + 6 + strspn(at + 6, " "), false, &total))
 		smi_see_gpu(self, gpu, used, total, line);
 }
 

@@ -25,17 +25,17 @@ static void add_head(struct strbuf *buf, const struct style *style, const char *
 		strbuf_addf(buf, "%s\n", head);
 }
 
-static void add_quoted(struct strbuf *buf, const struct style *style, const char *text)
+/* A line that is too long is cut around the words of its signal. */
+static void add_quoted(struct strbuf *buf, const struct style *style, const struct fact *fact)
 {
-	char part[LIMIT_TRIAGE_EVIDENCE_BYTES];
-	size_t n = strlen(text);
+	char part[LIMIT_TRIAGE_EVIDENCE_BYTES + 2 * sizeof("...")];
 
-	snprintf(part, sizeof(part), "%.*s", (int)style->quote_bytes, text);
+	text_excerpt(fact->text, signals[fact->signal].words, style->quote_bytes, part, sizeof(part));
 	plain_clean(part);
 	/* A backtick would end the quotation. */
 	for (char *at = part; style->is_markdown && (at = strchr(at, '`'));)
 		*at = '\'';
-	strbuf_addf(buf, "%s%s%s%s", style->quote, part, n > style->quote_bytes ? "..." : "", style->quote);
+	strbuf_addf(buf, "%s%s%s", style->quote, part, style->quote);
 }
 
 static void add_where(const struct triage *self, struct strbuf *buf)
@@ -91,7 +91,7 @@ static void add_evidence(const struct triage *self, const struct style *style, s
 			strbuf_adds(buf, ": ");
 		else
 			strbuf_addf(buf, ":%llu ", (unsigned long long)fact->number);
-		add_quoted(buf, style, fact->text);
+		add_quoted(buf, style, fact);
 		strbuf_addc(buf, '\n');
 	}
 }

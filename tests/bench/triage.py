@@ -35,12 +35,21 @@ def warning_line(rng, number):
     return f"WARNING retrying request {number} after connection error: timed out, exit code {rng.randrange(3)}\n"
 
 
+def peak_line(rng, number):
+    return f"[rank{rng.randrange(8)}] step {number}: loss={rng.random():.3f} peak_reserved={40 + rng.random() * 30:.2f}GiB gap={rng.random():.1f}GiB\n"
+
+
+def retry_line(rng, number):
+    return f"WARNING caught OOM in batch {number}, retrying with batch size {rng.randrange(64)}\n"
+
+
 def mixed_line(rng, number):
     return step_line(rng, number) if rng.random() < 0.6 else other_line(rng, number)
 
 
 LOGS = (("no line has one of the words", other_line), ("60 % of the lines name a step", mixed_line),
-        ("each line has figures of memory", sample_line), ("each line may be a retry or an end", warning_line))
+        ("each line has figures of memory", sample_line), ("each line may be a retry or an end", warning_line),
+        ("each line of 8 ranks has a peak of memory", peak_line), ("each line is a retry", retry_line))
 
 
 def write_log(path, mib, line):

@@ -201,6 +201,7 @@ class Endpoint(Case):
         self.crowd(recommender, 6 * PLACES)
         cycles = recommender.metric('memtamer_cycles_total{result="partial"}') or 0
         recommender.wait_metric('memtamer_cycles_total{result="partial"}', cycles + 5)
+        self.assertIsNotNone(recommender.metric("memtamer_log_lines_dropped_total"))
         self.assertEqual(recommender.get("/healthz")[0], 200)
         recommender.stop()
 

@@ -115,6 +115,8 @@ class World(Case):
                            ("lever", [one["setting"] for one in answer["levers"]])):
             if key in want:
                 self.assertTrue(any(want[key] in text for text in texts), (want[key], answer))
+        if "not-why" in want:
+            self.assertNotIn(want["not-why"], answer["why"])
         if "not-next" in want:
             self.assertNotIn(want["not-next"], "\n".join(answer["next"]))
 
@@ -141,6 +143,21 @@ class Pods(World):
         self.assertIn("previous=true", next(path for path in server.asked if "/log" in path))
         self.assertEqual(len(server.asked), len(set(server.asked)), server.asked)
         self.assertLessEqual(len(server.asked), 7, server.asked)
+
+    def test_claims(self):
+        """At most four claims are read, each once, and none where nothing suggests that data filled the memory."""
+        case = dict(cases())["oomkilled-claims"]
+        spec = case["pods"][0]["spec"]
+        spec["volumes"] = [{"name": f"v{i}", "persistentVolumeClaim": {"claimName": f"c{i % 6}"}} for i in range(9)]
+        spec["containers"][0]["volumeMounts"] = [{"name": f"v{i}", "mountPath": f"/{i}"} for i in (0, 6, 1, 2, 3, 4, 5)]
+        server = self.serve(case)
+        answer = json.loads(self.triage("train-0", "-o", "json").stdout)
+        claims = [path for path in server.asked if "/persistentvolumeclaims/" in path]
+        self.assertEqual([path.rsplit("/", 1)[1] for path in claims], ["c0", "c1", "c2", "c3"])
+        self.assertIn("persistentvolumeclaim/c0 was not read: it does not exist any more", "\n".join(answer["unseen"]))
+        server = self.serve(dict(cases())["oomkilled-claims-in-training"])
+        self.triage("train-0")
+        self.assertFalse([path for path in server.asked if "/persistentvolumeclaims/" in path])
 
     def test_text_names_the_pod(self):
         self.serve(dict(cases())["oomkilled-no-limit"])

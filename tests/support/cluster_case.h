@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* cluster_case: an API server made of one file of tests/triage/pods, as a source of a postmortem. A case has lists of
- * `pods`, `events`, `nodes`, `jobs` and `memoryprofiles`, `logs` by "POD/CONTAINER" ("POD/CONTAINER/previous"), and
- * `forbidden`: parts of paths that nobody may read. The black-box tests serve the same files over HTTP. */
+ * `pods`, `events`, `nodes`, `jobs`, `persistentvolumeclaims` and `memoryprofiles`, `logs` by "POD/CONTAINER"
+ * ("POD/CONTAINER/previous"), and `forbidden`: parts of paths that nobody may read. The black-box tests serve the same
+ * files over HTTP. */
 #include "kube/kube_client.h"
 #include "postmortem/object.h"
 #include "postmortem/postmortem.h"
@@ -148,6 +149,8 @@ static inline int cluster_case_fetch(void *context, const char *raw_path, size_t
 		return cluster_case_find(object_at(self, "nodes"), value, body);
 	if (cluster_case_part(path, "/jobs/", "?", value, sizeof(value)))
 		return cluster_case_find(object_at(self, "jobs"), value, body);
+	if (cluster_case_part(path, "/persistentvolumeclaims/", "?", value, sizeof(value)))
+		return cluster_case_find(object_at(self, "persistentvolumeclaims"), value, body);
 	if (cluster_case_part(path, "/pods/", "?", value, sizeof(value)))
 		return cluster_case_find(object_at(self, "pods"), value, body);
 	return KUBE_INVALID;

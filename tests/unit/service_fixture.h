@@ -8,9 +8,11 @@
 #include "kube/kube_server.h"
 #include "support/kubectl.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define STATUS(code, reason)                                                                                           \
@@ -57,4 +59,19 @@ static inline void poll_once(struct world *world)
 {
 	assert_int_equal(kube_client_poll(world->client, NULL, 0, 100, NULL), 0);
 	assert_int_equal(fake_api_unexpected(world->api), 0); /* else it would be waited for in vain */
+}
+
+/* A request that a step waits for. */
+static inline void ask_for_release(struct fake_api *api)
+{
+	static const char request[] = "GET /release HTTP/1.1\r\nHost: test\r\n\r\n";
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char answer;
+
+	to.sin_port = htons((uint16_t)strtoul(strrchr(fake_api_url(api), ':') + 1, NULL, 10));
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+	assert_int_equal(read(fd, &answer, 1), 1);
+	close(fd);
 }

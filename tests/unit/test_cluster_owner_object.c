@@ -181,6 +181,10 @@ static void test_marks_of_queues(void **state)
 		{MARKED("\"app\":\"a\",\"kai.scheduler/queue\":\"q\""), true},
 		{MARKED("\"app\":\"a\""), false},
 		{MARKED(""), false},
+		/* all of its pods come from its runtime */
+		{"{\"apiVersion\":\"trainer.kubeflow.org/v1alpha1\",\"kind\":\"TrainJob\",\"metadata\":{\"labels\":{"
+		 "\"kueue.x-k8s.io/queue-name\":\"team\"}},\"spec\":{\"runtimeRef\":{\"name\":\"r\"}}}",
+		 true},
 	};
 	CLEANUP(arena_release) struct arena arena = ARENA_INIT(MIB);
 

@@ -208,6 +208,29 @@ static void runs_near_the_peak_are_counted(void **state)
 	assert_int_equal(aggregate.peak.near_runs, HISTORY_FORGET_RUNS);
 }
 
+static void runs_that_end_early_near_the_peak_are_not_counted(void **state)
+{
+	struct history_aggregate aggregate = {0};
+	struct run early = whole_run(0, 10 * GI);
+
+	(void)state;
+	early.is_whole = false;
+	early.outcome = OUTCOME_FAILED;
+	early.samples = 60;
+	for (int i = 0; i < 3 * HISTORY_EARLY_RUNS; i++)
+		history_aggregate_add(&aggregate, &early);
+	assert_int_equal(aggregate.peak.near_runs, 0);
+	early.peak_bytes = 1 * GI;
+	for (int i = 0; i < 12 * HISTORY_EARLY_RUNS; i++)
+		history_aggregate_add(&aggregate, &early);
+	add_peaks(&aggregate, HISTORY_FORGET_RUNS - 13, 1 * GI);
+	assert_int_equal(aggregate.peak.bytes, 10 * GI);
+	assert_int_equal(aggregate.peak.near_runs, 0);
+	add_peaks(&aggregate, 1, 1 * GI); /* that is forgotten */
+	assert_int_equal(aggregate.peak.bytes, 1 * GI);
+	assert_int_equal(aggregate.peak.near_runs, HISTORY_FORGET_RUNS - 12);
+}
+
 static void a_rare_peak_that_comes_again_stays(void **state)
 {
 	static const struct {
@@ -795,6 +818,7 @@ int main(void)
 		cmocka_unit_test(runs_that_end_early_are_lower_bounds),
 		cmocka_unit_test(a_peak_is_forgotten_by_evidence),
 		cmocka_unit_test(runs_near_the_peak_are_counted),
+		cmocka_unit_test(runs_that_end_early_near_the_peak_are_not_counted),
 		cmocka_unit_test(a_rare_peak_that_comes_again_stays),
 		cmocka_unit_test(near_runs_confirm_a_peak),
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),

@@ -22,12 +22,13 @@
 #define ANSWER_BYTES (3 * MIB) /* more than the sockets take */
 /* So many without a request may come from an address that has one connection with a request: as many as take the memory
  * of the others. */
-#define MOST_FRESH ((CONNECTIONS - 1) * WEIGHT_OTHER / WEIGHT_FRESH)
-#define PING	   "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
+#define MOST_FRESH  ((CONNECTIONS - 1) * WEIGHT_OTHER / WEIGHT_FRESH)
+#define BURST_TRIES 10
+#define PING	    "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n"
 
 struct world {
 	struct http_server *server;
-	atomic_bool is_gate_open;
+	atomic_bool is_gate_open, is_other_gate_open;
 	atomic_uint answered, closed, evicted;
 	_Atomic int64_t longest_ns;
 };
@@ -64,11 +65,22 @@ static void handle_gate(void *context, const struct http_server_request *request
 	strbuf_adds(&response->body, "through");
 }
 
+static void handle_other_gate(void *context, const struct http_server_request *request,
+			      struct http_server_response *response)
+{
+	struct world *world = context;
+
+	(void)request, (void)response;
+	while (!atomic_load(&world->is_other_gate_open))
+		poll(NULL, 0, 1);
+}
+
 static const struct http_server_route routes[] = {
 	{"GET", "/ping", 0, handle_ping},
 	{"POST", "/count", BODY_BYTES, handle_count},
 	{"GET", "/large", 0, handle_large},
 	{"GET", "/gate", 0, handle_gate},
+	{"GET", "/other-gate", 0, handle_other_gate},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -212,14 +224,65 @@ static size_t answers_of_a_burst(int64_t *ret_ms)
 
 static void test_a_burst_of_a_client_that_was_served_is_not_cut(void **state)
 {
-	int64_t took_ms;
-	size_t n;
+	int64_t took_ms = INT64_MAX;
+	size_t n = 0;
 
 	(void)state;
-	do /* again where the machine was so slow that its clients seem to be stuck */
+	/* again where the machine was so slow that its clients seem to be stuck */
+	for (int i = 0; i < BURST_TRIES && n < MOST_FRESH && took_ms > TIME_SECOND_MS; i++)
 		n = answers_of_a_burst(&took_ms);
-	while (n < MOST_FRESH && took_ms > TIME_SECOND_MS);
-	assert_int_equal(n, MOST_FRESH);
+	if (n < MOST_FRESH)
+		fail_msg("%zu of %d are answered, after %lld ms; over 1000 ms the machine is too slow, %d times", n,
+			 MOST_FRESH, (long long)took_ms, BURST_TRIES);
+}
+
+static int dial_and_hold(struct world *world, const char *request)
+{
+	size_t before = http_server_in_flight(world->server);
+	int fd = peer_dial(world->server);
+
+	peer_send_text(fd, request);
+	while (http_server_in_flight(world->server) == before)
+		poll(NULL, 0, 1);
+	return fd;
+}
+
+/* A burst belongs to a thread whose handler takes long, so what is closed of it keeps its sockets. The other thread
+ * accepts the next burst. */
+static void test_a_burst_is_not_refused_while_a_handler_runs(void **state)
+{
+	enum { BURST = MOST_FRESH - 3 }; /* beside three connections with requests */
+	int first[BURST], second[BURST], gate, other_gate, served;
+	struct http_server_config config = patient;
+	struct world world;
+
+	(void)state;
+	config.threads = 2;
+	start(&world, config);
+	served = dial_and_ask(&world);
+	gate = dial_and_hold(&world, "GET /gate HTTP/1.1\r\nHost: x\r\n\r\n");
+	dial_silent(&world, first, BURST); /* accepted by the thread that is free */
+	while (http_server_connections(world.server) < BURST + 2)
+		poll(NULL, 0, 1);
+	other_gate = dial_and_hold(&world, "GET /other-gate HTTP/1.1\r\nHost: x\r\n\r\n");
+	atomic_store(&world.is_gate_open, true); /* from now on the other thread accepts */
+	dial_silent(&world, second, BURST);
+	wait_evicted(&world, BURST);
+	for (size_t i = 0; i < BURST; i++) {
+		int fresh = peer_dial(world.server);
+
+		assert_int_equal(peer_ask(fresh, PING), 200);
+		close(fresh);
+	}
+	atomic_store(&world.is_other_gate_open, true);
+	for (size_t i = 0; i < BURST; i++) {
+		close(first[i]);
+		close(second[i]);
+	}
+	close(gate);
+	close(other_gate);
+	close(served);
+	http_server_free(world.server);
 }
 
 /* An attacker at the same address opens connections without end. It takes neither a connection that has been served nor
@@ -532,6 +595,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_clients_find_a_place_among_silent_ones),
 		cmocka_unit_test(test_a_burst_of_a_client_that_was_served_is_not_cut),
+		cmocka_unit_test(test_a_burst_is_not_refused_while_a_handler_runs),
 		cmocka_unit_test(test_a_flood_from_the_address_of_a_client_keeps_nobody_out),
 		cmocka_unit_test(test_a_burst_takes_no_more_memory),
 		cmocka_unit_test(test_new_clients_find_a_place_among_half_sent_requests),

@@ -50,7 +50,10 @@ static void expect_figures(const char *row, struct json_object *want, const stru
 static void expect_verdict(const char *row, struct json_object *want, const struct triage *triage)
 {
 	const struct verdict *verdict = &triage->verdict;
+	const char *never = object_text(want, "not-why");
 
+	if (*never && strstr(verdict->why, never))
+		fail_msg("%s: \"%s\" in: %s", row, never, verdict->why);
 	expect_text(row, "rule", object_text(want, "rule"), verdict->rule->name);
 	expect_text(row, "kind", object_text(want, "kind"), triage_kinds[verdict->kind].name);
 	expect_text(row, "cause", object_text(want, "cause"), verdict->cause);
@@ -240,6 +243,36 @@ static void ranks(void **state)
 		 "job-index\":"
 		 "\"1\",\"batch.kubernetes.io/job-completion-index\":\"0\"}}}",
 		 RANK_NONE},
+		{"launcher of an MPIJob",
+		 "{\"metadata\":{\"name\":\"x-launcher\",\"labels\":{\"training.kubeflow.org/"
+		 "replica-type\":\"launcher\","
+		 "\"training.kubeflow.org/replica-index\":\"0\"}}}",
+		 RANK_NONE},
+		{"worker of an MPIJob",
+		 "{\"metadata\":{\"name\":\"x-worker-2\",\"labels\":{\"training.kubeflow.org/replica-type\":\"worker\","
+		 "\"training.kubeflow.org/replica-index\":\"2\"}}}",
+		 2},
+		{"initializer of a TrainJob",
+		 "{\"metadata\":{\"name\":\"x\",\"labels\":{\"jobset.sigs.k8s.io/replicatedjob-name\":"
+		 "\"dataset-initializer\",\"jobset.sigs.k8s.io/job-index\":\"0\","
+		 "\"batch.kubernetes.io/job-completion-index\":\"0\"}}}",
+		 RANK_NONE},
+		{"node of a TrainJob",
+		 "{\"metadata\":{\"name\":\"x\",\"labels\":{\"jobset.sigs.k8s.io/replicatedjob-name\":\"node\","
+		 "\"jobset.sigs.k8s.io/job-index\":\"0\",\"batch.kubernetes.io/job-completion-index\":\"3\"}}}",
+		 3},
+		{"worker of Ray, of a group with a number",
+		 "{\"metadata\":{\"name\":\"x-worker-1-abcde\",\"labels\":{\"ray.io/cluster\":\"x\",\"ray.io/group\":"
+		 "\"worker-1\"}}}",
+		 RANK_NONE},
+		{"task of Volcano",
+		 "{\"metadata\":{\"name\":\"x-worker-4\",\"annotations\":{\"volcano.sh/task-spec\":\"worker\","
+		 "\"volcano.sh/task-index\":\"4\"}}}",
+		 4},
+		{"parameter server",
+		 "{\"metadata\":{\"name\":\"x-ps-0\",\"labels\":{\"training.kubeflow.org/replica-type\":\"PS\","
+		 "\"training.kubeflow.org/replica-index\":\"0\"}}}",
+		 RANK_NONE},
 	};
 
 	(void)state;
@@ -254,13 +287,42 @@ static void ranks(void **state)
 	}
 }
 
+/* Of a job with a master, labels count the workers from 0; the variable RANK is right already. */
+static void a_master_comes_first(void **state)
+{
+#define REPLICA(type, index, env)                                                                                      \
+	"{\"metadata\":{\"name\":\"a-" type "-" index "\",\"labels\":{\"training.kubeflow.org/replica-type\":\"" type  \
+	"\",\"training.kubeflow.org/replica-index\":\"" index "\"}},\"spec\":{\"containers\":[{\"env\":[" env "]}]}}"
+	static const struct {
+		const char *json;
+		int alone, behind_master;
+	} rows[] = {
+		{REPLICA("worker", "0", ""), 0, 1},
+		{REPLICA("worker", "1", "{\"name\":\"RANK\",\"value\":\"2\"}"), 2, 2},
+		{REPLICA("master", "0", ""), 0, 0},
+	};
+	struct ended_pod pods[ARRAY_LEN(rows)];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(ended_pod_read(json_tokener_parse(rows[i].json), &pods[i], &err), 0);
+	ended_pods_rank_workers(pods, 2);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(pods[i].rank, rows[i].alone);
+	for (int turn = 0; turn < 2; turn++)
+		ended_pods_rank_workers(pods, ARRAY_LEN(rows));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(pods[i].rank, rows[i].behind_master);
+		ended_pod_release(&pods[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cases),
-		cmocka_unit_test(nothing_to_read),
-		cmocka_unit_test(owners),
-		cmocka_unit_test(ranks),
+		cmocka_unit_test(cases), cmocka_unit_test(nothing_to_read),	 cmocka_unit_test(owners),
+		cmocka_unit_test(ranks), cmocka_unit_test(a_master_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void place_start(struct place *place)
 	assert_non_null(session->metrics);
 	query.prometheus = &session->config->prometheus;
 	assert_int_equal(query_reader_new(&query, &session->reader, NULL), 0);
-	assert_int_equal(service_start(session->config, session->metrics, &session->service, NULL), 0);
+	assert_int_equal(service_start(session->config, session->metrics, NULL, &session->service, NULL), 0);
 	assert_int_equal(resize_watch_new(session->config, service_replica(session->service), session->reader, NULL,
 					  &session->resizes, NULL),
 			 0);

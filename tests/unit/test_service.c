@@ -4,15 +4,19 @@
 #include "support/test.h"
 
 #include "base/attr.h"
+#include "base/log.h"
 #include "config/config.h"
 #include "http_client/http_client.h"
+#include "program/log_buffer.h"
 #include "service/metrics.h"
 #include "service/outbox.h"
 #include "service/probe.h"
 #include "service/service.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static void of_one_subject_the_last_notice_is_told(void **state)
 {
@@ -74,7 +78,7 @@ static void the_endpoint_says_how_it_is(void **state)
 
 	(void)state;
 	assert_int_equal(config_parse(text, sizeof(text) - 1, "test", "/tmp", &config, NULL), 0);
-	assert_int_equal(service_start(config, metrics, &service, NULL), 0);
+	assert_int_equal(service_start(config, metrics, NULL, &service, NULL), 0);
 	assert_true(service_leads(service));
 	assert_null(service_replica(service));
 	assert_int_equal(get(service_port(service), "/healthz", &body), 200);
@@ -105,6 +109,39 @@ static void the_endpoint_says_how_it_is(void **state)
 	config_free(config);
 }
 
+static void dropped_log_lines_are_counted(void **state)
+{
+	static const char text[] = "apiVersion: config.memtamer.io/v1alpha1\nrecommender: {listen: '127.0.0.1:0'}\n";
+	CLEANUP(strbuf_release) struct strbuf body = STRBUF_INIT(1 << 20);
+	struct metrics *metrics = service_metrics_new();
+	int fds[2], old_stderr = dup(STDERR_FILENO);
+	struct service *service = NULL;
+	struct config *config = NULL;
+	struct log_buffer *log;
+	char line[80];
+
+	(void)state;
+	assert_int_equal(config_parse(text, sizeof(text) - 1, "test", "/tmp", &config, NULL), 0);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0); /* nobody reads it */
+	assert_true(dup2(fds[1], STDERR_FILENO) >= 0);
+	close(fds[1]);
+	assert_int_equal(log_buffer_start(&log, NULL), 0);
+	assert_int_equal(service_start(config, metrics, log, &service, NULL), 0);
+	while (!log_buffer_dropped(log))
+		log_event(LOG_INFO, "line", NULL);
+	assert_int_equal(get(service_port(service), "/metrics", &body), 200);
+	snprintf(line, sizeof(line), "\nmemtamer_log_lines_dropped_total %llu\n",
+		 (unsigned long long)log_buffer_dropped(log));
+	service_stop(service);
+	close(fds[0]);
+	log_buffer_stop(log, 60000);
+	assert_true(dup2(old_stderr, STDERR_FILENO) >= 0);
+	close(old_stderr);
+	assert_non_null(strstr(strbuf_text(&body), line));
+	metrics_free(metrics);
+	config_free(config);
+}
+
 static void wakes_are_not_lost(void **state)
 {
 	static const char text[] = "apiVersion: config.memtamer.io/v1alpha1\n";
@@ -114,7 +151,7 @@ static void wakes_are_not_lost(void **state)
 
 	(void)state;
 	assert_int_equal(config_parse(text, sizeof(text) - 1, "test", "/tmp", &config, NULL), 0);
-	assert_int_equal(service_start(config, metrics, &service, NULL), 0);
+	assert_int_equal(service_start(config, metrics, NULL, &service, NULL), 0);
 	assert_int_equal(service_port(service), 0);
 	service_wake(service); /* before the wait: it ends at once, or the test takes for ever */
 	service_wait(service, INT64_MAX);
@@ -165,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_one_subject_the_last_notice_is_told),
 		cmocka_unit_test(the_endpoint_says_how_it_is),
+		cmocka_unit_test(dropped_log_lines_are_counted),
 		cmocka_unit_test(wakes_are_not_lost),
 		cmocka_unit_test(which_configurations_make_another_service),
 	};

@@ -174,7 +174,7 @@ static void without_rights_it_is_not_ready(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: lead, listen: '127.0.0.1:0'}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	do {
 		said = service_not_ready(service, words);
 		assert_non_null(said);
@@ -221,7 +221,7 @@ static void without_an_election_it_leads(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 1s}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	assert_true(service_leads(service));
 	replica = service_replica(service);
 	assert_non_null(replica);
@@ -265,21 +265,6 @@ static void without_an_election_it_leads(void **state)
 					    ",\"finishedAt\":\"2020-01-01T01:00:00Z\"}")
 #define RUNNING "\"phase\":\"Running\"," STATUSES("\"running\":{}")
 
-/* A request that a step waits for. */
-static void ask_for_release(struct fake_api *api)
-{
-	static const char request[] = "GET /release HTTP/1.1\r\nHost: test\r\n\r\n";
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	char answer;
-
-	to.sin_port = htons((uint16_t)strtoul(strrchr(fake_api_url(api), ':') + 1, NULL, 10));
-	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
-	assert_int_equal(write(fd, request, strlen(request)), (ssize_t)strlen(request));
-	assert_int_equal(read(fd, &answer, 1), 1);
-	close(fd);
-}
-
 static void wait_for_gangs(const struct place *place, struct service *service, struct fake_api *api, double n)
 {
 	while (!(metrics_value(place->metrics, METRIC_HUNG_GANGS, 0, 0, 0) == n)) {
@@ -318,7 +303,7 @@ static void a_hung_gang_is_shown_told_and_withdrawn(void **state)
 
 	(void)state;
 	place_init(&place, fake_api_url(api), "recommender: {lease: '', probe: 0s}\n");
-	assert_int_equal(service_start(place.config, place.metrics, &service, NULL), 0);
+	assert_int_equal(service_start(place.config, place.metrics, NULL, &service, NULL), 0);
 	wait_for_gangs(&place, service, api, 1);
 	assert_true(metrics_value(place.metrics, METRIC_HUNG_ACCELERATORS, 0, 0, 0) == 8);
 	replica_hung(service_replica(service), &hung);

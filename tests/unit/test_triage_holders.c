@@ -88,8 +88,10 @@ static void data_explains_a_kill(void **state)
 	"[100.0] memory: usage 29360128kB, limit 29360128kB, failcnt 189\n"                                            \
 	"[100.0] Memory cgroup stats for /kubepods/pod" OURS "/c1:" stats                                              \
 	"[100.0] [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
-#define GIB_PAGES	 "262144"
-#define ROW(pages, name) "[100.0] [   1001]     0  1001  9000000 " pages "   40000000        0           936 " name "\n"
+#define GIB_PAGES "262144"
+#define ROW_OF(pid, pages, name)                                                                                       \
+	"[100.0] [   " pid "]     0  " pid "  9000000 " pages "   40000000        0           936 " name "\n"
+#define ROW(pages, name) ROW_OF("1001", pages, name)
 #define TWICE(row)	 row row
 #define FOUR(row)	 TWICE(TWICE(row))
 #define EIGHT(row)	 TWICE(FOUR(row))
@@ -172,6 +174,15 @@ static void who_held_the_memory(void **state)
 		 "[9000.0] oom-kill:constraint=CONSTRAINT_MEMCG,oom_memcg=/kubepods/pod" OURS
 		 "/c1,task=a,pid=2,uid=0\n",
 		 NULL, NULL},
+		{"pages of 64 KiB", NULL,
+		 HEAD("\n") ROW("65536", "python") EIGHT(ROW_OF("1002", "49152", "pt_data_worker")) AT_LIMIT,
+		 "loader-workers", "8 tasks named pt_data_worker held 24.00 GiB, at most 3.00 GiB each."},
+		{"pages of 64 KiB, without a constraint", NULL,
+		 HEAD("\n") ROW("65536", "python") EIGHT(ROW_OF(
+			 "1002", "49152", "pt_data_worker")) "[100.0] Memory cgroup out of memory: Killed process 1001 "
+							     "(python) total-vm:9kB, anon-rss:2097152kB, "
+							     "file-rss:1048576kB, shmem-rss:1048576kB\n",
+		 "loader-workers", "8 tasks named pt_data_worker held 24.00 GiB"},
 		{"all pods together", NULL, KILL("CONSTRAINT_MEMCG,oom_memcg=/kubepods.slice"), "node-allocatable",
 		 "All pods of the node together reached what the node gives to pods, and the kernel killed python"},
 	};

@@ -30,6 +30,10 @@
 enum { BEGIN_MS = 0, END_MS = 1 };
 static const char *const life[] = {"2026-11-20T06:00:00Z", "2026-11-20T10:00:00Z"};
 
+#define INVOKED(mask) "[9.0] python invoked oom-killer: gfp_mask=" mask ", order=0, oom_score_adj=0\n"
+#define FRAMES(last)  "[9.1]  dump_header+0x4f/0x200\n[9.1]  out_of_memory+0x109/0x510\n[9.1]  " last "+0xbb/0xd0\n"
+#define STATS(path)   "[9.2] Memory cgroup stats for " path ":\n[9.2] anon 4096\n"
+
 static void add_pod(struct triage *triage, const char *uid)
 {
 	int64_t start_ms, end_ms;
@@ -170,6 +174,25 @@ static void the_last_shortage_counts(void **state)
 		{"within an hour", "[100.0] " MEMCG(OURS, "python") "[3000.0] " MEMCG(OURS, "tee"),
 		 KIND_CONTAINER_LIMIT, "killed tee"},
 		{"without times", MEMCG(OURS, "python") MEMCG(OURS, "tee"), KIND_CONTAINER_LIMIT, "killed python"},
+		/* reports that are cut */
+		{"frames of a cgroup", FRAMES("mem_cgroup_out_of_memory"), KIND_CONTAINER_LIMIT, "is cut before"},
+		{"frames of the node", INVOKED("0x140cca(GFP_HIGHUSER)") FRAMES("__alloc_pages_slowpath"),
+		 KIND_NODE_OOM, "is cut before"},
+		{"frames of the node, but flags of a cgroup",
+		 INVOKED("0xcc0(GFP_KERNEL)") FRAMES("__alloc_pages_may_oom"), KIND_NODE_OOM, "is cut before"},
+		{"statistics say whose limit", FRAMES("mem_cgroup_out_of_memory") STATS("/kubepods/pod" OURS),
+		 KIND_POD_LIMIT, "The pod as a whole"},
+		{"the flags alone", INVOKED("0xcc0(GFP_KERNEL)"), KIND_CONTAINER_LIMIT, "GFP_KERNEL"},
+		{"other flags", INVOKED("0x140cca(GFP_HIGHUSER)"), KIND_UNKNOWN, "the node or a limit"},
+		{"a cut one, then a whole one",
+		 INVOKED("0x140cca(GFP_HIGHUSER)") FRAMES("__alloc_pages_slowpath") INVOKED("0xcc0(GFP_KERNEL)")
+			 FRAMES("mem_cgroup_out_of_memory") "[9.9] " MEMCG(OURS, "python"),
+		 KIND_CONTAINER_LIMIT, "killed python"},
+		{"a whole one, then a cut one",
+		 INVOKED("0xcc0(GFP_KERNEL)") FRAMES("mem_cgroup_out_of_memory") "[9.9] " MEMCG(OURS, "python")
+			 INVOKED("0x140cca(GFP_HIGHUSER)") FRAMES("__alloc_pages_slowpath"),
+		 KIND_CONTAINER_LIMIT, "killed python"},
+		{"frames of an allocation that failed", "[9.1]  __alloc_pages_slowpath+0xbb/0xd0\n", KIND_UNKNOWN, ""},
 		{"an XID of another year",
 		 "[Sun Nov  2 03:00:00 2025] " XID("74") "[Mon Nov  2 03:00:00 2026] " XID("94"), KIND_GPU_FAULT,
 		 "XID 94"},

@@ -6,6 +6,7 @@
 #include "triage/lines.h"
 #include "triage/scan.h"
 #include "triage/signals.h"
+#include "triage_fixture.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -324,7 +325,7 @@ static void ranks_and_messages_are_found(void **state)
 		 "c",
 		 RANK_NONE, "a b?c"},
 	};
-	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line_buffer *buffer = calloc(1, sizeof(*buffer));
 
 	(void)state;
 	assert_non_null(buffer);
@@ -344,17 +345,97 @@ static void ranks_of_names(void **state)
 		const char *name;
 		int want;
 	} rows[] = {
-		{"rank3.log", 3},	   {"logs/rank_12.txt", 12},
-		{"job-worker-3.log", 3},   {"worker7", 7},
-		{"train.log", RANK_NONE},  {"x/attempt_0/3/stderr.log", 3},
-		{"bert-master-0.log", 0},  {"ranking.log", RANK_NONE},
-		{"worker-1/rank5.log", 5}, {"run-99999999999999999999", RANK_NONE},
+		{"rank3.log", 3},
+		{"logs/rank_12.txt", 12},
+		{"job-worker-3.log", 3},
+		{"worker7", 7},
+		{"train.log", RANK_NONE},
+		{"x/attempt_0/3/stderr.log", 3},
+		{"bert-master-0.log", 0},
+		{"ranking.log", RANK_NONE},
+		{"worker-1/rank5.log", 5},
+		{"run-99999999999999999999", RANK_NONE},
+		{"bert-master-01", RANK_NONE},
 	};
+	static const struct {
+		const char *name;
+		int want;
+	} beside_master[] = {
+		{"bert-master-0.log", 0}, {"bert-worker-0.log", 1}, {"bert-worker-2", 3}, {"rank2.log", 2}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rank_of_name(rows[i].name) != rows[i].want)
-			fail_msg("%s: %d", rows[i].name, rank_of_name(rows[i].name));
+		if (rank_of_name(rows[i].name, false) != rows[i].want)
+			fail_msg("%s: %d", rows[i].name, rank_of_name(rows[i].name, false));
+	for (size_t i = 0; i < ARRAY_LEN(beside_master); i++)
+		if (rank_of_name(beside_master[i].name, true) != beside_master[i].want)
+			fail_msg("%s: %d", beside_master[i].name, rank_of_name(beside_master[i].name, true));
+}
+
+/* Pods of one job before the lines of one log, and logs of pods: the master's name changes the ranks of workers. */
+static void a_master_ranks_the_workers(void **state)
+{
+	static const char oom[] = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+	struct triage *triage = begin();
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), "[pod/bert-master-0/pytorch] step 1\n[pod/bert-worker-0/pytorch] %s", oom);
+	read_text(triage, "all.log", INPUT_LOG, text);
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.rank, 1);
+	end(triage);
+	triage = begin();
+	facts_expect(&triage->facts, "bert-worker-1.log");
+	facts_expect(&triage->facts, "bert-master-0.log");
+	read_text(triage, "bert-worker-1.log", INPUT_LOG, oom);
+	triage_decide(triage);
+	assert_int_equal(triage->verdict.rank, 2);
+	end(triage);
+}
+
+#define TEN(text) text text text text text text text text text text
+
+/* What is quoted of a long line has the words of its signal, whole characters, and marks where it is cut. */
+static void excerpts_have_the_words(void **state)
+{
+	static const struct {
+		const char *name, *text, *words, *want;
+		size_t room;
+	} rows[] = {
+		{"short", "an OOM", "oom", "an OOM", 20},
+		{"words near the beginning", "an OOM and much more behind", "oom", "an OOM and much more...", 20},
+		{"words behind", TEN("0123456789") " Out Of Memory " TEN("abcdefghij"), "no such|out of memory",
+		 "...23456789 Out Of Memory abcd...", 27},
+		{"words at the end", TEN("0123456789") "an OOM", "oom", "...67890123456789an OOM", 20},
+		{"no words", TEN("0123456789"), NULL, "01234567890123456789...", 20},
+		{"words that are not there", TEN("0123456789"), "oom", "01234567890123456789...", 20},
+		{"whole characters", TEN("\xc3\xa4") " OOM " TEN("\xc3\xa4"), "oom", "...\xc3\xa4 OOM \xc3\xa4...", 10},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char part[128];
+
+		test_row(rows[i].name);
+		text_excerpt(rows[i].text, rows[i].words, rows[i].room, part, sizeof(part));
+		assert_string_equal(part, rows[i].want);
+	}
+}
+
+/* The text shows less of a line than a fact has. */
+static void the_text_quotes_the_words(void **state)
+{
+	CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(LIMIT_TRIAGE_OUTPUT_BYTES);
+	struct triage *triage = decide(
+		"a.log", INPUT_LOG,
+		TEN("worker said a lot of other things ") " torch.OutOfMemoryError: CUDA out of "
+							  "memory. Tried to allocate 2.00 GiB.\n");
+
+	(void)state;
+	assert_int_equal(triage_text(triage, &text), 0);
+	assert_non_null(strstr(strbuf_text(&text), "CUDA out of memory. Tried to allocate 2.00 GiB."));
+	end(triage);
 }
 
 static void sizes_are_read(void **state)
@@ -403,7 +484,7 @@ static void focus_changes_nothing(void **state)
 {
 	static const char *const lists[] = {
 		"", "|", "a", "x|e", "zz||step", "exit code|exitcode", "no such word|memory"};
-	struct line_buffer *buffer = malloc(sizeof(*buffer));
+	struct line_buffer *buffer = calloc(1, sizeof(*buffer));
 	char text[2048], copy[97];
 	uint32_t seed = 7;
 
@@ -446,6 +527,9 @@ int main(void)
 		cmocka_unit_test(the_search_finds_what_a_plain_one_finds),
 		cmocka_unit_test(ranks_and_messages_are_found),
 		cmocka_unit_test(ranks_of_names),
+		cmocka_unit_test(a_master_ranks_the_workers),
+		cmocka_unit_test(excerpts_have_the_words),
+		cmocka_unit_test(the_text_quotes_the_words),
 		cmocka_unit_test(sizes_are_read),
 		cmocka_unit_test(focus_changes_nothing),
 		cmocka_unit_test(codes_guard_their_words),

@@ -15,7 +15,7 @@ static bool read_line(enum signal_id signal, const char *text, struct reading *r
 {
 	struct line line;
 
-	line_make(str_c(text), 1, &buffer, &line);
+	line_make(str_c(text), 2, &buffer, &line);
 	return signal_read(signal, &line, ret);
 }
 
@@ -52,6 +52,14 @@ static void lines_are_recognised(void **state)
 		{SIGNAL_GPU_OOM, true, "mxnet.base.MXNetError: cudaMalloc retry failed: out of memory"},
 		{SIGNAL_GPU_OOM, true, "MemoryError: cuMemAlloc failed: out of memory"},
 		{SIGNAL_REFUSED, false, "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory"},
+		{SIGNAL_REFUSED, true,
+		 "cv2.error: OpenCV(5.0.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 4096 bytes "
+		 "in function 'OutOfMemoryError'"},
+		{SIGNAL_GPU_OOM, false, "JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 4096 bytes."},
+		{SIGNAL_GPU_SAMPLE, true, "it 7 loss 1.0 allocated 3201 MiB reserved 4166 MiB"},
+		{SIGNAL_GPU_SAMPLE, false, "allocated 3 GPUs, 2 GiB reserved for the system"},
+		{SIGNAL_PINNING, true, "    buf = torch.empty(n, dtype=torch.uint8, pin_memory=True)"},
+		{SIGNAL_PINNING, false, "    loader = DataLoader(data, batch_size=8, pin_memory=True)"},
 		{SIGNAL_GPU_OOM, true, "rocm: hipMalloc failed: out of memory"},
 		{SIGNAL_GPU_OOM, true, "ggml_vulkan: Device memory allocation of size 118497280 failed."},
 		{SIGNAL_GPU_OOM, true, "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory"},
@@ -97,6 +105,30 @@ static void lines_are_recognised(void **state)
 		 "freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be "
 		 "performance gains"},
 		{SIGNAL_GPU_OOM, false, "# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"},
+		{SIGNAL_SYSTEM_OOM, false, "+		errorMsg := \"System OOM encountered\""},
+		{SIGNAL_GPU_OOM, true, "  what():  radix_sort: failed on 1st step: out of memory"},
+		{SIGNAL_GPU_OOM, true,
+		 "- Memory allocation error on worker 3: std::bad_alloc: RMM failure at: x.hpp:1"},
+		{SIGNAL_REFUSED, false, "Memory allocation error on worker 3: std::bad_alloc: CUDA error at: x.hpp:1"},
+		{SIGNAL_GPU_OOM, false, "The second time it was an OutOfMemoryError."},
+		{SIGNAL_GPU_OOM, true, "torch.cuda.OutOfMemoryError: Allocation on device"},
+		{SIGNAL_REFUSED, true, "java.lang.OutOfMemoryError: Metaspace"},
+		{SIGNAL_SEGFAULT, true, "#  SIGSEGV (0xb) at pc=0x00007f0a, pid=7, tid=8"},
+		{SIGNAL_SEGFAULT, true,
+		 "This could be caused by a segmentation fault while calling the function or by an excessive memory "
+		 "usage. The exit codes of the workers are {EXIT(1), SIGSEGV(-11)}"},
+		{SIGNAL_SEGFAULT, false,
+		 "This could be caused by a segmentation fault while calling the function or by an excessive memory "
+		 "usage. The exit codes of the workers are {SIGSEGV(-11), SIGKILL(-9)}"},
+		{SIGNAL_KERNEL_CUT, true, "[1.0]  mem_cgroup_out_of_memory+0xbb/0xd0"},
+		{SIGNAL_KERNEL_CUT, false, "[1.0]  ? mem_cgroup_out_of_memory+0xbb/0xd0"},
+		{SIGNAL_EXCEPTION, true, "Exception: the file has no header"},
+		{SIGNAL_EXCEPTION, false, "Error:\"\","},
+		{SIGNAL_EXCEPTION, true, "  what():  Capture must end on the same stream it began on."},
+		{SIGNAL_EXCEPTION, false, "  what():  [PG 0 Rank 3] Process group watchdog thread terminated"},
+		{SIGNAL_PREEMPTED, true, "EC2 Spot Instance Interruption Warning: terminate at 16:34"},
+		{SIGNAL_PREEMPTED, false, "spot interruption handler is listening"},
+		{SIGNAL_MEMORY_ERROR, true, "  what():  the pool has no memory left"},
 		{SIGNAL_GPU_OOM, false, "    if \"CUDA out of memory\" in str(e):"},
 		{SIGNAL_GPU_OOM, false, "INFO: if you see CUDA out of memory, reduce the batch size"},
 		{SIGNAL_GPU_OOM, false, "report_tensor_allocations_upon_oom: true"},
@@ -236,6 +268,66 @@ static void lines_are_recognised(void **state)
 	}
 }
 
+/* The kubelet prints quantities as people wrote them, decimal ones too. */
+static void the_kubelet_prints_quantities(void **state)
+{
+	static const struct {
+		enum signal_id signal;
+		const char *text;
+		enum figure figure;
+		int64_t want;
+	} rows[] = {
+		{SIGNAL_EVICTED_STORAGE, "Usage of EmptyDir volume \"cache\" exceeds the limit \"2G\". ", FIGURE_LIMIT,
+		 2000000000},
+		{SIGNAL_EVICTED_STORAGE, "Usage of EmptyDir volume \"cache\" exceeds the limit \"2Gi\". ", FIGURE_LIMIT,
+		 2147483648},
+		{SIGNAL_EVICTED_STORAGE, "Container trainer exceeded its local ephemeral storage limit \"500M\". ",
+		 FIGURE_LIMIT, 500000000},
+		{SIGNAL_EVICTED_STORAGE, "Container trainer exceeded its local ephemeral storage limit \"1e9\". ",
+		 FIGURE_LIMIT, 1000000000},
+		{SIGNAL_EVICTED_STORAGE,
+		 "Pod ephemeral local storage usage exceeds the total limit of containers 1500M. ", FIGURE_LIMIT,
+		 1500000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Threshold quantity: 1G, available: 97032Ki. Container trainer "
+		 "was "
+		 "using 31Gi, request is 20G, has larger consumption of memory.",
+		 FIGURE_THRESHOLD, 1000000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Threshold quantity: 1G, available: 97032Ki. Container trainer "
+		 "was "
+		 "using 31Gi, request is 20G, has larger consumption of memory.",
+		 FIGURE_REQUEST, 20000000000},
+		{SIGNAL_EVICTED_MEMORY,
+		 "The node was low on resource: memory. Container trainer was using 1536, which exceeds its request of "
+		 "0. ",
+		 FIGURE_USAGE, 1536},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct reading reading;
+
+		assert_true(read_line(rows[i].signal, rows[i].text, &reading));
+		if (reading.figures.bytes[rows[i].figure] != rows[i].want)
+			fail_msg("%s: %lld", rows[i].text, (long long)reading.figures.bytes[rows[i].figure]);
+	}
+}
+
+/* "# " begins a comment, but in the first line it is the title of a ticket. */
+static void first_line_may_be_a_title(void **state)
+{
+	struct reading reading;
+	struct line line;
+
+	(void)state;
+	for (uint64_t number = 1; number <= 2; number++) {
+		line_make(str_c("# RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"), number, &buffer,
+			  &line);
+		assert_int_equal(signal_read(SIGNAL_GPU_OOM, &line, &reading), number == 1);
+	}
+}
+
 /* A form without a word of its row would never be looked at. */
 static void forms_contain_words(void **state)
 {
@@ -357,6 +449,10 @@ static void positions_versions_and_paths_are_read(void **state)
 		{SIGNAL_STEP, "{'loss': 1.2, 'global_step': 40}", 40, ""},
 		{SIGNAL_STEP, "Iteration 7/500", 7, ""},
 		{SIGNAL_STEP, " 12%|xx  | 120/1000 [00:10<01:13, 12.0it/s]", 120, ""},
+		{SIGNAL_STEP,
+		 "Epoch 0/0  \xe2\x94\x81\xe2\x94\x81\xe2\x95\xb8      6/30 0:00:08 \xe2\x80\xa2 0:00:27 0.90it/s", 6,
+		 ""},
+		{SIGNAL_STEP, "pip \xe2\x94\x81\xe2\x94\x81 12.5/45.6 MB 10.2 MB/s", -2, ""},
 		{SIGNAL_STEP, "{'loss': 1.2, 'epoch': 0.01}", -1, ""},
 		{SIGNAL_STEP, "global_step=3.2e+4, consumed_samples=2.56e+7", -2, ""},
 		{SIGNAL_STEP, "slurmstepd: error: Detected 2 oom-kill event(s) in step 3756240.batch cgroup.", -2, ""},
@@ -419,6 +515,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(epochs_have_fractions),
 		cmocka_unit_test(lines_are_recognised),
+		cmocka_unit_test(the_kubelet_prints_quantities),
+		cmocka_unit_test(first_line_may_be_a_title),
 		cmocka_unit_test(forms_contain_words),
 		cmocka_unit_test(variables_follow_the_message_and_the_device),
 		cmocka_unit_test(sizes_are_rounded),

@@ -62,6 +62,10 @@ static const struct row {
 	 KIND_CO_TENANT, "zombie", GIB_OF(79151), 3},
 	{"less than a quarter", NULL, TOP GPU(0) USED(20000) LIST NONE, KIND_UNKNOWN, NULL, FIGURE_NONE, 0},
 	{"a quarter", NULL, TOP GPU(0) USED(20480) LIST NONE, KIND_CO_TENANT, "zombie", GIB_OF(20480), 3},
+	{"the wider table of newer drivers", NULL,
+	 TOP GPU(0) "| N/A   47C    P0            116W /  700W |   62059MiB /  81559MiB |      0%      Default |\n" LIST
+		 NONE,
+	 KIND_CO_TENANT, "zombie", GIB_OF(62059), 3},
 	{"a table without its list", NULL, TOP GPU(0) USED(60000), KIND_UNKNOWN, NULL, FIGURE_NONE, 0},
 	{"without sizes of processes, as on Windows", NULL,
 	 TOP GPU(0) USED(60000) LIST "|    0   N/A  N/A      1234    C+G   ...explorer.exe         N/A      |\n",

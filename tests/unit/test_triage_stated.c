@@ -197,7 +197,7 @@ static void lines_are_recognised(void **state)
 		struct reading reading;
 		struct line line;
 
-		line_make(str_c(rows[i].text), 1, &buffer, &line);
+		line_make(str_c(rows[i].text), 2, &buffer, &line);
 		if (signal_read(rows[i].signal, &line, &reading) != rows[i].want)
 			fail_msg("%s: %s", signals[rows[i].signal].name, rows[i].text);
 	}

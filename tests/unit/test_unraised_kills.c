@@ -30,30 +30,41 @@
 			.body = "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ml\",\"uid\":\"" name "\"}}"     \
 	}
 
-/* A store in a file, with a profile of the trainer of Job one if its limit is not 0. */
-static struct store *make_store(const struct place *place, int64_t limit_bytes)
-{
-	struct store *store = open_store(place, true);
-	char id[IDENTITY_ID_BYTES];
-	const struct profile draft = {.namespace_name = "ml",
-				      .name = id,
-				      .workload = "Job/one",
-				      .role = "",
-				      .container = "main",
-				      .spec = &profile_spec_none,
-				      .parent = {.runs = 3, .request_bytes = 64 << 20, .limit_bytes = limit_bytes}};
-	struct profile *profile;
+/* A store in a file with these profiles of the trainer of Job one; limit_bytes 0: none was learned. `named`: a profile
+ * that a person wrote, which names the Job and no role. */
+struct profiles {
+	const char *learned_name; /* NULL: as its key gives it */
+	int64_t limit_bytes, pin_bytes;
+	const char *named;
+};
 
-	if (!limit_bytes)
-		return store;
+static struct store *make_store(const struct place *place, const struct profiles *of)
+{
+	const struct profile_ref ref = {.kind = "Job", .name = "one", .key = "Job/one"};
+	const struct profile_spec spec = {
+		.ref = ref, .pin_limit_bytes = of->pin_bytes, .quantile_permille = -1, .buffer_permille = -1};
+	struct store *store = open_store(place, true);
+	struct profile *profiles[2];
+	struct store_change change = {.profiles = (const struct profile *const *)profiles};
+	char id[IDENTITY_ID_BYTES];
+	struct profile draft = {.namespace_name = "ml",
+				.name = of->learned_name ? of->learned_name : id,
+				.workload = "Job/one",
+				.role = "",
+				.container = "main",
+				.spec = of->pin_bytes && !of->named ? &spec : &profile_spec_none,
+				.parent = {.runs = 3, .request_bytes = 64 << 20, .limit_bytes = of->limit_bytes}};
+
 	identity_id("ml", "Job/one", "", "main", id);
-	profile = profile_dup(&draft);
-	assert_int_equal(store_commit(store,
-				      &(struct store_change){.profiles = (const struct profile *const *)&profile,
-							     .n_profiles = 1},
-				      NULL),
-			 0);
-	profile_free(profile);
+	if (of->limit_bytes)
+		profiles[change.n_profiles++] = profile_dup(&draft);
+	draft = (struct profile){
+		.namespace_name = "ml", .name = of->named, .workload = "", .role = "", .container = "", .spec = &spec};
+	if (of->named)
+		profiles[change.n_profiles++] = profile_dup(&draft);
+	assert_int_equal(store_commit(store, &change, NULL), 0);
+	for (size_t i = 0; i < change.n_profiles; i++)
+		profile_free(profiles[i]);
 	return store;
 }
 
@@ -61,7 +72,7 @@ static struct unraised_kills started(void)
 {
 	struct unraised_kills kills = {.start_ms = 0};
 
-	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS, NOW_MS);
+	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS);
 	return kills;
 }
 
@@ -107,7 +118,7 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 
 	(void)state;
 	place_init(&place);
-	store = make_store(&place, 0);
+	store = make_store(&place, &(struct profiles){.named = NULL});
 	pods = start_pods(&world, steps);
 	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
 	assert_string_equal(notice.owner, "Job/one");
@@ -115,14 +126,15 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 	assert_string_equal(notice.text, "main: OOM-killed at its limit of 64Mi, which cannot be raised: "
 					 "LocalQueue team counted it; submit again with 128Mi");
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, kills.start_ms, NOW_MS); /* the next cycle */
+	unraised_kills_begin(&kills, kills.start_ms); /* the next cycle */
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, NOW_MS, NOW_MS); /* another term, after the kills */
+	unraised_kills_begin(&kills, NOW_MS); /* another term, after the kills */
 	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, 0, NOW_MS + TIME_HOUR_MS); /* the kills are too long ago */
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, 0, NOW_MS);
+	unraised_kills_begin(&kills, 0); /* before all of them */
 	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
 	stop_pods(&world, pods);
 	store_close(store);
 	place_release(&place);
@@ -132,12 +144,17 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 static void the_larger_size_is_told(void **state)
 {
 	static const struct {
-		int64_t profile_bytes;
+		const char *name;
+		struct profiles profiles;
 		const char *end;
 	} rows[] = {
-		{0, "; submit again with 128Mi"},
-		{(int64_t)100 << 20, "; submit again with 128Mi"},
-		{(int64_t)12 << 30, "; submit again with 12Gi"},
+		{"no profile", {NULL, 0, 0, NULL}, "; submit again with 128Mi"},
+		{"little", {NULL, (int64_t)100 << 20, 0, NULL}, "; submit again with 128Mi"},
+		{"more", {NULL, 12 * GIB, 0, NULL}, "; submit again with 12Gi"},
+		{"pinned", {NULL, 12 * GIB, 14 * GIB, NULL}, "; submit again with 14Gi"},
+		{"a person's object", {"trainer", 12 * GIB, 14 * GIB, NULL}, "; submit again with 14Gi"},
+		{"a person's object beside ours", {NULL, 12 * GIB, 14 * GIB, "trainer"}, "; submit again with 14Gi"},
+		{"a person's object before a run", {NULL, 0, 14 * GIB, "trainer"}, "; submit again with 14Gi"},
 	};
 	static const struct fake_step steps[] = {
 		{PODS, .body = LIST(KILLED("one-a", QUEUED, OF_JOB("one")))},
@@ -156,11 +173,13 @@ static void the_larger_size_is_told(void **state)
 		struct place place;
 		struct pods *pods;
 
+		test_row(rows[i].name);
 		place_init(&place);
-		store = make_store(&place, rows[i].profile_bytes);
+		store = make_store(&place, &rows[i].profiles);
 		pods = start_pods(&world, steps);
 		assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
 		assert_non_null(strstr(notice.text, rows[i].end));
+		unraised_kills_end(&kills);
 		stop_pods(&world, pods);
 		store_close(store);
 		place_release(&place);
@@ -206,7 +225,7 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 		struct pods *pods;
 
 		place_init(&place);
-		store = make_store(&place, 0);
+		store = make_store(&place, &(struct profiles){.named = NULL});
 		snprintf(list, sizeof(list), LIST("%s"), rows[i].pod);
 		pods = start_pods(&world, steps);
 		assert_int_equal(unraised_kills_next(&kills, pods, store, &policy, &notice), rows[i].owner != NULL);
@@ -218,10 +237,54 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 					    "recommender.resize is off; submit again with 128Mi");
 		}
 		assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+		unraised_kills_end(&kills);
 		stop_pods(&world, pods);
 		store_close(store);
 		place_release(&place);
 	}
+}
+
+/* The API server may answer late what owns a pod, also after a pass about later changes. */
+static void a_kill_is_told_when_its_root_is_known(void **state)
+{
+	static const struct fake_step steps[] = {
+		{PODS, .body = LIST(KILLED("one-a", QUEUED,
+					   OF_JOB("one")) "," BURST("a", "", "\"restartPolicy\":\"OnFailure\",", ""))},
+		{PODS, .body = "", .end = FAKE_HOLD},
+		{"GET /apis/batch/v1/namespaces/ml/jobs/one ",
+		 .body = "{\"metadata\":{\"name\":\"one\",\"namespace\":\"ml\",\"uid\":\"one\"}}",
+		 .after = "GET /release"},
+		{"GET /release ", .body = "{}"},
+		{.fits = NULL},
+	};
+	const struct policy policy = policy_of(RESIZE_OFF);
+	struct unraised_kills kills = started();
+	struct world world;
+	struct store *store;
+	struct notice notice;
+	struct place place;
+	struct pods *pods;
+
+	(void)state;
+	place_init(&place);
+	store = make_store(&place, &(struct profiles){.named = NULL});
+	pods = begin_pods(&world, steps);
+	while (!pods_is_synced(pods))
+		poll_once(&world);
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_string_equal(notice.owner, "Pod/a");
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
+	ask_for_release(world.api);
+	wait_for_owners(&world, pods);
+	unraised_kills_begin(&kills, kills.start_ms);
+	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	assert_string_equal(notice.owner, "Job/one");
+	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
+	unraised_kills_end(&kills);
+	stop_pods(&world, pods);
+	store_close(store);
+	place_release(&place);
 }
 
 int main(void)
@@ -230,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_queued_guaranteed_kill_is_told_once),
 		cmocka_unit_test(the_larger_size_is_told),
 		cmocka_unit_test(a_restart_is_told_while_resizes_are_off),
+		cmocka_unit_test(a_kill_is_told_when_its_root_is_known),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

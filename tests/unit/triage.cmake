@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 memtamer_unit(triage_lines USES recommender_triage)
+memtamer_unit(triage_shapes USES recommender_triage)
 memtamer_unit(triage_signals USES recommender_triage)
 memtamer_unit(triage_rules USES recommender_triage)
 memtamer_unit(triage_gangs USES recommender_triage)
+memtamer_unit(triage_slurm USES recommender_triage)
 memtamer_unit(triage_stated USES recommender_triage)
 memtamer_unit(triage_levers USES recommender_triage)
 memtamer_unit(triage_kernel USES recommender_triage)

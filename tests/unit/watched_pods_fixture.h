@@ -33,7 +33,8 @@ static inline void wait_for_owners(struct world *world, struct pods *pods)
 	}
 }
 
-static inline struct pods *start_pods(struct world *world, const struct fake_step *steps)
+/* Without waiting for an answer. */
+static inline struct pods *begin_pods(struct world *world, const struct fake_step *steps)
 {
 	const struct pods_config config = {.failed = fail_loudly};
 	struct pods *pods;
@@ -45,6 +46,13 @@ static inline struct pods *start_pods(struct world *world, const struct fake_ste
 			 0);
 	assert_int_equal(pods_new(&config, &pods, NULL), 0);
 	assert_int_equal(pods_watch(pods, world->client, NULL), 0);
+	return pods;
+}
+
+static inline struct pods *start_pods(struct world *world, const struct fake_step *steps)
+{
+	struct pods *pods = begin_pods(world, steps);
+
 	wait_for_owners(world, pods);
 	return pods;
 }

@@ -167,6 +167,7 @@ static int count_pods(const struct kube_object *object, const struct kind *kind,
 		r = kind_templates_of_doc(&doc, arena, &templates, &n, err);
 	if (r)
 		return r;
+	ret->is_queued = kind_is_queued(&doc); /* a TrainJob may have no template here */
 	for (size_t i = 0; i < n; i++)
 		ret->is_queued |= templates[i].owner_facts.is_queued;
 	/* a TrainJob contains only a part of what its JobSet creates: the JobSet counts */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* admission_internal: the steps that all webhooks of admission.h share. A row (struct admission_webhook) contains what
- * differs: how the object is read, which objects are skipped, what is decided, and where it is counted. */
+ * differs: how the object is read, which objects are skipped, what is decided, and where it is counted. Cost of each
+ * step: linear in the review (admission.h). */
 #include "k8s/review.h"
 #include "policy/decide.h"
 #include "serve/admission.h"

@@ -31,12 +31,11 @@ static void set_up_heap(void)
 	mallopt(M_ARENA_MAX, 4);
 }
 
-/* The number of connections: as configured, or as the limit of open files allows, which is 1,024 on many systems. The
- * server may have twice as many sockets open. */
+/* The number of connections: as configured, or as the limit of open files allows, which is 1,024 on many systems. */
 static unsigned int allowed_connections(int64_t wanted)
 {
 	struct rlimit limit;
-	rlim_t files = 2 * (rlim_t)wanted + OTHER_FILES;
+	rlim_t files = HTTP_SOCKETS * (rlim_t)wanted + OTHER_FILES;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return (unsigned int)wanted;
@@ -49,8 +48,8 @@ static unsigned int allowed_connections(int64_t wanted)
 		return (unsigned int)wanted;
 	files = MAX(limit.rlim_cur, 2 * OTHER_FILES);
 	log_event(LOG_WARN, "fewer files may be open than webhook.connections needs", "limit", log_i64(limit.rlim_cur),
-		  "connections", log_i64((files - OTHER_FILES) / 2), NULL);
-	return (unsigned int)(files - OTHER_FILES) / 2;
+		  "connections", log_i64((files - OTHER_FILES) / HTTP_SOCKETS), NULL);
+	return (unsigned int)(files - OTHER_FILES) / HTTP_SOCKETS;
 }
 
 static int start_server(struct serve *serve, const struct webhook_config *config, struct err *err)

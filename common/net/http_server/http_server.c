@@ -91,7 +91,7 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
  * it divides the limit among the threads. */
 static unsigned int daemon_limit(const struct http_server_config *config)
 {
-	return config->threads * (2 * config->connections + config->threads);
+	return config->threads * (HTTP_SOCKETS * config->connections + config->threads);
 }
 
 static int start_daemon(struct http_server *self, struct err *err)

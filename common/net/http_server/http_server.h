@@ -15,8 +15,9 @@
  * - Connections: when `connections` are open (plus one a thread), each new one closes an old one, at constant cost: the
  *   oldest one without a complete request, else the one that has been idle longest. An address that has more than a
  *   quarter of all connections loses one of its own. One with requests, as an API server's, may have half as many more
- *   that have not sent theirs yet (server_limit.c says why this helps no attacker). Closed connections count until
- *   their threads have cleaned up, so at most twice as many sockets are open.
+ *   that have not sent theirs yet (server_limit.c says why this helps no attacker). A connection that was closed keeps
+ *   its socket until its thread gets to it. All that one thread has may wait for its handler while another thread
+ *   accepts as many, so up to HTTP_SOCKETS times as many sockets are open; beyond that a new one is refused.
  * - Memory: each connection may use HTTP_CONNECTION_BYTES for its body or its answer, in addition to libmicrohttpd (32
  *   KiB) and GnuTLS (about 20 KiB). Bytes beyond that are counted over all connections; when they reach
  *   buffers_total_bytes, a request is answered with 503. An idle connection keeps no buffers.
@@ -32,6 +33,8 @@
 
 /** Part of a body or an answer that is not counted against buffers_total_bytes. */
 #define HTTP_CONNECTION_BYTES ((size_t)64 * 1024)
+/** Sockets that may be open for each of `connections`. */
+#define HTTP_SOCKETS 3
 
 struct http_server;
 

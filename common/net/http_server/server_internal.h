@@ -114,7 +114,8 @@ void connection_release_body(struct connection *self);
 /** A new connection arrived: at the limit, closes an old one, unless it is one of a burst (server_limit.c).
  *  @return false: too many sockets are open; refuse the new one. */
 bool connections_make_room(struct http_server *self);
-/** A connection became BUSY: after a burst, closes an old one if all together may take too much memory. */
+/** A connection became BUSY: after a burst, closes an old one if all together may take too much memory. Cost of both:
+ * one pass over the CONNECTION_GROUPS, whatever is connected. */
 void connections_keep_limit(struct http_server *self);
 
 /* server_socket.c */

@@ -15,6 +15,8 @@
 #include "base/timefmt.h"
 #include "http_server/server_internal.h"
 
+_Static_assert(HTTP_SOCKETS *WEIGHT_FRESH >= 2 * WEIGHT_OTHER, "two bursts, of which one is closed");
+
 /* A connection whose first or current request takes longer is closed first. */
 #define PATIENCE_MS (2 * TIME_SECOND_MS)
 
@@ -139,7 +141,7 @@ bool connections_make_room(struct http_server *self)
 
 	if (close_one(self, &n_sockets))
 		close_one(self, &n_sockets); /* after a burst there are too many */
-	return n_sockets <= 2 * (size_t)self->config.connections;
+	return n_sockets <= HTTP_SOCKETS * (size_t)self->config.connections;
 }
 
 void connections_keep_limit(struct http_server *self)

@@ -21,11 +21,11 @@ static struct field *field_of(const struct pod_facts *self, const struct annotat
 
 /* An annotation that names the pod's controller was written for this pod: a different value was set by another webhook
  * since. Any other annotation may have come with a copied manifest, and only values that the pod has are believed. */
-static void read_entry(struct pod_facts *self, struct annotation_entry *entry)
+static void read_entry(struct pod_facts *self, const struct strmap *containers, struct annotation_entry *entry)
 {
 	bool is_for_this_pod = self->is_said_own && self->said.owner && *self->said.owner;
 
-	annotation_entry_find(entry, self->input->pod);
+	annotation_entry_find(entry, containers);
 	if (!entry->holds && !(is_for_this_pod && streq(entry->rule, SIZE_RULE_REPLACED)))
 		self->is_said_held = false;
 	if (entry->container && self->is_said_own && (entry->holds || is_for_this_pod))
@@ -34,6 +34,7 @@ static void read_entry(struct pod_facts *self, struct annotation_entry *entry)
 
 int decide_read_annotation(struct pod_facts *self)
 {
+	CLEANUP(strmap_release) struct strmap containers = STRMAP_INIT;
 	const struct k8s_pod *pod = self->input->pod;
 	int r;
 
@@ -42,11 +43,14 @@ int decide_read_annotation(struct pod_facts *self)
 	r = annotation_parse(k8s_label_get(&pod->annotations, KEY_DECISION), self->arena, &self->said);
 	if (r)
 		return r == ANNOTATION_NONE ? 0 : r;
+	r = annotation_index(pod, &containers);
+	if (r)
+		return r;
 	self->has_said = true;
 	self->is_said_own = annotation_is_of(&self->said, pod);
 	self->is_said_held = self->is_said_own && self->said.is_whole;
 	for (size_t i = 0; i < self->said.n; i++)
-		read_entry(self, &self->said.entries[i]);
+		read_entry(self, &containers, &self->said.entries[i]);
 	return 0;
 }
 
@@ -75,6 +79,7 @@ static void mark_defaults(struct pod_facts *self, struct str words, int f, struc
 
 	for (int r = 0; r < SIZED_COUNT_; r++)
 		listed[r] = is_listed(words, k8s_resource_names[sized_resource_of((enum sized_resource)r)]);
+	STEPS(self->n_items);
 	for (size_t i = 0; i < self->n_items; i++) {
 		struct sized *item = &self->items[i];
 
@@ -106,11 +111,11 @@ void decide_read_defaults(struct pod_facts *self)
 {
 	static const char prefix[] = "LimitRanger plugin set: ";
 	const char *text = k8s_label_get(&self->pod.annotations, KEY_LIMIT_RANGER);
+	size_t left = 2 * self->input->pod->n_containers; /* LimitRanger writes requests and limits of a container */
 
-	/* LimitRanger's annotation contains each container at most twice. */
 	if (!text || !strstarts(text, prefix) || strnlen(text, LIMIT_ANNOTATION_BYTES + 1) > LIMIT_ANNOTATION_BYTES)
 		return;
-	for (text += sizeof(prefix) - 1; *text;) {
+	for (text += sizeof(prefix) - 1; *text && left > 0; left--) {
 		size_t n = strcspn(text, ";");
 
 		read_default(self, (struct str){text, n});

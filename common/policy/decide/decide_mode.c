@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decide_mode: which mode applies to a pod. The namespace's label replaces the configured mode. The pod's annotation,
  * modeCap of the profile memtamer-namespace and of the workload's own profiles, and the kind of pod can only lower it;
- * an unknown value of the annotation means `observe`.
- * A bare pod gets at most `fill`, unless its annotation says raise or enforce. docs/TRUST.md has the same as a table,
- * which a test reads. */
+ * an unknown value of label or annotation means at most `observe`. A bare pod gets at most `fill`, unless its
+ * annotation says raise or enforce. docs/TRUST.md has the same as a table, which a test reads. */
 #include "policy/decide/decide_internal.h"
 
 #include "base/str.h"
@@ -28,10 +27,15 @@ static void cap_at_observe(struct pod_mode *ret, const char *why, const char *sh
 
 static void by_namespace(const struct pod_facts *self, struct pod_mode *ret)
 {
-	int mode = self->namespace && self->namespace->mode ? mode_parse(self->namespace->mode) : -1;
+	const char *text = self->namespace ? self->namespace->mode : NULL;
+	int mode = text ? mode_parse(text) : -1;
 
-	if (mode < 0)
+	if (!text)
 		return;
+	if (mode < 0) {
+		cap_at_observe(ret, "unknown value of namespace label " KEY_MODE, "unknown mode of namespace");
+		return;
+	}
 	ret->mode = (enum mode)mode;
 	ret->why = "namespace label " KEY_MODE;
 }

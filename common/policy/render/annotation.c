@@ -127,19 +127,21 @@ int annotation_parse(const char *text, struct arena *arena, struct annotation_se
 	return read_set(set, arena, ret);
 }
 
-static const struct k8s_container *container_named(const struct k8s_pod *pod, const char *name)
+int annotation_index(const struct k8s_pod *pod, struct strmap *ret)
 {
-	for (size_t i = 0; i < pod->n_containers; i++)
-		if (streq(pod->containers[i].name, name))
-			return &pod->containers[i];
-	return NULL;
+	int r = 0;
+
+	STEPS(pod->n_containers);
+	for (size_t i = pod->n_containers; i-- > 0 && !r;) /* the first of a name replaces others */
+		r = strmap_put(ret, pod->containers[i].name, &pod->containers[i]);
+	return r;
 }
 
-void annotation_entry_find(struct annotation_entry *self, const struct k8s_pod *pod)
+void annotation_entry_find(struct annotation_entry *self, const struct strmap *containers)
 {
 	const struct k8s_resources *resources;
 
-	self->container = container_named(pod, self->container_name);
+	self->container = strmap_get(containers, self->container_name);
 	if (!self->container)
 		return;
 	resources = &self->container->resources;

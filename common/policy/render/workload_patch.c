@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/str.h"
+#include "base/strmap.h"
 #include "k8s/keys.h"
 #include "policy/annotation.h"
 #include "policy/render/render_internal.h"
@@ -22,64 +23,89 @@ bool workload_is_patched(const struct workload_template *self, const struct poli
 
 struct said {
 	struct annotation_set set;
-	/* For each entry the template that `at` names (NULL: none), and its change. */
+	/* For each entry the template that `at` names (NULL: none), its change, and the next entry of that template: an
+	 * index plus 1, 0: none. */
 	const struct workload_template **items;
 	struct size_change *sizes;
+	size_t *next;
+	size_t *first; /* for each template its first entry, in the same form */
 	/* there are entries, and every template has the values that they say were set: the annotation is this object's
 	 * own */
 	bool is_held;
 };
 
-static const char **pointers_of(const struct workload_template *const *items, size_t n, struct arena *arena)
+static int index_templates(const struct workload_template *const *items, size_t n, struct arena *arena,
+			   struct strmap *ret)
 {
-	const char **pointers = arena_array(arena, n + 1, sizeof(*pointers));
+	int r = 0;
 
-	for (size_t i = 0; pointers && i < n; i++) {
-		pointers[i] = kind_template_pointer(items[i]->from, "", arena);
-		if (!pointers[i])
-			return NULL;
+	STEPS(n);
+	for (size_t i = n; i-- > 0 && !r;) {
+		const char *pointer = kind_template_pointer(items[i]->from, "", arena);
+
+		r = pointer ? strmap_put(ret, pointer, (void *)(uintptr_t)(i + 1)) : -ENOMEM;
 	}
-	return pointers;
+	return r;
 }
 
-static size_t index_of(const char *const *pointers, size_t n, const char *pointer)
+/* Finds the container of an entry. `indexes`: the containers of each template, filled when the first of its entries
+ * comes. */
+static int find_entry(const struct workload_template *const *items, const struct strmap *templates,
+		      struct strmap *indexes, size_t i, struct said *said)
 {
-	size_t i = 0;
+	struct annotation_entry *entry = &said->set.entries[i];
+	size_t found = (size_t)(uintptr_t)strmap_get(templates, entry->at);
+	int r = 0;
 
-	while (i < n && !streq(pointers[i], pointer))
-		i++;
-	return i;
+	if (found--) {
+		if (!indexes[found].n)
+			r = annotation_index(&items[found]->pod, &indexes[found]);
+		if (r)
+			return r;
+		annotation_entry_find(entry, &indexes[found]);
+		said->items[i] = items[found];
+		said->next[i] = said->first[found];
+		said->first[found] = i + 1;
+	}
+	said->sizes[i] = annotation_entry_size(entry);
+	said->is_held &= entry->holds;
+	return 0;
+}
+
+/* In linear time, from the last entry to the first. */
+static int find_entries(const struct workload_template *const *items, size_t n, struct arena *arena, struct said *said)
+{
+	CLEANUP(strmap_release) struct strmap templates = STRMAP_INIT;
+	struct strmap *indexes = arena_array(arena, n + 1, sizeof(*indexes));
+	int r = indexes ? index_templates(items, n, arena, &templates) : -ENOMEM;
+
+	STEPS(said->set.n);
+	for (size_t i = said->set.n; i-- > 0 && !r;)
+		r = find_entry(items, &templates, indexes, i, said);
+	for (size_t i = 0; indexes && i < n; i++)
+		strmap_release(&indexes[i]);
+	return r;
 }
 
 /* @return 0, also if there is none (no entries); -ENOMEM. */
 static int read_said(const struct workload_template *const *items, size_t n, const struct k8s_labels *annotations,
 		     struct arena *arena, struct said *ret)
 {
-	const char *text = k8s_label_get(annotations, KEY_TEMPLATE_DECISION), **pointers;
 	int r;
 
-	*ret = (struct said){.is_held = false};
-	r = annotation_parse(text, arena, &ret->set);
+	*ret = (struct said){.first = arena_array(arena, n + 1, sizeof(*ret->first))};
+	if (!ret->first)
+		return -ENOMEM;
+	r = annotation_parse(k8s_label_get(annotations, KEY_TEMPLATE_DECISION), arena, &ret->set);
 	if (r)
 		return r == ANNOTATION_NONE ? 0 : r;
-	pointers = pointers_of(items, n, arena);
 	ret->items = arena_array(arena, ret->set.n + 1, sizeof(*ret->items));
 	ret->sizes = arena_array(arena, ret->set.n + 1, sizeof(*ret->sizes));
-	if (!pointers || !ret->items || !ret->sizes)
+	ret->next = arena_array(arena, ret->set.n + 1, sizeof(*ret->next));
+	if (!ret->items || !ret->sizes || !ret->next)
 		return -ENOMEM;
 	ret->is_held = ret->set.is_whole && ret->set.n;
-	for (size_t i = 0; i < ret->set.n; i++) {
-		struct annotation_entry *entry = &ret->set.entries[i];
-		size_t found = index_of(pointers, n, entry->at);
-
-		if (found < n) {
-			ret->items[i] = items[found];
-			annotation_entry_find(entry, &items[found]->pod);
-		}
-		ret->sizes[i] = annotation_entry_size(entry);
-		ret->is_held &= entry->holds;
-	}
-	return 0;
+	return find_entries(items, n, arena, ret);
 }
 
 /* ---- writing the annotation ---- */
@@ -257,7 +283,7 @@ static void leave_findings(const struct workload_template *item, const struct si
 	}
 }
 
-static int settle(const struct workload_template **item, const struct said *said, struct arena *arena)
+static int settle(const struct workload_template **item, size_t index, const struct said *said, struct arena *arena)
 {
 	const struct decision *before = &(*item)->decision;
 	struct workload_template *copy = arena_alloc(arena, sizeof(*copy));
@@ -273,9 +299,8 @@ static int settle(const struct workload_template **item, const struct said *said
 	ret->findings = arena_array(arena, before->n_findings + 1, sizeof(*ret->findings));
 	if (!ret->sizes || !ret->findings)
 		return -ENOMEM;
-	for (size_t i = 0; i < said->set.n; i++)
-		if (said->items[i] == *item)
-			*place_of(&settled, *item, &said->sizes[i]) = &said->sizes[i];
+	for (size_t i = said->first[index]; i-- > 0; i = said->next[i])
+		*place_of(&settled, *item, &said->sizes[i]) = &said->sizes[i];
 	leave_sizes(*item, &settled, ret, lost);
 	leave_findings(*item, &settled, lost, ret);
 	*item = copy;
@@ -290,7 +315,7 @@ int workload_settle(const struct workload_template **items, size_t n, const stru
 
 	for (size_t i = 0; said.is_held && i < n && !r; i++)
 		if (items[i]->decision.n_findings || items[i]->decision.n_sizes)
-			r = settle(&items[i], &said, arena);
+			r = settle(&items[i], i, &said, arena);
 	return r;
 }
 
@@ -337,17 +362,16 @@ static bool is_as_before(const struct annotation_entry *entry)
 }
 
 /* Sorts by container, whatever the order of the entries; of two entries for one field the first counts. */
-static int gather_again(const struct workload_template *item, const struct said *said, struct arena *arena,
-			struct decision *ret)
+static int gather_again(const struct workload_template *item, size_t index, const struct said *said,
+			struct arena *arena, struct decision *ret)
 {
 	struct size_table table = {0};
 	size_t n = 0;
 
-	STEPS(said->set.n);
-	for (size_t i = 0; i < said->set.n; i++) {
+	for (size_t i = said->first[index]; i-- > 0; i = said->next[i]) {
 		const struct size_change **place;
 
-		if (said->items[i] != item || !is_as_before(&said->set.entries[i]))
+		if (!is_as_before(&said->set.entries[i]))
 			continue;
 		place = place_of(&table, item, &said->sizes[i]);
 		n += !*place;
@@ -375,7 +399,7 @@ int workload_patch_again(const struct workload_template *const *items, size_t n,
 
 	strbuf_clear(buf);
 	for (size_t i = 0; i < n && !r; i++) {
-		r = gather_again(items[i], &said, arena, &decision);
+		r = gather_again(items[i], i, &said, arena, &decision);
 		if (!r)
 			render_sizes(&(struct render_place){items[i]->from, arena}, &decision, buf);
 	}
