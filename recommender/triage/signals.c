@@ -170,7 +170,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
 			       "limit:|inuse:|memory_limit_:|tried to allocate|but unallocated|currently allocated  |"
-			       "requested  |device limit  |free (according to cuda)",
+			       "requested  |device limit  |free (according to cuda)|total allocation:",
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"

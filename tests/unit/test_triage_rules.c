@@ -288,8 +288,32 @@ static void sentences_name_what_is_known(void **state)
 		 "allocated; 1.00 GiB free;\n",
 		 "refused 2.00 GiB while 1.00 GiB was free; the message ends before its figures for reserved memory",
 		 CONFIDENCE_LOW},
-		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", "has no figures",
+		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+		 "The GPU ran out of memory: 2.00 GiB asked for; the figures that would tell", CONFIDENCE_LOW},
+		{INPUT_LOG, "RuntimeError: CUDA error: out of memory\n", "the message has no figures", CONFIDENCE_LOW},
+		/* What the log says before or behind the message. */
+		{INPUT_LOG,
+		 "step 1 allocated=20.0GiB reserved=22.0GiB\nstep 2 allocated=20.0GiB reserved=36.0GiB\n"
+		 "RuntimeError: CUDA error: out of memory\n",
+		 "16.00 GiB of the 36.00 GiB that the process had reserved (44 %) were unallocated by line 2 of its "
+		 "log: so these may be fragments",
 		 CONFIDENCE_LOW},
+		{INPUT_LOG, "step 1 allocated=20.0GiB reserved=20.5GiB\nRuntimeError: CUDA error: out of memory\n",
+		 "The GPU ran out of memory: 20.00 GiB allocated; the figures", CONFIDENCE_LOW},
+		{INPUT_LOG,
+		 "Out of memory error on GPU 0. Cannot allocate 1.500000GB memory on GPU 0, 31.000000GB memory has "
+		 "been "
+		 "allocated and available memory is only 700.000000MB.\n",
+		 ": 1.50 GiB asked for, 700.00 MiB free, 31.00 GiB allocated;", CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
+		 "7406166528 bytes.\nBufferAssignment stats:\n     preallocated temp allocation:    6.90GiB\n"
+		 "                 total allocation:    8.46GiB\n",
+		 ": 6.90 GiB asked for, 8.46 GiB needed by the whole program;", CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was not "
+		 "possible. There are 6.48G free, 0B reserved, and 6.48G reservable.\n",
+		 ": 12.37 GiB asked for, 6.48 GiB free;", CONFIDENCE_MEDIUM},
 		/* Wordings that never say what is reserved, or say it in their own words. */
 		{INPUT_LOG,
 		 "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 "
