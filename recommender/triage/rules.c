@@ -104,7 +104,7 @@ const struct rule triage_rules[] = {
 	 "All tests passed, so the errors in the log were made on purpose."},
 	{"shm", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_HIGH, SIGNAL_SHM, rule_shm,
 	 "a worker died with a bus error, a file below /dev/shm could not be written, or a semaphore not be made",
-	 "Shared memory between the processes is full: /dev/shm has 64 MiB unless the pod mounts more."},
+	 NULL},
 	{"gpu-after-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_gpu_after_timeout, "the allocation asked for more than 1 PiB, and a collective timed out before it",
 	 "The size was read from a collective that had timed out, so it is garbage; the rank that did not answer has "

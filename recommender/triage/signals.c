@@ -308,7 +308,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
 			     "initializing model",
 			     NULL, "the run was still being built"},
-	[SIGNAL_LOADING] = {"loading", "into memory|into ram", read_loading, "data is read into memory as a whole"},
+	[SIGNAL_LOADING] = {"loading",
+			    "into memory|into ram|loading data|loading all|loading shard|loading the data|reading "
+			    "data|reading all|"
+			    "reading shard|read_csv|read_parquet|read_json",
+			    read_loading, "data is read, as a whole where the line says so"},
 	[SIGNAL_OFFLOAD] = {"offload", "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true", NULL,
 			    "optimizer states are kept in host memory"},
 	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},

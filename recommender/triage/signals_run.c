@@ -322,12 +322,19 @@ bool read_epoch(const struct line *line, struct reading *ret)
 	return parse_epoch(line->lower, &spots, ret);
 }
 
+/* Not said: whether all of it stays in memory. */
+#define LOADING_DATA                                                                                                   \
+	"loading data|loading all|loading shard|loading the data|reading data|reading all|reading shard|read_csv|"     \
+	"read_parquet|read_json"
+
 bool read_loading(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
 
-	(void)ret;
-	return at && text_has(at, "into memory|into ram") && !is_mention(line, at);
+	ret->is_exact = at && text_has(at, "into memory|into ram");
+	if (!ret->is_exact)
+		at = text_find(line->lower, LOADING_DATA);
+	return at && !is_mention(line, at);
 }
 
 /* The titles of bars that show no training: "Resolving data files: 100%|...", "Map (num_proc=8):  41%|...". */

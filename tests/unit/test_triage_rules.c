@@ -106,6 +106,17 @@ static void logs(void **state)
 		{"bus", INPUT_LOG,
 		 "RuntimeError: DataLoader worker (pid 125) is killed by signal: Bus error. It is possible\n",
 		 KIND_SHM_TOO_SMALL, "loader-workers"},
+		{"reading data when the end came", INPUT_LOG, "Loading data: shard 22/40\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, "load-everything"},
+		{"a table", INPUT_LOG, "pd.read_csv /data/all.csv\nOOMKilled\n", KIND_CONTAINER_LIMIT,
+		 "load-everything"},
+		{"data, then the model", INPUT_LOG, "Loading dataset\nLoading model weights\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, NULL},
+		{"data, then steps", INPUT_LOG, "Loading data: shard 22/40\nstep 1\nOOMKilled\n", KIND_CONTAINER_LIMIT,
+		 NULL},
+		{"data, then much else", INPUT_LOG,
+		 "Loading data\n1\n2\n3\n4\n5\n6\n7\n8\n9\n1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, NULL},
 		{"bus error, as a shell without core files says", INPUT_LOG,
 		 "bash: line 1: 12086 Bus error               python3 train.py\n", KIND_SHM_TOO_SMALL, NULL},
 		{"bus error in a sentence", INPUT_LOG, "run.sh: line 12: a Bus error may follow\n", KIND_UNKNOWN, NULL},
@@ -253,6 +264,8 @@ static void logs(void **state)
 	}
 }
 
+#define BUS "DataLoader worker (pid 1) is killed by signal: Bus error. It is possible\n"
+
 /* What the answer says besides the kind. */
 static void sentences_name_what_is_known(void **state)
 {
@@ -291,6 +304,13 @@ static void sentences_name_what_is_known(void **state)
 		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
 		 "The GPU ran out of memory: 2.00 GiB asked for; the figures that would tell", CONFIDENCE_LOW},
 		{INPUT_LOG, "RuntimeError: CUDA error: out of memory\n", "the message has no figures", CONFIDENCE_LOW},
+		/* What waits in /dev/shm. */
+		{INPUT_LOG, "num_workers=16 prefetch_factor=8\n" BUS,
+		 " keep up to 128 batches in /dev/shm: of 64.00 MiB that is 512.00 KiB each.", CONFIDENCE_HIGH},
+		{INPUT_LOG, "num_workers=4\nvolume shm mounted at /dev/shm, sizeLimit 1Gi\n" BUS,
+		 "num_workers=4 and prefetch_factor=2 keep up to 8 batches in /dev/shm: of 1.00 GiB that is 128.00 "
+		 "MiB each.",
+		 CONFIDENCE_HIGH},
 		/* What the log says before or behind the message. */
 		{INPUT_LOG,
 		 "step 1 allocated=20.0GiB reserved=22.0GiB\nstep 2 allocated=20.0GiB reserved=36.0GiB\n"
