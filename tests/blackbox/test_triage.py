@@ -106,6 +106,17 @@ class Node(Case):
         self.assertEqual((answer["kind"], answer["unseen"]), ("unknown", []))
         self.assertEqual(answer["inputs"][0]["source"], folder)
 
+    def test_folder_of_cgroup_v1(self):
+        """The OOM killer of one container is turned off; nothing is reserved for the system."""
+        pods = "sys/fs/cgroup/memory/kubepods/"
+        folder = self.make_node(**{pods + "memory.limit_in_bytes": "9223372036854771712\n",
+                                   pods + "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+                                   pods + "besteffort/pod0/c/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+                                   pods + "burstable/pod1/c/memory.oom_control": "oom_kill_disable 1\nunder_oom 1\n"})
+        answer = self.ask("--node", folder)
+        self.assertEqual([finding["name"] for finding in answer["node"]],
+                         ["oom-kill-disabled", "nothing-reserved", "cgroup-v1", "no-swap"])
+
     def test_this_machine(self):
         names = {finding["name"] for finding in self.ask("--node", "/")["node"]}
         self.assertTrue(names & {"swap", "no-swap"}, names)
