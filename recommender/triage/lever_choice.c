@@ -7,9 +7,10 @@
 static const struct {
 	const char *option;
 	int64_t version;
+	const char *name;
 } first_versions[] = {
-	{"expandable_segments:", TORCH_VERSION(2, 1, 0)},
-	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0)},
+	{"expandable_segments:", TORCH_VERSION(2, 1, 0), "2.1"},
+	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0), "1.12"},
 };
 
 bool lever_is_refused(const char *setting, const struct verdict *verdict)
@@ -19,6 +20,24 @@ bool lever_is_refused(const char *setting, const struct verdict *verdict)
 		    strstr(setting, first_versions[i].option))
 			return true;
 	return false;
+}
+
+/* Devices with a build of their own have versions of their own. */
+void lever_render_why(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf)
+{
+	bool is_renamed = streq(lever_variable(verdict), variable_names[VARIABLE_ANY]);
+
+	strbuf_adds(buf, lever->why);
+	if (verdict->torch_version >= 0 || lever_device(verdict) > DEVICE_AMD)
+		return;
+	if (is_renamed && strstr(lever->setting, first_versions[0].option))
+		strbuf_adds(buf, "; PyTorch 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF");
+	for (size_t i = 0; i < ARRAY_LEN(first_versions) && !is_renamed; i++)
+		if (strstr(lever->setting, first_versions[i].option))
+			strbuf_addf(buf,
+				    "; before PyTorch %s the run ends at its start with \"Unrecognized "
+				    "CachingAllocator option\"",
+				    first_versions[i].name);
 }
 
 static bool is_of_cause(const struct lever *lever, const char *cause)

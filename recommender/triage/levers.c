@@ -123,12 +123,10 @@ const struct lever levers[] = {
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_JAX, "Use CUDA's own pool", "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async",
 	 "its pool maps free pages together"},
 	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
-	 "freed stretches of 20 MiB and more are mapped together again, smaller pieces are not; before PyTorch 2.1 the "
-	 "run ends at its "
-	 "start with \"Unrecognized CachingAllocator option\", and 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF"},
-	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "If that does not help, do not split large blocks",
-	 "{conf}=max_split_size_mb:128", "blocks above this size are kept whole for large requests"},
-	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Then give unused blocks back earlier",
+	 "freed stretches of 20 MiB and more are mapped together again, smaller pieces are not"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Do not split large blocks", "{conf}=max_split_size_mb:128",
+	 "blocks above this size are kept whole for large requests"},
+	{KIND_FRAGMENTATION, NULL, FRAMEWORK_TORCH, "Give unused blocks back earlier",
 	 "{conf}=garbage_collection_threshold:0.8,max_split_size_mb:128",
 	 "blocks that were not used for long are freed before the GPU is full; it works only where the process also "
 	 "limits itself with set_per_process_memory_fraction(0.95)"},
@@ -288,8 +286,9 @@ const struct advice levers_next[] = {
 	{KIND_NODE_OOM, "dmesg -T | grep -A60 'invoked oom-killer'; kubectl describe node NODE"},
 	{KIND_ALLOCATION_REFUSED,
 	 "ulimit -a; cat /proc/sys/vm/overcommit_memory; grep Commit /proc/meminfo   # in the container"},
-	{KIND_EVICTED_MEMORY, "kubectl describe node NODE; kubectl get events --field-selector reason=Evicted"},
-	{KIND_EVICTED_STORAGE, "kubectl get events --field-selector reason=Evicted"},
+	{KIND_EVICTED_MEMORY,
+	 "kubectl describe node NODE; kubectl get events -n NAMESPACE --field-selector reason=Evicted"},
+	{KIND_EVICTED_STORAGE, "kubectl get events -n NAMESPACE --field-selector reason=Evicted"},
 	{KIND_SHM_TOO_SMALL, "df -h /dev/shm; ls -l /dev/shm   # in the container"},
 	{KIND_NOT_OOM, "Read the quoted line: memory is not the reason."},
 	{KIND_UNKNOWN, TRIAGE_POD_COMMAND "   # status, events and logs of the pod, and conditions of its node"},

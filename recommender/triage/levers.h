@@ -74,6 +74,8 @@ bool lever_is_left(const struct lever *lever, const struct verdict *verdict, con
 bool lever_render_used(const struct lever *lever, const struct facts *facts, struct strbuf *buf);
 /** Whether the version of PyTorch in the log, if it is known, ends at its start with this setting of the allocator. */
 bool lever_is_refused(const char *setting, const struct verdict *verdict);
+/** Appends why the lever helps, and what is to be known of versions of PyTorch where the log does not name one. */
+void lever_render_why(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);
 /** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;

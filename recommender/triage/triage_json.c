@@ -37,7 +37,7 @@ static void add_figures(const struct verdict *verdict, struct strbuf *buf)
 	json_write_open(buf, "figures", '{');
 	for (int i = 0; i < FIGURE_COUNT_; i++)
 		if (verdict->figures.bytes[i] >= 0 && verdict->figures.bytes[i] <= FIGURE_MAX)
-			json_write_int(buf, figure_names[i], verdict->figures.bytes[i]);
+			json_write_int(buf, figure_rows[i].name, verdict->figures.bytes[i]);
 	strbuf_addc(buf, '}');
 }
 
@@ -48,7 +48,7 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 
 	json_write_open(buf, "levers", '[');
 	for (size_t i = 0; i < n_levers; i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text;
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text, why = text;
 
 		if (!lever_is_left(&levers[i], verdict, &self->facts))
 			continue;
@@ -59,7 +59,8 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 		json_write_int(buf, "order", ++order);
 		json_write_text(buf, "action", levers[i].action);
 		json_write_text(buf, "setting", strbuf_text(&setting));
-		json_write_text(buf, "why", levers[i].why);
+		lever_render_why(&levers[i], verdict, &why);
+		json_write_text(buf, "why", strbuf_text(&why));
 		strbuf_addc(buf, '}');
 	}
 	strbuf_addc(buf, ']');

@@ -47,7 +47,8 @@ static void add_where(const struct triage *self, struct strbuf *buf)
 		strbuf_addf(buf, "  Rank %d is the first that died%s.", verdict->rank,
 			    verdict->n_ranks > 1 ? "; others followed" : "");
 	if (verdict->step != STEP_NONE)
-		strbuf_addf(buf, "  The last step before was %lld.", (long long)verdict->step);
+		strbuf_addf(buf, "%sThe last step before was %lld.", verdict->rank == RANK_NONE ? "  " : " ",
+			    (long long)verdict->step);
 	if (verdict->rank != RANK_NONE || verdict->step != STEP_NONE)
 		strbuf_addc(buf, '\n');
 	if (verdict->fact && triage_render_cgroup(verdict->fact->reading.words, words, sizeof(words)))
@@ -151,7 +152,9 @@ static void add_levers(const struct triage *self, const struct style *style, str
 			    style->quote);
 		lever_render(&levers[i], &self->verdict, &self->facts, &setting);
 		triage_render_command(self, strbuf_text(&setting), buf);
-		strbuf_addf(buf, "%s (%s)\n", style->quote, levers[i].why);
+		strbuf_addf(buf, "%s (", style->quote);
+		lever_render_why(&levers[i], &self->verdict, buf);
+		strbuf_adds(buf, ")\n");
 	}
 	add_used(self, order > 0, style, buf);
 }
