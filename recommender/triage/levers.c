@@ -243,6 +243,16 @@ const struct lever levers[] = {
 	{KIND_EVICTED_STORAGE, NULL, FRAMEWORK_NONE, "Else ask for the space",
 	 "resources: {requests: {ephemeral-storage: S}, limits: {ephemeral-storage: S}}",
 	 "the scheduler then chooses a node that has it"},
+	/* not for memory */
+	{KIND_NOT_OOM, "disk-full", FRAMEWORK_NONE, "Free the file system that the line names, or give it more",
+	 "df -h; df -i; du -x -d 2 PATH | sort -n | tail", "old checkpoints, caches and logs are the usual ones"},
+	{KIND_NOT_OOM, "files-limit", FRAMEWORK_NONE, "Let the process open more files, or share tensors by file names",
+	 "ulimit -n 65536; torch.multiprocessing.set_sharing_strategy('file_system')",
+	 "each tensor that a worker hands over keeps a file open"},
+	{KIND_NOT_OOM, "segfault", FRAMEWORK_NONE, "Find the native code that failed",
+	 "python -X faulthandler train.py; ulimit -c unlimited", "it prints the Python lines that called it"},
+	{KIND_NOT_OOM, "device-assert", FRAMEWORK_NONE, "Find the index or label that is out of range",
+	 "CUDA_LAUNCH_BLOCKING=1, or the same batch on the CPU", "the error is otherwise reported at a later call"},
 	/* shared memory */
 	{KIND_SHM_TOO_SMALL, NULL, FRAMEWORK_NONE, "Mount a larger /dev/shm",
 	 "volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}], mounted at /dev/shm",

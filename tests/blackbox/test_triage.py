@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import subprocess
 
 from harness import PATIENCE, TOP, WRAP, Case, program, run
@@ -206,6 +207,18 @@ class Triage(Case):
                 self.assertEqual(answer["kind"], kind, answer)
                 self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
                 self.assertIn(said, "".join(answer["unseen"]))
+
+    def test_figures_of_the_document(self):
+        """The figures stand in each message where docs/TRIAGE.md marks them."""
+        names = {"T": "tried", "C": "capacity", "F": "free", "P": "process", "A": "allocated", "R": "reserved", "U": "unallocated"}
+        with open(os.path.join(TOP, "docs/TRIAGE.md"), encoding="utf-8") as file:
+            block = re.search(r"NAME\[figure\]:\n\n```text\n(.*?)```", file.read(), re.DOTALL)[1]
+        for head, text in re.findall(r"# (.*)\n((?:[^#].*\n)+)", block):
+            with self.subTest(head):
+                figures = triage("--log", re.sub(r"[A-Z]\[(.*?)\]", r"\1", text).encode())["figures"]
+                for name, amount, unit in re.findall(r"([A-Z])\[([\d.]+) ?(G?)", text):
+                    want = float(amount) * (1 << 30 if unit else 1)
+                    self.assertAlmostEqual(figures[names[name] + "_bytes"], want, delta=2)
 
     def test_files_of_another_form(self):
         """A log as nvidia-smi's output, and the other way round: nothing of the file's form is in it."""

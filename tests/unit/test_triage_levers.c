@@ -57,6 +57,8 @@ static const struct order_row {
 	 "what this process holds is an absurd size on a GPU of 8.00 GiB", "process_bytes"},
 	{"evicted", INPUT_LOG, "The node was low on resource: memory. Container a was using 31Gi, request is 16Gi\n",
 	 "Raise the request", "kubectl get events -n NAMESPACE --field-selector", NULL},
+	{"a full disk", INPUT_LOG, "OSError: [Errno 28] No space left on device: '/data/x'\n", "Free the file system",
+	 "du -x -d 2", NULL},
 	{"a gap before a message without figures", INPUT_LOG,
 	 "step 9 allocated=20.0GiB reserved=36.0GiB\nRuntimeError: CUDA error: out of memory\n", EXPANDABLE_LEVER,
 	 "Halve the micro-batch", NULL},
