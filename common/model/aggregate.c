@@ -140,6 +140,15 @@ static void add_kill(struct history_aggregate *self, const struct run *run, int6
 	maximum_add(&self->killed, killed, end_of(run));
 }
 
+/* Of the smaller limit that remains after the greatest one is forgotten, the use is not known to be unseen. */
+static void doubt_kill(struct history_aggregate *self, int64_t need, int64_t now_ms)
+{
+	int64_t before = self->killed.bytes;
+
+	maximum_doubt(&self->killed, need, now_ms);
+	self->is_kill_unseen &= self->killed.bytes == before;
+}
+
 /* Whether the run ended early by itself or was stopped, but not before its use was seen for some time. */
 static bool is_long(const struct run *run)
 {
@@ -150,15 +159,20 @@ static bool is_long(const struct run *run)
 	       (run->outcome == OUTCOME_FAILED || run->outcome == OUTCOME_DELETED || run->outcome == OUTCOME_PREEMPTED);
 }
 
-/* Long runs that ended early contradict a kill, and a peak that is not of a whole run either, if there is none. */
+/* Long runs that ended early contradict a kill. They contradict a peak only where whole runs do not come. */
 static void doubt_early(struct history_aggregate *self, const struct run *run, int64_t need)
 {
-	if (!is_long(run) || ++self->early_runs < HISTORY_EARLY_RUNS)
+	if (!is_long(run))
 		return;
-	self->early_runs = 0;
-	maximum_doubt(&self->killed, need, end_of(run));
-	if (!self->whole_runs)
-		maximum_doubt(&self->peak, need, end_of(run));
+	self->early_runs += self->early_runs < INT32_MAX;
+	if (self->early_runs % HISTORY_EARLY_RUNS)
+		return;
+	doubt_kill(self, need, end_of(run));
+	if (self->whole_runs && self->early_runs <= HISTORY_EARLY_ALONE)
+		return;
+	maximum_doubt(&self->peak, need, end_of(run));
+	if (run->peak_ephemeral_bytes)
+		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));
 }
 
 static void doubt_whole(struct history_aggregate *self, const struct run *run, int64_t need)
@@ -166,7 +180,8 @@ static void doubt_whole(struct history_aggregate *self, const struct run *run, i
 	bool fits = !run->n_killed_limits && run->limit_bytes > 0 && run->limit_bytes <= self->killed.bytes;
 
 	self->whole_runs++;
-	maximum_doubt(&self->killed, fits ? 0 : need, end_of(run));
+	self->early_runs = 0;
+	doubt_kill(self, fits ? 0 : need, end_of(run));
 	maximum_doubt(&self->peak, need, end_of(run));
 	if (run->peak_ephemeral_bytes)
 		maximum_doubt(&self->ephemeral, run->peak_ephemeral_bytes, end_of(run));

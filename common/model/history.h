@@ -39,6 +39,8 @@ struct history_maximum {
 #define HISTORY_BLAME_PROOF   2 /* a further kill after fewer than two whole runs, or in each third run */
 #define HISTORY_BLAME_MOST    6 /* two kills, and no whole run since */
 #define HISTORY_EARLY_RUNS    3 /* long runs that ended early say as much against a kill as one whole run */
+/* After so many of them without a whole run they contradict peaks too. */
+#define HISTORY_EARLY_ALONE (HISTORY_FORGET_RUNS * HISTORY_EARLY_RUNS)
 
 /** Aggregate of all runs, including those that dropped out of the list. A maximum is forgotten by evidence, never by
  * age: when HISTORY_FORGET_RUNS whole runs in a row have needed less than 70 % of it. The greatest value of these runs
@@ -47,7 +49,8 @@ struct history_maximum {
  * HISTORY_RECUR_MS. So a kill or a peak that happened once does not stay, and the large run of each month is killed
  * once and not each month. A killed limit is also contradicted by whole runs under that limit or a smaller one,
  * whatever they needed, and by long runs that ended early (HISTORY_EARLY_RUNS of them for one), so that the kill of a
- * workload whose runs never complete does not stay. The same holds for a peak if there never was a whole run.
+ * workload whose runs never complete does not stay. The same holds for peaks, of memory and of disk, where no whole run
+ * comes: at once if there never was one, else after HISTORY_EARLY_ALONE long runs that ended early.
  */
 struct history_aggregate {
 	int64_t runs, whole_runs, oom_runs;
@@ -62,7 +65,7 @@ struct history_aggregate {
 	/* Whether the use of the run with the greatest killed limit was far below that, so that the use of later runs
 	 * does not say what it needed. */
 	bool is_kill_unseen;
-	int32_t early_runs; /* runs that ended early and will count as one whole run against the killed limit */
+	int32_t early_runs; /* long runs that ended early since the last whole run */
 };
 
 /** Adds one run. Runs should be added in the order of their ends: a long run says more of today than the short ones

@@ -187,7 +187,7 @@ static const struct codec_field packed_fields[] = {
 	CODEC_FIELD(struct history, dropped.is_kill_unseen, "killUnseen", CODEC_BOOL,
 		    "The use of the run with the greatest killed limit was far below that."),
 	CODEC_FIELD(struct history, dropped.early_runs, "earlyRuns", CODEC_INT32,
-		    "Long runs that ended early, until three count as one complete run against the killed limit."),
+		    "Long runs that ended early since the last complete run."),
 	CODEC_ROWS_OF(data_table),
 };
 #undef RECURRENCE

@@ -132,11 +132,24 @@ bool run_is_far_below(int64_t samples, int64_t observed_ms, int64_t peak_bytes, 
 	return samples >= OBSERVED_SAMPLES && observed_ms >= OBSERVED_MS && peak_bytes < limit_bytes / 2;
 }
 
+/* Whether the last attempt may have been a good one: it completed, somebody stopped it, or its end is not known. */
+static bool may_last_be_good(const struct run *run)
+{
+	switch (run->outcome) {
+	case OUTCOME_RUNNING:
+	case OUTCOME_UNKNOWN:
+	case OUTCOME_COMPLETED:
+	case OUTCOME_PREEMPTED:
+	case OUTCOME_DELETED:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool run_is_killed_by_node(const struct run *run)
 {
-	bool may_last_be_good = run->is_whole || run->outcome == OUTCOME_RUNNING;
-
-	return run->n_killed_limits == 1 && run->attempts - may_last_be_good <= 1 && run->peak_bytes > 0 &&
+	return run->n_killed_limits == 1 && run->attempts - may_last_be_good(run) <= 1 && run->peak_bytes > 0 &&
 	       run_is_far_below(run->samples / MAX(run->ranks, 1), run->duration_ms, run->peak_bytes,
 				run_killed_limit_max(run));
 }

@@ -119,7 +119,8 @@ int64_t run_killed_limit_max(const struct run *run);
  * below half of the limit. */
 bool run_is_far_below(int64_t samples, int64_t observed_ms, int64_t peak_bytes, int64_t limit_bytes);
 /** Whether one attempt of the run was OOM-killed although the use of its ranks was far below the limit: then most
- * likely its node had no memory left. If two attempts ended badly, it was not chance. */
+ * likely its node had no memory left. If two attempts ended badly, it was not chance; one that was stopped, or whose
+ * end is not known, did not. */
 bool run_is_killed_by_node(const struct run *run);
 /** Whether all that a history stores of both is equal, except their curves. */
 bool run_same(const struct run *a, const struct run *b);

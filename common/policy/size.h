@@ -35,6 +35,10 @@ int size_base(const struct history *history, const char *variant, const struct s
 	      const struct profile_spec *spec, struct arena *arena, struct recommendation *ret,
 	      struct size_reasons *ret_reasons, struct err *err) ATTR_NODISCARD;
 
+/** Raises the limits of a variant's recommendation to those of its workload, unless the variant had so many whole runs
+ * that three near the workload's maximum would have been among them, if it had these as often as all runs have. */
+void size_cover_variant(const struct history *history, const struct recommendation *parent, struct recommendation *ret);
+
 /** The setting that decided a size. Pins come last, so that `by >= SIZE_BY_PIN_REQUEST` means pinned. */
 enum size_by {
 	SIZE_BY_RUNS,

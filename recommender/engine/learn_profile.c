@@ -72,17 +72,20 @@ static int add_variants(struct draft *draft, const struct config *config, const 
 	}
 	for (size_t i = history->runs.n; i-- > 0 && draft->profile.n_variants < LIMIT_PROFILE_VARIANTS;) {
 		const char *variant = history->runs.items[i].variant;
+		struct recommendation *ret = &draft->variants[draft->profile.n_variants];
 		struct size_reasons reasons;
 		int r;
 
 		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a run's variant is an array */
 		if (!*variant || has_variant(draft, variant) || whole_runs_of(history, variant) < VARIANT_WHOLE_RUNS)
 			continue;
-		r = size_base(history, variant, &config->policy.sizing, draft->profile.spec, &draft->arena,
-			      &draft->variants[draft->profile.n_variants], &reasons, err);
+		r = size_base(history, variant, &config->policy.sizing, draft->profile.spec, &draft->arena, ret,
+			      &reasons, err);
 		if (r)
 			return r;
-		draft->variants[draft->profile.n_variants++].min_ranks = min_ranks_of(history, variant);
+		size_cover_variant(history, &draft->profile.parent, ret);
+		ret->min_ranks = min_ranks_of(history, variant);
+		draft->profile.n_variants++;
 	}
 	draft->profile.variants = draft->variants;
 	return 0;

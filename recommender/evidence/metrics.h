@@ -32,10 +32,11 @@ struct metric_sink {
 	struct evidence_nodes *nodes;
 	struct usage *usage; /* see query_usage.h */
 	struct evidence_curve *curve;
-	struct evidence_life *life; /* see query_life.h */
-	struct evidence_xids *xids; /* see query_xids.h */
-	struct node_lines *node;    /* see query_node.h */
-	struct strmap *job_owners;  /* "namespace/job" -> struct metric_owner in the batch's arena */
+	struct evidence_life *life;	/* see query_life.h */
+	struct evidence_xids *xids;	/* see query_xids.h */
+	struct node_lines *node;	/* see query_node.h */
+	struct clusters_seen *clusters; /* see query_clusters.c */
+	struct strmap *job_owners;	/* "namespace/job" -> struct metric_owner in the batch's arena */
 	const struct metric_labels *labels;
 	int argument;	 /* the row's argument */
 	int64_t time_ms; /* time of the sample */

@@ -37,10 +37,6 @@ static const char *const family_metrics[FAMILY_COUNT_] = {
 	[FAMILY_DCGM] = "{__name__=~\"DCGM_FI_PROF_GR_ENGINE_ACTIVE|DCGM_FI_DEV_(GPU_UTIL|FB_USED|XID_ERRORS)\"}",
 };
 
-/* Labels that distinguish clusters: set as external labels, or by an agent for all clusters that it serves. */
-static const char *const cluster_labels[] = {"cluster", "cluster_name", "k8s_cluster", "k8s_cluster_name",
-					     "cluster_id"};
-
 static bool has_name(struct json_object *names, const char *name)
 {
 	for (size_t i = 0; i < json_object_array_length(names); i++)
@@ -140,8 +136,8 @@ static int find_spelling(struct query_reader *self, enum metric_family family, i
 		r = query_names(self, "/api/v1/labels", family_metrics[family], from_ms, to_ms, &root, &names, err);
 	if (r || !names)
 		return r;
-	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && family == family_of_pods(self); i++)
-		self->cluster_labels |= (unsigned int)has_name(names, cluster_labels[i]) << i;
+	if (family == family_of_pods(self))
+		query_note_cluster_labels(self, names);
 	choose_spelling(self, family, names);
 	return 0;
 }
@@ -204,66 +200,6 @@ static int find_namespaces(struct query_reader *self, int64_t from_ms, int64_t t
 	return 0;
 }
 
-static bool is_matched(const char *matchers, const char *label)
-{
-	size_t n = strlen(label);
-
-	for (const char *at = strstr(matchers, label); at; at = strstr(at + 1, label))
-		if ((at == matchers || strchr(" ,{", at[-1])) && strchr(" =!", at[n]))
-			return true;
-	return false;
-}
-
-/* Whether the configured matchers select one or several clusters, so that somebody has decided it. */
-static bool has_chosen_cluster(const struct query_reader *self)
-{
-	const char *extra = self->config.prometheus->extra_matchers;
-
-	for (size_t i = 0; extra && i < ARRAY_LEN(cluster_labels); i++)
-		if (is_matched(extra, cluster_labels[i]))
-			return true;
-	return false;
-}
-
-static int name_clusters(const char *label, struct json_object *values, struct err *err)
-{
-	size_t n = json_object_array_length(values), n_shown = MIN(n, 3);
-	char shown[120] = "";
-
-	for (size_t i = 0; i < n_shown; i++) {
-		size_t at = strlen(shown);
-
-		snprintf(shown + at, sizeof(shown) - at, "%s%.30s", i ? ", " : "",
-			 json_object_get_string(json_object_array_get_idx(values, i)));
-	}
-	return err_set(
-		err, EVIDENCE_MIXED,
-		"Prometheus holds %zu clusters (label %s: %s%s), and their workloads would be mixed; name this one: "
-		"prometheus: {extraMatchers: '%s=\"%.30s\"'}",
-		n, label, shown, n > n_shown ? ", ..." : "", label,
-		json_object_get_string(json_object_array_get_idx(values, 0)));
-}
-
-/* Several clusters may have namespaces and Jobs of the same names; their runs would be mixed, with sizes for the larger
- * ones. */
-static int refuse_clusters(struct query_reader *self, const char *label, int64_t from_ms, int64_t to_ms,
-			   struct err *err)
-{
-	const char *extra = self->config.prometheus->extra_matchers, *metric = family_metrics[family_of_pods(self)];
-	CLEANUP(strbuf_release) struct strbuf match = STRBUF_INIT(LIMIT_PROM_QUERY_BYTES);
-	CLEANUP(json_putp) struct json_object *root = NULL;
-	struct json_object *values = NULL;
-	char path[160];
-	int r;
-
-	strbuf_adds(&match, metric);
-	if (extra && *extra)
-		strbuf_addf(&match, "{%s}", extra);
-	snprintf(path, sizeof(path), "/api/v1/label/%s/values", label);
-	r = query_names(self, path, strbuf_text(&match), from_ms, to_ms, &root, &values, err);
-	return r || json_object_array_length(values) < 2 ? r : name_clusters(label, values, err);
-}
-
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err)
 {
 	struct query_reader *self = (struct query_reader *)base;
@@ -275,10 +211,8 @@ int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, s
 	r = find_metrics(self, from_ms, to_ms, err);
 	for (enum metric_family family = 0; family < FAMILY_COUNT_ && !r; family++)
 		r = find_spelling(self, family, from_ms, to_ms, err);
-	if (has_chosen_cluster(self))
-		self->cluster_labels = 0;
-	for (size_t i = 0; i < ARRAY_LEN(cluster_labels) && !r; i++)
-		if (self->cluster_labels & 1u << i)
-			r = refuse_clusters(self, cluster_labels[i], from_ms, to_ms, err);
+	if (!r)
+		r = query_refuse_clusters(self, family_metrics[family_of_pods(self)], family_of_pods(self), from_ms,
+					  to_ms, err);
 	return r ? r : find_namespaces(self, from_ms, to_ms, err);
 }

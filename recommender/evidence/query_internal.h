@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* query_internal: shared by query.c (the reader), query_ask.c (transfers), query_text.c (expressions), query_detect.c
- * (detect), query_curves.c (curves), query_life.c, query_xids.c and query_node.c. */
+ * (detect), query_clusters.c, query_curves.c (curves), query_life.c, query_xids.c and query_node.c. */
 #include "evidence/metrics.h"
 #include "evidence/prom_stream.h"
 #include "evidence/query.h"
@@ -78,4 +78,10 @@ void query_forget_names(struct query_reader *self, int64_t now_ms);
  *  EVIDENCE_STOPPED; -ENOMEM. */
 int query_find_spelling(struct query_reader *self, enum metric_family family, int64_t from_ms, int64_t to_ms,
 			struct err *err) ATTR_NODISCARD;
+/** EVIDENCE_MIXED if the series have several clusters at the same time, by any of `cluster_labels`, and the configured
+ *  matchers select none. @return also 0; EVIDENCE_UNREACHABLE; EVIDENCE_STOPPED; -ENOMEM. */
+int query_refuse_clusters(struct query_reader *self, const char *metric, enum metric_family family, int64_t from_ms,
+			  int64_t to_ms, struct err *err) ATTR_NODISCARD;
+/** Notes which of the labels that distinguish clusters are among these names. */
+void query_note_cluster_labels(struct query_reader *self, struct json_object *names);
 int query_detect(struct evidence_reader *base, int64_t from_ms, int64_t to_ms, struct err *err);

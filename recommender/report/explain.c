@@ -100,7 +100,8 @@ static void explain_request(const struct explained *self)
 	else if (rec->request_bytes && rec->median_bytes)
 		printf("median of use over time is %s", HUMAN(rec->median_bytes));
 	if (rec->request_bytes && rec->median_bytes)
-		printf("; use is above the request for %s of run time", PERCENT(rec->over_request_permille));
+		printf("; use is above the request for %s%s of run time", rec->over_request_permille ? "about " : "",
+		       PERCENT(rec->over_request_permille));
 	printf("\n");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 /* facts_internal: what the files of facts share: facts.c has positions and sources, facts_keep.c the list of facts,
- * facts_read.c reads lines, facts_shapes.c those that repeat. */
+ * facts_read.c reads lines, facts_shapes.c those that repeat; facts_see.c takes what they say, facts_kernel.c what the
+ * kernel says over many of them. */
 #include "triage/facts.h"
 
 /** Begins a source. @return 0 or -ENOMEM. */
@@ -17,6 +18,16 @@ void facts_see_progress(struct facts *self, const struct line *line, enum signal
 /** Adds what a line of the current source says. @return the index of the fact; SIZE_MAX: no room. */
 size_t facts_add_line(struct facts *self, const struct line *line, enum signal_id signal,
 		      const struct reading *reading);
+/** Takes what a signal in a line of the current source says. */
+void facts_see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading);
+/** Takes all that a line says. @param found  its words. */
+void facts_see_signals(struct facts *self, struct line *line, const struct scan_set *found);
+/** Keeps the fullest card that nvidia-smi or DCGM has shown; `number` is that of the line. */
+void facts_see_card(struct facts *self, uint64_t number);
+/** Takes a line of the kernel's report of a kill. */
+void facts_see_kernel(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading);
+/** A report has ended before the line of the kill: what it has told is all there is. */
+void facts_close_report(struct facts *self);
 /** What stands before the message of a line may be its time: that of the last line is read when the source ends. */
 void facts_see_head(struct facts *self, const struct line *line);
 void facts_close_head(struct facts *self);

@@ -1,357 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines become facts. */
+/* Reads sources, and hands their lines to facts_see.c. */
 #include "triage/facts_internal.h"
 
 #include "triage/dcgm.h"
 #include "triage/lines.h"
 #include "triage/node_folder.h"
-#include "triage/slurm.h"
 
 #include <assert.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
-
-/* Lines behind a failed allocation that may belong to it: PyTorch's message is sometimes wrapped, TensorFlow prints
- * its statistics behind a dump of all chunks. */
-#define DETAIL_LINES	  12
-#define DETAIL_LINES_DUMP 20000
-
-/* Lines over which somebody may have wrapped TensorFlow's message. */
-#define WRAPPED_LINES 3
-
-/* ---- the kernel's report of a kill, over many lines ---- */
-
-/* Up to 4.x the kernel first names a task ("Kill process 4142 (python3) score 68 or sacrifice child"), and then the
- * one that it killed: it may be a child of the first. */
-static bool is_announcement(const struct fact *fact)
-{
-	return strstr(fact->text, "sacrifice child") && !figures_has(&fact->reading.figures, FIGURE_ANON_RSS);
-}
-
-/* After the victim or the size of a page has changed. */
-static void add_tasks_again(struct facts *self, struct reading *kill)
-{
-	reading_copy(kill->largest, sizeof(kill->largest), "", "");
-	kill->n_tasks = 0;
-	kill->figures.bytes[FIGURE_SAME_RSS] = kill->figures.bytes[FIGURE_LARGEST_RSS] = FIGURE_NONE;
-	kernel_add_tasks(&self->kernel, kill);
-}
-
-/* The process that was killed takes the place of the one that was announced; its line stays as evidence. */
-static void replace_victim(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	struct reading *kill = &self->items.items[self->kernel.open].reading;
-
-	kill->value = reading->value;
-	reading_copy(kill->name, sizeof(kill->name), reading->name, "");
-	figures_fill(&kill->figures, &reading->figures);
-	add_tasks_again(self, kill);
-	facts_add_line(self, line, SIGNAL_KERNEL_KILL, reading);
-}
-
-/* Whether the line completes the kill that is open. */
-static bool complete_kill(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	struct kernel_state *kernel = &self->kernel;
-	struct fact *fact;
-	bool is_rescaled = kernel_find_page(kernel, line->lower, reading->value);
-
-	if (kernel->open == SIZE_MAX)
-		return false;
-	fact = &self->items.items[kernel->open];
-	if (is_rescaled) {
-		fact->reading.figures.bytes[FIGURE_NODE_RAM] = kernel->figures.bytes[FIGURE_NODE_RAM];
-		add_tasks_again(self, &fact->reading);
-	}
-	if (kernel->pid == reading->value) {
-		figures_fill(&fact->reading.figures, &reading->figures);
-		/* The line of the kill knows better than a constraint. */
-		if (fact->reading.scope == SCOPE_NODE && reading->scope == SCOPE_CGROUP)
-			fact->reading.scope = SCOPE_CGROUP;
-		/* It found nothing to kill, and then it says that this is a deadlock of the node. */
-		if (reading->value < 0 && reading->scope == SCOPE_NODE)
-			fact->reading.scope = SCOPE_NODE;
-		return true;
-	}
-	if (reading->scope != SCOPE_NONE || !is_announcement(fact))
-		return false;
-	replace_victim(self, line, reading);
-	kernel->pid = reading->value;
-	return true;
-}
-
-/* The line that names a kill: it gets what the kernel has said before. */
-static void add_kill(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	struct kernel_state *kernel = &self->kernel;
-
-	if (signal == SIGNAL_KERNEL_KILL && complete_kill(self, line, reading))
-		return;
-	if (signal == SIGNAL_KERNEL_KILL && kernel->scope != SCOPE_NONE && reading->scope != SCOPE_NODE) {
-		reading->scope = kernel->scope;
-		reading_copy(reading->words, sizeof(reading->words), kernel->path, "");
-	}
-	if (signal == SIGNAL_KERNEL_KILL && !reading->uid[0])
-		reading_copy(reading->uid, sizeof(reading->uid), kernel->uid, "");
-	if (reading->scope == SCOPE_NONE)
-		return;
-	kernel_close_cut(kernel);
-	figures_fill(&reading->figures, &kernel->figures);
-	kernel_add_tasks(kernel, reading);
-	kernel->open = facts_add_line(self, line, signal, reading);
-	kernel->pid = reading->value;
-}
-
-/* A report has ended before the line of the kill: what it has told is all there is. */
-static void close_report(struct facts *self)
-{
-	struct kernel_cut *cut = &self->kernel.cut;
-	size_t n = strlen(cut->text);
-	struct line line = {.text = cut->text,
-			    .lower = cut->text,
-			    .n = n,
-			    .body = MIN(cut->body, n),
-			    .rank = cut->rank,
-			    .number = cut->number};
-
-	if (n && self->kernel.limited == SIZE_MAX) {
-		figures_fill(&cut->reading.figures, &self->kernel.figures);
-		kernel_add_tasks(&self->kernel, &cut->reading);
-		facts_add_line(self, &line, SIGNAL_KERNEL_CUT, &cut->reading);
-	}
-	kernel_close_cut(&self->kernel);
-}
-
-static bool is_kernel_signal(enum signal_id signal)
-{
-	return signal >= SIGNAL_KERNEL_INVOKED && signal <= SIGNAL_KERNEL_KILL;
-}
-
-static void see_kernel(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	struct kernel_state *kernel = &self->kernel;
-
-	switch (signal) {
-	case SIGNAL_KERNEL_INVOKED:
-		close_report(self);
-		kernel_reset(kernel);
-		kernel_see_cut(kernel, line, signal, reading);
-		facts_add_line(self, line, signal, reading);
-		break;
-	case SIGNAL_KERNEL_CUT:
-		kernel_see_cut(kernel, line, signal, reading);
-		break;
-	case SIGNAL_KERNEL_LIMIT_OF:
-		kernel->scope = reading->scope;
-		reading_copy(kernel->path, sizeof(kernel->path), reading->words, "");
-		reading_copy(kernel->uid, sizeof(kernel->uid), reading->uid, "");
-		kernel->limited = facts_add_line(self, line, signal, reading);
-		break;
-	case SIGNAL_KERNEL_STATS:
-		kernel_open_stats(kernel, line->lower);
-		kernel_see_cut(kernel, line, signal, reading);
-		break;
-	case SIGNAL_KERNEL_TABLE:
-		kernel_open_table(kernel, line->lower);
-		break;
-	case SIGNAL_KERNEL_CONSTRAINT:
-	case SIGNAL_KERNEL_KILL:
-		add_kill(self, line, signal, reading);
-		break;
-	default:
-		if (signal == SIGNAL_KERNEL_USAGE)
-			kernel_close_stats(kernel);
-		figures_fill(&kernel->figures, &reading->figures);
-		if (kernel->limited != SIZE_MAX)
-			figures_fill(&self->items.items[kernel->limited].reading.figures, &reading->figures);
-	}
-}
-
-/* ---- one line ---- */
-
-static void keep_end(struct facts *self, const struct line *line)
-{
-	text_before(line->lower, line->lower + line->n, self->open_end, sizeof(self->open_end));
-	self->open_line = line->number;
-}
-
-/* Figures that only the end of the line before and this one have together. */
-static void fill_wrapped(struct facts *self, const struct line *line, struct figures *figures)
-{
-	char joined[KIB];
-	struct figures wrapped;
-
-	if (line->number != self->open_line + 1)
-		return;
-	snprintf(joined, sizeof(joined), "%s %s", self->open_end, line->lower + line->body);
-	figures_parse_gpu(joined, &wrapped);
-	figures_fill(figures, &wrapped);
-}
-
-/* Completes the last failed allocation of the same rank with figures of a later line. */
-static void see_detail(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	struct fact *fact;
-
-	if (self->open_oom == SIZE_MAX)
-		return;
-	fact = &self->items.items[self->open_oom];
-	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
-		return;
-	figures_fill(&fact->reading.figures, &reading->figures);
-	fill_wrapped(self, line, &fact->reading.figures);
-	keep_end(self, line);
-}
-
-static void see_oom(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	bool is_dump = reading->framework == FRAMEWORK_TENSORFLOW || reading->framework == FRAMEWORK_JAX;
-	size_t added = facts_add_line(self, line, SIGNAL_GPU_OOM, reading);
-
-	/* TensorFlow's second message says less than its first one. */
-	if (is_dump && self->open_oom != SIZE_MAX && line->number <= self->open_until)
-		return;
-	keep_end(self, line);
-	self->open_oom = added;
-	self->open_until = line->number + (is_dump ? DETAIL_LINES_DUMP : DETAIL_LINES);
-}
-
-/* Rows of sacct for a job and its steps: what one of them lacks, another one has. */
-static void see_slurm(struct facts *self, const struct line *line, struct reading *reading)
-{
-	size_t added;
-
-	if (self->slurm_head[0])
-		slurm_read_row(self->slurm_head, line->lower, &reading->figures);
-	if (self->open_slurm != SIZE_MAX)
-		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
-	added = facts_add_line(self, line, SIGNAL_SLURM, reading);
-	if (self->open_slurm == SIZE_MAX)
-		self->open_slurm = added;
-}
-
-static void see_slurm_figures(struct facts *self, const struct line *line, const struct reading *reading)
-{
-	if (reading->is_exact)
-		snprintf(self->slurm_head, sizeof(self->slurm_head), "%s", line->lower);
-	else if (self->open_slurm != SIZE_MAX)
-		figures_fill(&self->items.items[self->open_slurm].reading.figures, &reading->figures);
-}
-
-/* TensorFlow's "... ran out of memory trying to allocate 2.59GiB. The caller indicates that this is not a failure",
- * wrapped: the first of the lines reads as a failure. */
-static void take_back(struct facts *self, const struct line *line)
-{
-	struct fact *fact;
-
-	if (self->open_oom == SIZE_MAX)
-		return;
-	fact = &self->items.items[self->open_oom];
-	if (fact->source != self->sources.n - 1 || fact->rank != line->rank ||
-	    line->number - fact->number > WRAPPED_LINES ||
-	    !strcasestr(fact->text, "ran out of memory trying to allocate"))
-		return;
-	fact->reading.is_taken_back = true;
-	self->open_oom = SIZE_MAX;
-}
-
-static void see_card(struct facts *self, uint64_t number)
-{
-	const struct smi_state *smi = &self->smi;
-	struct card *card = &self->card;
-	bool is_fuller = smi->total > 0 && smi->used > card->used,
-	     has_more = smi->most_processes > card->most_processes;
-
-	if (!is_fuller && !has_more)
-		return;
-	if (is_fuller) {
-		card->used = smi->used;
-		card->total = smi->total;
-	}
-	card->most_processes = MAX(card->most_processes, smi->most_processes);
-	card->source = self->sources.n - 1;
-	card->number = number;
-}
-
-static void see(struct facts *self, const struct line *line, enum signal_id signal, struct reading *reading)
-{
-	if (is_kernel_signal(signal)) {
-		see_kernel(self, line, signal, reading);
-		return;
-	}
-	switch (signal) {
-	case SIGNAL_GPU_OOM:
-		see_oom(self, line, reading);
-		break;
-	case SIGNAL_GPU_DETAIL:
-		see_detail(self, line, reading);
-		break;
-	case SIGNAL_SLURM:
-		see_slurm(self, line, reading);
-		break;
-	case SIGNAL_SLURM_FIGURES:
-		see_slurm_figures(self, line, reading);
-		break;
-	case SIGNAL_NO_FAILURE:
-		take_back(self, line);
-		facts_add_line(self, line, signal, reading);
-		break;
-	case SIGNAL_STEP:
-	case SIGNAL_EPOCH:
-	case SIGNAL_RATE:
-	case SIGNAL_RSS:
-	case SIGNAL_CGROUP_PEAK:
-	case SIGNAL_GPU_SAMPLE:
-	case SIGNAL_GPU_DEVICE:
-		facts_see_progress(self, line, signal, reading);
-		break;
-	case SIGNAL_CHECKPOINT:
-		facts_add_checkpoint(self, line, reading);
-		break;
-	case SIGNAL_DCGM_MEMORY:
-		smi_see_dcgm(&self->smi, line->lower, reading);
-		see_card(self, line->number);
-		break;
-	case SIGNAL_NUMBER:
-		facts_see_numbers(self, line->lower, line->number);
-		break;
-	default:
-		facts_add_line(self, line, signal, reading);
-	}
-}
-
-/* Words that the search found and that another signal of the same line has explained. An exception that
- * reports a signal or a time-out of other ranks is no ordinary error. */
-static bool is_explained(enum signal_id signal, bool has_oom, bool has_reason)
-{
-	if (has_reason && signal == SIGNAL_EXCEPTION)
-		return true;
-	return has_oom && (signal == SIGNAL_GPU_DETAIL || signal == SIGNAL_EXCEPTION || signal == SIGNAL_REFUSED ||
-			   signal == SIGNAL_MEMORY_ERROR || signal == SIGNAL_GPU_SAMPLE);
-}
-
-static void see_signals(struct facts *self, struct line *line, const struct scan_set *found)
-{
-	bool has_oom = false, has_reason = false, has_failure = false;
-
-	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_ && !self->status;
-	     i = scan_set_next(found, i + 1)) {
-		struct reading reading;
-
-		/* Binary noise may have words that cleaning has changed: the clean line is read. */
-		if (is_explained((enum signal_id)i, has_oom, has_reason) ||
-		    !signal_read((enum signal_id)i, line, &reading))
-			continue;
-		/* Words about memory that are not known; these are. */
-		if (i == SIGNAL_MEMORY_ERROR && !reading.is_exact && has_failure)
-			continue;
-		has_failure = has_failure || i < SIGNAL_TESTS_PASSED;
-		has_oom = has_oom || i == SIGNAL_GPU_OOM;
-		has_reason = has_reason || i == SIGNAL_COLLECTIVE_TIMEOUT || i == SIGNAL_TERMINATED;
-		see(self, line, (enum signal_id)i, &reading);
-	}
-}
 
 /* @return whether the line is one of DCGM. */
 static bool take_dcgm(struct facts *self, struct line *line)
@@ -365,7 +22,7 @@ static bool take_dcgm(struct facts *self, struct line *line)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(of_dcgm) && !self->status; i++)
 		if (signal_read(of_dcgm[i], line, &reading)) {
-			see(self, line, of_dcgm[i], &reading);
+			facts_see(self, line, of_dcgm[i], &reading);
 			return true;
 		}
 	return false;
@@ -384,7 +41,7 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 		return;
 	reading_init(&reading);
 	signal = smi_read(&self->smi, &line);
-	see_card(self, raw->number);
+	facts_see_card(self, raw->number);
 	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
 }
@@ -453,7 +110,7 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 	if (line->rank == RANK_NONE)
 		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
 	line_focus(line);
-	see_signals(self, line, found);
+	facts_see_signals(self, line, found);
 	line_focus(NULL);
 }
 
@@ -522,7 +179,7 @@ static void end_log(struct facts *self)
 	read_progress(self);
 	facts_read_postponed(self);
 	if (!self->status)
-		close_report(self);
+		facts_close_report(self);
 }
 
 static void take_line(void *context, const struct raw_line *raw)

@@ -384,9 +384,10 @@ class Changes(Case):
         one["status"]["reasons"] = ["harm: killed (run r-1); not lowered for 10 runs",
                                     "limit 12Gi = peak 10Gi of 14 complete runs + 20 %",
                                     "limit 16Gi: buffer above a limit that was OOM-killed, 14Gi", "request 8Gi = median use over time"]
+        one["status"]["recommendation"]["overRequest"] = 298
         self.write("profiles.json", json.dumps(store(one)))
         lines = self.call("explain", "Job/r").stdout.splitlines()
-        for words in ("  request     8Gi       median use over time; use is above the request for 0 % of run time",
+        for words in ("  request     8Gi       median use over time; use is above the request for about 29.8 % of run time",
                       "  limit       16Gi      buffer above a limit that was OOM-killed, 14Gi",
                       "  because     harm: killed (run r-1); not lowered for 10 runs",
                       "              limit 12Gi = peak 10Gi of 14 complete runs + 20 %"):

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* property_quantiles SEED COUNT: the median and the 95th percentile of a run against the exact ones of all its samples,
- * for random series over some days and ranks. Prometheus answers with quantiles of each day and container, which are
- * merged; docs/SIZING.md says how far that may be from the truth. */
+ * for random series over some days and ranks, and requests by other quantiles. Prometheus answers with quantiles of
+ * each day and container, which are merged; docs/SIZING.md says how far that may be from the truth. */
 #include "runs/fold.h"
 #include "runs/pod_table.h"
 
 #include "base/timefmt.h"
+#include "policy/size.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,13 +136,50 @@ static bool is_within(const struct made *self, const char *name, int64_t found, 
 	return false;
 }
 
+/* The request of a workload that has only this run. */
+static int64_t request_of(const struct run *run, int permille)
+{
+	struct profile_spec spec = {.quantile_permille = permille, .buffer_permille = -1};
+	struct history *history = history_new("ml", "train");
+	struct arena arena = ARENA_INIT(MIB);
+	struct recommendation rec = {0};
+	struct size_reasons reasons;
+	struct policy policy;
+
+	policy_default(&policy);
+	if (!history || history_add_run(history, run) ||
+	    size_base(history, NULL, &policy.sizing, &spec, &arena, &rec, &reasons, NULL))
+		rec.request_bytes = 0;
+	history_free(history);
+	arena_release(&arena);
+	return rec.request_bytes;
+}
+
+/* Whether a request by a quantile of 60 to 95 % lies, as that quantile does, between the neighbouring known points. */
+static bool are_requests_between(const struct made *self, const struct run *run)
+{
+	for (int permille = 600; permille <= 950; permille += 50) {
+		int64_t request = request_of(run, permille);
+
+		if (request >= run->median_bytes && request <= size_round_up(run->p95_bytes))
+			continue;
+		fprintf(stderr,
+			"the request of %d permille of %d days and %d ranks is %lld, not within %lld and %lld\n",
+			permille, self->n_days, self->n_ranks, (long long)request, (long long)run->median_bytes,
+			(long long)run->p95_bytes);
+		return false;
+	}
+	return true;
+}
+
 static bool judge(struct made *self, const struct run *run)
 {
 	bool is_single = self->n_days * self->n_ranks == 1;
 
 	qsort(self->samples, (size_t)self->n_samples, sizeof(*self->samples), compare);
 	return is_within(self, "the median", run->median_bytes, is_single ? 500 : 375, is_single ? 500 : 625) &&
-	       is_within(self, "the 95th percentile", run->p95_bytes, is_single ? 950 : 900, is_single ? 950 : 1000);
+	       is_within(self, "the 95th percentile", run->p95_bytes, is_single ? 950 : 900, is_single ? 950 : 1000) &&
+	       are_requests_between(self, run);
 }
 
 static bool check(struct made *self, struct chance *chance)

@@ -17,7 +17,6 @@
 #define NAMESPACE	 "ml"
 #define WORKLOAD	 "sim"
 #define CONTAINER	 "main"
-#define IMAGE		 "registry/train:1"
 #define DECIDE_BYTES	 (16 * MIB)
 #define SCRAPE_MS	 ((int64_t)30 * 1000)
 #define ANNOTATION_BYTES sizeof(((struct sim_pods *)NULL)->decision)
@@ -32,7 +31,9 @@ void sim_pods_init(struct sim_pods *self, const struct sim_run *run, int index)
 	*self = (struct sim_pods){.run = *run, .index = index, .table = POD_TABLE_INIT};
 	self->table.step_ms = SCRAPE_MS;
 	self->table.is_step_fixed = true;
+	self->run.ranks = MAX(run->ranks, 1);
 	snprintf(self->job, sizeof(self->job), "train-%d", index);
+	snprintf(self->image, sizeof(self->image), "registry/train:%d", run->image);
 }
 
 void sim_pods_release(struct sim_pods *self)
@@ -82,6 +83,19 @@ void sim_learner_release(struct sim_learner *self)
 	arena_release(&self->arena);
 }
 
+const struct recommendation *sim_recommended(const struct sim_learner *self, const struct sim_pods *pods)
+{
+	const struct profile *profile = self->profile;
+	char variant[sizeof(profile->parent.variant)];
+
+	identity_variant(pods->image, NULL, 0, NULL, 0, pods->run.ranks, variant);
+	for (size_t i = 0; profile && i < profile->n_variants; i++)
+		if (streq(profile->variants[i].variant, variant) &&
+		    profile->variants[i].confidence >= CONFIDENCE_MEDIUM)
+			return &profile->variants[i];
+	return profile ? &profile->parent : NULL;
+}
+
 /* ---- the webhook ---- */
 
 static void set_amount(struct k8s_amount *ret, bool *ret_has, int64_t bytes, char text[QUANTITY_TEXT_BYTES])
@@ -129,7 +143,7 @@ int sim_decide(struct sim_learner *self, struct sim_pods *pods, struct err *err)
 	struct k8s_extended extended = {.name = "nvidia.com/gpu", .count = 1};
 	struct k8s_container container = {.type = K8S_CONTAINER_MAIN,
 					  .name = CONTAINER,
-					  .image = IMAGE,
+					  .image = pods->image,
 					  .restart_policy = "",
 					  .resources = {.is_present = true, .extended = &extended, .n_extended = 1}};
 	struct k8s_pod pod = {.namespace_name = NAMESPACE,
@@ -147,7 +161,7 @@ int sim_decide(struct sim_learner *self, struct sim_pods *pods, struct err *err)
 			      .n_main = 1};
 	struct decide_input input = {.subject = SUBJECT_POD,
 				     .namespace_name = NAMESPACE,
-				     .replicas = 1,
+				     .replicas = pods->run.ranks,
 				     .pod = &pod,
 				     .snapshot = self->snapshot,
 				     .policy = &self->config->policy,
@@ -169,9 +183,10 @@ int sim_decide(struct sim_learner *self, struct sim_pods *pods, struct err *err)
 
 /* ---- the recommender ---- */
 
-static int add_usage(const struct sim_pods *pods, struct evidence_batch *batch, struct pod_container *container)
+static int add_usage(const struct sim_pods *pods, struct evidence_batch *batch, const struct pod *pod,
+		     struct pod_container *container)
 {
-	struct evidence_usage *usage = evidence_usage_put(batch, container, pods->job);
+	struct evidence_usage *usage = evidence_usage_put(batch, container, pod->name);
 
 	if (!usage)
 		return -ENOMEM;
@@ -188,8 +203,11 @@ static int add_usage(const struct sim_pods *pods, struct evidence_batch *batch, 
 static int add_end(const struct sim_pods *pods, struct evidence_batch *batch, struct pod *pod,
 		   struct pod_container *container)
 {
-	static const unsigned int pod_ends[] = {0, END_SUCCEEDED, END_FAILED, END_FAILED, END_FAILED};
-	static const unsigned int container_ends[] = {0, END_COMPLETED, END_ERROR, END_OOM_KILLED, END_OOM_KILLED};
+	static const unsigned int pod_ends[] = {0,	    END_SUCCEEDED, END_FAILED, END_FAILED,
+						END_FAILED, END_FAILED,	   END_FAILED};
+	static const unsigned int container_ends[] = {
+		0, END_COMPLETED, END_ERROR, END_OOM_KILLED, END_OOM_KILLED, END_ERROR, END_ERROR | END_OOM_EVENTS,
+	};
 
 	pod->completion_ms = pods->end_ms;
 	pod->ends = pod_ends[pods->end];
@@ -197,17 +215,17 @@ static int add_end(const struct sim_pods *pods, struct evidence_batch *batch, st
 	if (container->ends & END_OOM_KILLED)
 		run_add_killed_limit(container->killed_limits, &container->n_killed_limits,
 				     pods->limit_bytes ? pods->limit_bytes : -1);
-	return add_usage(pods, batch, container);
+	return add_usage(pods, batch, pod, container);
 }
 
-static int add_pod(const struct sim_pods *pods, struct evidence_batch *batch)
+static int add_pod(const struct sim_pods *pods, int rank, struct evidence_batch *batch)
 {
 	char name[64];
 	struct pod *pod;
 	struct pod_container *container;
 	int r;
 
-	snprintf(name, sizeof(name), "%s-%d", pods->job, pods->n_attempts);
+	snprintf(name, sizeof(name), "%s-%d%c", pods->job, pods->n_attempts, (char)('a' + rank));
 	pod = evidence_pod_put(batch, NAMESPACE, name, name);
 	container = pod ? pod_container_put(&batch->pods, pod, CONTAINER) : NULL;
 	if (!container)
@@ -220,7 +238,7 @@ static int add_pod(const struct sim_pods *pods, struct evidence_batch *batch)
 	pod->is_owner_known = pod->is_training = true;
 	pod->is_watched = pods->run.fate != SIM_HANGS;
 	pod->is_alive = !pods->end;
-	container->image = IMAGE;
+	container->image = pods->image;
 	container->request_bytes = pods->request_bytes;
 	container->limit_bytes = pods->limit_bytes;
 	container->accelerators_milli = 1000;
@@ -231,10 +249,11 @@ static int add_window(struct sim_pods *pods, int64_t now_ms, struct err *err)
 {
 	const struct evidence_window window = {.start_ms = pods->begin_ms, .end_ms = now_ms + 1, .is_open = true};
 	struct evidence_batch batch;
-	int r;
+	int r = 0;
 
 	evidence_batch_init(&batch, &window);
-	r = add_pod(pods, &batch);
+	for (int rank = 0; rank < pods->run.ranks && !r; rank++)
+		r = add_pod(pods, rank, &batch);
 	r = r ? no_memory(err) : pod_table_merge(&pods->table, &batch, err);
 	evidence_batch_release(&batch);
 	return r;

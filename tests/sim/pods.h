@@ -16,12 +16,14 @@ enum sim_end {
 	SIM_END_FAILED,
 	SIM_END_KILLED,
 	SIM_END_UNSEEN, /* killed with little use in the samples: by a spike, or by the node */
+	SIM_END_EXITED,
+	SIM_END_LOST_CHILD,
 };
 
 struct sim_pods {
 	struct sim_run run;
 	int index;
-	char job[32];
+	char job[32], image[32];
 	struct pod_table table; /* all pods of the run so far */
 	/* The present pod: */
 	int n_attempts;
@@ -47,6 +49,8 @@ struct sim_learner {
 /** @return 0 or -ENOMEM. */
 int sim_learner_init(struct sim_learner *self, enum mode mode, struct err *err);
 void sim_learner_release(struct sim_learner *self);
+/** What is recommended for the variant of a run, or for the workload. NULL: nothing yet. */
+const struct recommendation *sim_recommended(const struct sim_learner *self, const struct sim_pods *pods);
 /** Decides about the next pod of a run: sets its sizes and the annotation. @return 0 or -ENOMEM. */
 int sim_decide(struct sim_learner *self, struct sim_pods *pods, struct err *err);
 /** Learns from the pods of a run at `now_ms`; the present one runs if its end is SIM_END_NONE. @return 0 or -ENOMEM. */

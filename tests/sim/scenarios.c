@@ -88,6 +88,23 @@ static void rare_large_run(struct sim_random *random, int index, struct sim_run 
 	ret->regime_usual_bytes = BASE * 6 / 10;
 }
 
+/* The same, with a new image for each day. */
+static void daily_images(struct sim_random *random, int index, struct sim_run *ret)
+{
+	rare_large_run(random, index, ret);
+	ret->image = index / 24;
+}
+
+/* Runs with two pods need four times as much in each as those with eight. */
+static void two_worlds(struct sim_random *random, int index, struct sim_run *ret)
+{
+	bool is_small = sim_happens(random, 50);
+
+	(void)index;
+	hourly(random, is_small ? 4 * BASE : BASE, ret);
+	ret->ranks = is_small ? 2 : 8;
+}
+
 /* One run of three days between hourly ones. */
 static void one_long_run(struct sim_random *random, int index, struct sim_run *ret)
 {
@@ -156,6 +173,35 @@ static void node_ooms(struct sim_random *random, int index, struct sim_run *ret)
 		ret->fate = SIM_NODE_OOM;
 		ret->begins_regime = true;
 	}
+}
+
+/* The need grows to four times as much; what has too little exits with an error, or loses a child, and is not retried.
+ */
+static void exits_near_the_limit(struct sim_random *random, int index, struct sim_run *ret)
+{
+	in_steps(random, index, (const int64_t[]){BASE, 4 * BASE, BASE}, 300, 600, ret);
+	ret->is_bare = true;
+	ret->shortage = SIM_EXITS;
+}
+
+static void loses_children(struct sim_random *random, int index, struct sim_run *ret)
+{
+	exits_near_the_limit(random, index, ret);
+	ret->shortage = SIM_LOSES_CHILD;
+}
+
+/* From run 300 on, runs need a tenth of what those before needed, and none completes until run 800. */
+static void seldom_completes(struct sim_random *random, int index, struct sim_run *ret)
+{
+	bool fails = index >= 300 && index < 800;
+
+	hourly(random, index < 300 ? 10 * BASE : BASE, ret);
+	ret->begins_regime = index == 300 || index == 800;
+	if (!fails)
+		return;
+	ret->fate = SIM_FAILS;
+	ret->duration_ms *= 4;
+	ret->regime_usual_bytes = BASE * 6 / 10 * 45 / 100;
 }
 
 /* One run needs more than any limit that it reaches. After it no run completes: they fail after 10 to 80 % of their
@@ -244,9 +290,11 @@ static void lowered(struct sim_random *random, int index, struct sim_run *ret)
 
 /* Right within five complete runs after growth, within twenty after shrinking, and never wrong while nothing changes.
  * Of runs that start together, all have the old size; where 40 are active, some of the old size end after twenty of the
- * new one. Kills are those that nobody could foresee: two at each doubling of the need. The rare large run is killed in
- * the first two weeks, and once more if it then needs more than before; its limit is that of the large run from then
- * on. One bad night and one long run cost 20 runs at their limit. */
+ * new one. Kills are those that nobody could foresee: two at each doubling of the need, and by steps of a half four or
+ * five where it grows to four times as much. The rare large run is killed in the first two weeks, and once more if it
+ * then needs more than before; its limit is that of the large run from then on; where the image changes each day, the
+ * first runs of an image have the wider buffer of few runs. Of two world sizes each has its own limit, which shows as
+ * turns. One bad night and one long run cost 20 runs at their limit. */
 const struct scenario sim_scenarios[] = {
 	{"stationary", MODE_RAISE, stationary, {.kills = 0, .regret_percent = 16}},
 	{"growing", MODE_RAISE, growing, {.low_after = 1, .kills = 1, .turns = 2, .regret_percent = 12}},
@@ -267,6 +315,14 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 rare_large_run,
 	 {.low_after = 269, .kills = 5, .turns = 4, .regret_percent = 290}},
+	{"rare large run, daily images",
+	 MODE_RAISE,
+	 daily_images,
+	 {.low_after = 269, .kills = 5, .turns = 21, .regret_percent = 290}},
+	{"two world sizes",
+	 MODE_RAISE,
+	 two_worlds,
+	 {.high_after = 18, .request_after = 14, .turns = 550, .regret_percent = 18}},
 	{"one long run",
 	 MODE_RAISE,
 	 one_long_run,
@@ -295,6 +351,18 @@ const struct scenario sim_scenarios[] = {
 	 MODE_RAISE,
 	 never_complete,
 	 {.low_after = 1, .high_after = 20, .request_after = 12, .kills = 6, .turns = 2, .regret_percent = 55}},
+	{"exits near the limit",
+	 MODE_RAISE,
+	 exits_near_the_limit,
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 5, .turns = 4, .regret_percent = 16}},
+	{"loses children",
+	 MODE_RAISE,
+	 loses_children,
+	 {.low_after = 5, .high_after = 20, .request_after = 12, .kills = 5, .turns = 4, .regret_percent = 16}},
+	{"none completes for 500 runs",
+	 MODE_RAISE,
+	 seldom_completes,
+	 {.low_after = 1, .high_after = 41, .request_after = 20, .kills = 2, .turns = 2, .regret_percent = 40}},
 	{"nodes out of memory", MODE_RAISE, node_ooms, {.high_after = 20, .turns = 2, .regret_percent = 620}},
 	{"spikes of bare pods", MODE_RAISE, spikes_of_bare_pods, {.kills = 18, .turns = 11, .regret_percent = 3400}},
 	{"spikes in each third run",

@@ -95,9 +95,10 @@ static void note_end(struct world *self, const struct sim_pods *pods)
 }
 
 /* Until the workload has enough runs for a recommendation, there is nothing to judge. */
-static void judge_sizes(struct world *self, const struct sim_run *run)
+static void judge_sizes(struct world *self, const struct sim_pods *pods)
 {
-	const struct recommendation *rec = self->learner.profile ? &self->learner.profile->parent : NULL;
+	const struct sim_run *run = &pods->run;
+	const struct recommendation *rec = sim_recommended(&self->learner, pods);
 	int age = (self->n_complete ? self->n_complete : self->n_failed / HISTORY_EARLY_RUNS) + 1;
 
 	if (!rec || rec->confidence < CONFIDENCE_MEDIUM)
@@ -118,6 +119,12 @@ static bool is_spike(const struct sim_pods *pods)
 	return pods->n_attempts == 1 && pods->limit_bytes && pods->run.spike_bytes > pods->limit_bytes;
 }
 
+/* What fails early does so before it needs all. */
+static bool is_short(const struct sim_pods *pods)
+{
+	return pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes && pods->run.fate != SIM_FAILS;
+}
+
 /* A killed attempt costs its limit for the duration of the run. */
 static void charge(struct world *self, const struct sim_pods *pods)
 {
@@ -129,18 +136,39 @@ static void charge(struct world *self, const struct sim_pods *pods)
 	self->charged += gib_hours(bytes, run->duration_ms);
 	if (pods->end == SIM_END_COMPLETED)
 		self->needed += gib_hours(run->need_bytes, run->duration_ms);
-	self->result->kills += pods->end == SIM_END_KILLED || is_spike(pods);
+	self->result->kills += is_short(pods) || is_spike(pods);
 }
 
 /* ---- the course of events ---- */
 
 static enum sim_end end_of(const struct sim_pods *pods)
 {
-	if (pods->limit_bytes && pods->run.need_bytes > pods->limit_bytes)
-		return SIM_END_KILLED;
+	static const enum sim_end short_ends[] = {SIM_END_KILLED, SIM_END_EXITED, SIM_END_LOST_CHILD};
+
+	if (is_short(pods))
+		return short_ends[pods->run.shortage];
 	if (is_spike(pods) || (pods->run.fate == SIM_NODE_OOM && pods->n_attempts == 1))
 		return SIM_END_UNSEEN;
 	return pods->run.fate == SIM_FAILS ? SIM_END_FAILED : SIM_END_COMPLETED;
+}
+
+/* The greatest use that samples show. */
+static int64_t peak_of(const struct sim_pods *pods, int64_t part_permille)
+{
+	if (is_spike(pods))
+		return pods->run.usual_bytes;
+	switch (pods->end) {
+	case SIM_END_KILLED:
+		return pods->limit_bytes;
+	case SIM_END_EXITED:
+		return pods->limit_bytes / 100 * 97;
+	case SIM_END_LOST_CHILD:
+		return pods->limit_bytes / 100 * 60;
+	case SIM_END_COMPLETED:
+		return pods->run.need_bytes;
+	default:
+		return pods->run.usual_bytes / 1000 * part_permille;
+	}
 }
 
 /* Creates the next pod of a run. */
@@ -155,14 +183,9 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 	pods->end = SIM_END_NONE;
 	r = r ? r : sim_learn(&self->learner, pods, now_ms, err);
 	pods->end = end_of(pods);
-	pods->peak_bytes = pods->end == SIM_END_KILLED ? pods->limit_bytes : pods->run.need_bytes;
-	if (pods->end != SIM_END_COMPLETED) {
+	if (pods->end != SIM_END_COMPLETED)
 		part_permille = sim_between(&self->random, 100, 800);
-		if (is_spike(pods))
-			pods->peak_bytes = pods->run.usual_bytes;
-		else if (pods->end != SIM_END_KILLED)
-			pods->peak_bytes = pods->run.usual_bytes / 1000 * part_permille;
-	}
+	pods->peak_bytes = peak_of(pods, part_permille);
 	pods->end_ms = now_ms + pods->run.duration_ms / 1000 * part_permille;
 	return r;
 }
@@ -171,7 +194,7 @@ static int begin_attempt(struct world *self, struct sim_pods *pods, int64_t now_
 static bool is_retried(const struct sim_pods *pods)
 {
 	return !pods->run.is_bare &&
-	       (pods->end == SIM_END_UNSEEN || (pods->end == SIM_END_KILLED && pods->n_attempts < SIM_ATTEMPTS));
+	       (pods->end == SIM_END_UNSEEN || (is_short(pods) && pods->n_attempts < SIM_ATTEMPTS));
 }
 
 static void remove_active(struct world *self, size_t i)
@@ -219,8 +242,8 @@ static int submit(struct world *self, int index, const struct sim_run *run, int6
 	if (self->n_active == SIM_MOST_ACTIVE)
 		return err_set(err, -ENOMEM, "more than %d runs at once", SIM_MOST_ACTIVE);
 	note_regime(self, index, run);
-	judge_sizes(self, run);
 	sim_pods_init(pods, run, index);
+	judge_sizes(self, pods);
 	self->n_active++;
 	r = begin_attempt(self, pods, now_ms, err);
 	if (!r && run->fate == SIM_HANGS)

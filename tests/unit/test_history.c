@@ -354,17 +354,21 @@ static void a_kill_is_contradicted(void **state)
 	}
 }
 
-/* One run that was deleted at 200Gi; what is left of that after further runs that were deleted at 100Gi. */
-static void a_peak_is_contradicted_by_early_ends_if_no_run_completes(void **state)
+/* One run that was deleted at 200Gi of memory and of disk; what is left of that after further runs that were deleted at
+ * 100Gi. */
+static void peaks_are_contradicted_by_early_ends_where_no_run_completes(void **state)
 {
+	enum { CONTRADICT = HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS };
 	static const struct {
 		const char *name;
-		int whole_runs, runs;
+		int whole_runs, runs, whole_after; /* whole_after: one more completes after so many; 0: none */
 		int64_t peak;
 	} rows[] = {
-		{"one run less", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS - 1, 200 * GI},
-		{"no run completes", 0, HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 100 * GI},
-		{"one completed", 1, 10 * HISTORY_EARLY_RUNS * HISTORY_FORGET_RUNS, 200 * GI},
+		{"one run less", 0, CONTRADICT - 1, 0, 200 * GI},
+		{"no run completes", 0, CONTRADICT, 0, 100 * GI},
+		{"one completed", 1, HISTORY_EARLY_ALONE + CONTRADICT - 1, 0, 200 * GI},
+		{"one completed long ago", 1, HISTORY_EARLY_ALONE + CONTRADICT, 0, 100 * GI},
+		{"one completes in between", 1, HISTORY_EARLY_ALONE + CONTRADICT, HISTORY_EARLY_ALONE, 200 * GI},
 	};
 
 	(void)state;
@@ -376,12 +380,17 @@ static void a_peak_is_contradicted_by_early_ends_if_no_run_completes(void **stat
 		add_peaks(&aggregate, rows[i].whole_runs, 10 * GI);
 		run.is_whole = false;
 		run.outcome = OUTCOME_DELETED;
+		run.peak_ephemeral_bytes = 200 * GI;
 		history_aggregate_add(&aggregate, &run);
-		run.peak_bytes = 100 * GI;
+		run.peak_bytes = run.peak_ephemeral_bytes = 100 * GI;
 		run.samples = 60;
-		for (int k = 0; k < rows[i].runs; k++)
+		for (int k = 1; k <= rows[i].runs; k++) {
 			history_aggregate_add(&aggregate, &run);
+			if (k == rows[i].whole_after)
+				add_peaks(&aggregate, 1, 10 * GI);
+		}
 		assert_int_equal(aggregate.peak.bytes / GI, rows[i].peak / GI);
+		assert_int_equal(aggregate.ephemeral.bytes / GI, rows[i].peak / GI);
 	}
 }
 
@@ -824,7 +833,7 @@ int main(void)
 		cmocka_unit_test(greatest_counters_of_an_object_are_forgotten_too),
 		cmocka_unit_test(two_rare_peaks_are_remembered),
 		cmocka_unit_test(a_kill_is_contradicted),
-		cmocka_unit_test(a_peak_is_contradicted_by_early_ends_if_no_run_completes),
+		cmocka_unit_test(peaks_are_contradicted_by_early_ends_where_no_run_completes),
 		cmocka_unit_test(a_killed_limit_is_forgotten_by_smaller_needs),
 		cmocka_unit_test(full_history_fits_and_survives),
 		cmocka_unit_test(recurrence_survives),

@@ -112,12 +112,54 @@ static void an_only_variant_is_named(void **state)
 	config_free(config);
 }
 
+/* The list has the runs of about a day: nothing in it says that a large run comes each week. */
+static void a_variant_keeps_what_comes_rarely(void **state)
+{
+	static const struct {
+		const char *name;
+		int large_every, runs_of_a_variant;
+		bool is_covered;
+	} rows[] = {
+		{"a large run each week, and an image each day", 168, 24, true},
+		{"a large run each week, and an image for each week", 168, 168, true},
+		{"each second run is large, and has another world size", 2, 1, false},
+		{"each sixth run is", 6, 0, false},
+		{"each sixth run is large, and an image each day", 6, 24, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(history_freep) struct history *history = history_new("ml", "bert");
+		struct config *config = config_new_default();
+		CLEANUP(profile_freep) struct profile *profile = NULL;
+		bool has_small = false;
+
+		test_row(rows[i].name);
+		for (int n = 0; n < 528; n++) {
+			bool is_large = n % rows[i].large_every == rows[i].large_every / 2;
+			char variant[11];
+
+			add_world(history, n + 1, 1, (is_large ? 40 : 10) * GI, true);
+			snprintf(variant, sizeof(variant), "%010d",
+				 rows[i].runs_of_a_variant > 1 ? n / rows[i].runs_of_a_variant : is_large);
+			set_variant(history, history->runs.n - 1, variant);
+		}
+		profile = learn(config, history, NULL, NOW_MS);
+		assert_true(profile->parent.limit_bytes > 40 * GI);
+		for (size_t v = 0; v < profile->n_variants; v++)
+			has_small |= profile->variants[v].limit_bytes < 12 * GI;
+		assert_int_equal(has_small, !rows[i].is_covered);
+		config_free(config);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_smallest_world_is_kept),
 		cmocka_unit_test(what_counted_before_is_written_beside),
 		cmocka_unit_test(an_only_variant_is_named),
+		cmocka_unit_test(a_variant_keeps_what_comes_rarely),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

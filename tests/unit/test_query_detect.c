@@ -23,9 +23,12 @@ static const struct row {
 	const char *match;
 	int code;
 	const char *words[4];
+	const char *together; /* how many clusters there were in each hour; NULL: that is not asked */
+	int status;	      /* of that answer */
 } rows[] = {
-	{"one cluster that nobody names", KSM, PLACES, NULL, NULL, NULL, NULL, 0, {NULL}},
-	{"one named cluster", KSM, PLACES ",\"cluster\"", NULL, "cluster", "\"eu\"", "kube_pod_owner&", 0, {NULL}},
+	{"one cluster that nobody names", KSM, PLACES, NULL, NULL, NULL, NULL, 0, .words = {NULL}},
+	{"one named cluster", KSM, PLACES ",\"cluster\"", NULL, "cluster", "\"eu\"", "kube_pod_owner&", 0,
+	 .words = {NULL}},
 	{"two clusters",
 	 KSM,
 	 PLACES ",\"cluster\"",
@@ -34,7 +37,8 @@ static const struct row {
 	 "\"eu\",\"us\"",
 	 "kube_pod_owner&",
 	 EVIDENCE_MIXED,
-	 {"2 clusters (label cluster: eu, us)", "prometheus: {extraMatchers: 'cluster=\"eu\"'}"}},
+	 {"2 clusters (label cluster: eu, us)", "prometheus: {extraMatchers: 'cluster=\"eu\"'}"},
+	 .together = "[0,\"2\"],[3600,\"2\"],[1209599.999,\"1\"]"},
 	{"many clusters by another label",
 	 KSM,
 	 PLACES ",\"k8s_cluster\"",
@@ -43,7 +47,8 @@ static const struct row {
 	 "\"a\",\"b\",\"c\",\"d\"",
 	 "kube_pod_owner&",
 	 EVIDENCE_MIXED,
-	 {"4 clusters (label k8s_cluster: a, b, c, ...)", "'k8s_cluster=\"a\"'"}},
+	 {"4 clusters (label k8s_cluster: a, b, c, ...)", "'k8s_cluster=\"a\"'"},
+	 .together = "[0,\"2\"],[3600,\"2\"],[1209599.999,\"1\"]"},
 	{"by cAdvisor's series where there is no other",
 	 CADVISOR,
 	 PLACES ",\"cluster_name\"",
@@ -52,35 +57,15 @@ static const struct row {
 	 "\"a\",\"b\"",
 	 "container_memory_working_set_bytes&",
 	 EVIDENCE_MIXED,
-	 {"label cluster_name"}},
-	{"the cluster is chosen", KSM, PLACES ",\"cluster\"", "cluster=\"eu\"", NULL, NULL, NULL, 0, {NULL}},
-	{"two of them are chosen",
-	 KSM,
-	 PLACES ",\"cluster\"",
-	 "job=\"x\", cluster=~\"eu|us\"",
-	 NULL,
-	 NULL,
-	 NULL,
-	 0,
-	 {NULL}},
-	{"the cluster is chosen by another of its labels",
-	 KSM,
-	 PLACES ",\"cluster\",\"cluster_id\"",
-	 "cluster_id=\"7\"",
-	 NULL,
-	 NULL,
-	 NULL,
-	 0,
-	 {NULL}},
-	{"another label is chosen, and that leaves one",
-	 KSM,
-	 PLACES ",\"cluster\"",
-	 "env=\"prod\"",
-	 "cluster",
-	 "\"eu\"",
-	 "kube_pod_owner%7Benv%3D%22prod%22%7D&",
-	 0,
-	 {NULL}},
+	 {"label cluster_name"},
+	 .together = "[0,\"2\"],[3600,\"2\"],[1209599.999,\"1\"]"},
+	{"the cluster is chosen", KSM, PLACES ",\"cluster\"", "cluster=\"eu\"", NULL, NULL, NULL, 0, .words = {NULL}},
+	{"two of them are chosen", KSM, PLACES ",\"cluster\"", "job=\"x\", cluster=~\"eu|us\"", NULL, NULL, NULL, 0,
+	 .words = {NULL}},
+	{"the cluster is chosen by another of its labels", KSM, PLACES ",\"cluster\",\"cluster_id\"",
+	 "cluster_id=\"7\"", NULL, NULL, NULL, 0, .words = {NULL}},
+	{"another label is chosen, and that leaves one", KSM, PLACES ",\"cluster\"", "env=\"prod\"", "cluster",
+	 "\"eu\"", "kube_pod_owner%7Benv%3D%22prod%22%7D&", 0, .words = {NULL}},
 	{"another label is chosen, and that leaves two",
 	 KSM,
 	 PLACES ",\"cluster\"",
@@ -89,7 +74,39 @@ static const struct row {
 	 "\"eu\",\"us\"",
 	 "kube_pod_owner%7Bsubcluster%3D%22eu%22%7D&",
 	 EVIDENCE_MIXED,
-	 {"2 clusters"}},
+	 {"2 clusters"},
+	 .together = "[0,\"2\"],[3600,\"2\"],[1209599.999,\"1\"]"},
+	{"the second came just now",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 NULL,
+	 "cluster",
+	 "\"eu\",\"us\"",
+	 "kube_pod_owner&",
+	 EVIDENCE_MIXED,
+	 {"2 clusters"},
+	 .together = "[0,\"1\"],[1209599.999,\"2\"]"},
+	{"one whose label was renamed",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 NULL,
+	 "cluster",
+	 "\"eu\",\"eu-1\"",
+	 "kube_pod_owner&",
+	 0,
+	 {NULL},
+	 .together = "[0,\"1\"],[3600,\"2\"],[1209599.999,\"1\"]"},
+	{"whether they are there together is too much to ask",
+	 KSM,
+	 PLACES ",\"cluster\"",
+	 NULL,
+	 "cluster",
+	 "\"eu\",\"us\"",
+	 "kube_pod_owner&",
+	 EVIDENCE_MIXED,
+	 {"2 clusters"},
+	 .together = "",
+	 .status = 422},
 };
 
 static int detect(const struct row *row, struct fake_api *api, struct err *err)
@@ -101,7 +118,7 @@ static int detect(const struct row *row, struct fake_api *api, struct err *err)
 	int r = query_reader_new(&config, &reader, err);
 
 	assert_int_equal(r, 0);
-	r = reader->detect(reader, 0, 1000, err);
+	r = reader->detect(reader, 0, 14 * TIME_DAY_MS, err);
 	query_reader_freep(&reader);
 	return r;
 }
@@ -111,12 +128,13 @@ static void workloads_of_two_clusters_are_not_mixed(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct row *row = &rows[i];
-		char metrics[256], labels[256], values[256], path[128];
+		char metrics[256], labels[256], values[256], path[128], together[256];
 		const struct fake_step steps[] = {
 			{"GET /api/v1/label/__name__/values?", .body = metrics},
 			{"GET /api/v1/labels?", .body = labels},
 			{"GET /api/v1/label/namespace/values?", .body = DATA("\"ml\"")},
 			{row->label ? path : NULL, .body = values},
+			{row->together ? "POST /api/v1/query_range" : NULL, row->status, .body = together},
 			{.fits = NULL},
 		};
 		struct fake_api *api;
@@ -126,6 +144,10 @@ static void workloads_of_two_clusters_are_not_mixed(void **state)
 		snprintf(metrics, sizeof(metrics), DATA("%s"), row->metrics);
 		snprintf(labels, sizeof(labels), DATA("%s"), row->labels);
 		snprintf(values, sizeof(values), DATA("%s"), row->values ? row->values : "");
+		snprintf(together, sizeof(together),
+			 "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"metric\":{},"
+			 "\"values\":[%s]}]}}",
+			 row->together ? row->together : "");
 		snprintf(path, sizeof(path), "GET /api/v1/label/%s/values?match%%5B%%5D=%s", row->label, row->match);
 		api = fake_api_start(steps);
 		assert_int_equal(detect(row, api, &err), row->code);
@@ -134,6 +156,7 @@ static void workloads_of_two_clusters_are_not_mixed(void **state)
 				fail_msg("%s: no \"%s\"", err.msg, row->words[k]);
 		assert_int_equal(fake_api_unexpected(api), 0);
 		assert_int_equal(fake_api_count(api, path), row->label ? 1 : 0);
+		assert_int_equal(fake_api_count(api, "POST /api/v1/query_range"), row->together ? 1 : 0);
 		fake_api_free(api);
 	}
 }

@@ -70,6 +70,9 @@ static void a_kill_far_below_the_limit_is_the_nodes(void **state)
 	} rows[] = {
 		{"killed once", 11 * GI, 20, 13 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 1},
 		{"the next attempt runs", 11 * GI, 20, 13 * GI, 1, 2, OUTCOME_RUNNING, 60, 1},
+		{"the next attempt is lost", 11 * GI, 20, 13 * GI, 1, 2, OUTCOME_UNKNOWN, 60, 1},
+		{"the next attempt is deleted", 11 * GI, 20, 13 * GI, 1, 2, OUTCOME_DELETED, 60, 1},
+		{"the next attempt fails", 11 * GI, 20, 128 * GI, 1, 2, OUTCOME_FAILED, 60, 1},
 		{"the next attempt is killed too", 11 * GI, 20, 128 * GI, 1, 2, OUTCOME_OOM_KILLED, 60, 1},
 		{"the next run is killed too", 11 * GI, 20, 128 * GI, 2, 1, OUTCOME_OOM_KILLED, 60, 1},
 		{"its use was not observed", 11 * GI, 2, 128 * GI, 1, 1, OUTCOME_OOM_KILLED, 60, 1},
@@ -183,6 +186,34 @@ static void a_kill_that_no_sample_shows_is_not_answered(void **state)
 	}
 }
 
+/* A smaller limit that remains was another kill, and later runs may answer that. */
+static void a_smaller_kill_that_remains_is_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int k = 0; k < 3; k++) {
+		struct run run = run_of(f, 8 * GI, 6 * GI);
+
+		run.samples = 60;
+		run.is_whole = false;
+		run.outcome = OUTCOME_OOM_KILLED;
+		run.killed_limits[run.n_killed_limits++] = run.limit_bytes = 96 * GI;
+		add(f, run);
+	}
+	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
+	for (int k = 0; k < HISTORY_FORGET_RUNS; k++) {
+		struct run run = run_of(f, 8 * GI, 6 * GI);
+
+		size(f);
+		assert_int_equal(f->rec.limit_bytes, 192 * GI);
+		run.limit_bytes = 192 * GI;
+		add(f, run);
+	}
+	size(f);
+	assert_int_equal(f->rec.proven_bytes, 16 * GI);
+	assert_true(f->rec.limit_bytes < 20 * GI);
+}
+
 static void a_run_under_way_doubles_once(void **state)
 {
 	struct fixture *f = *state;
@@ -206,27 +237,40 @@ static void a_run_under_way_doubles_once(void **state)
 	assert_int_equal(f->rec.limit_bytes, 32 * GI);
 }
 
-static void a_suspicion_raises_once(void **state)
+static void add_suspected(struct fixture *f, int64_t limit)
+{
+	struct run run = run_of(f, limit, 5 * GI);
+
+	run.is_whole = false;
+	run.outcome = OUTCOME_SUSPECTED_OOM;
+	run.limit_bytes = limit;
+	add(f, run);
+}
+
+static void a_suspicion_raises_once_for_each_limit(void **state)
 {
 	struct fixture *f = *state;
-	struct run run = run_of(f, 10 * GI, 5 * GI);
 
 	for (int i = 0; i < 3; i++)
 		add_whole(f, 5 * GI, 4 * GI);
-	run.is_whole = false;
-	run.outcome = OUTCOME_SUSPECTED_OOM;
-	run.limit_bytes = 10 * GI;
-	add(f, run);
-	size(f);
-	assert_int_equal(f->rec.limit_bytes, 15 * GI);
+	for (int i = 0; i < 3; i++) {
+		add_suspected(f, 10 * GI);
+		size(f);
+		assert_int_equal(f->rec.limit_bytes, 15 * GI);
+	}
 	assert_int_equal(f->rec.confidence, CONFIDENCE_MEDIUM);
-	run = run_of(f, 10 * GI, 5 * GI);
-	run.is_whole = false;
-	run.outcome = OUTCOME_SUSPECTED_OOM;
-	run.limit_bytes = 15 * GI;
-	add(f, run);
+	test_row("close to the greater limit too");
+	add_suspected(f, 15 * GI);
 	size(f);
-	assert_int_equal(f->rec.limit_bytes, 15 * GI);
+	assert_int_equal(f->rec.limit_bytes, 23040 * MI);
+	test_row("a run that began before the raise");
+	add_suspected(f, 10 * GI);
+	size(f);
+	assert_int_equal(f->rec.limit_bytes, 23040 * MI);
+	test_row("a complete run with a greater limit answers");
+	add_whole(f, 12 * GI, 8 * GI);
+	size(f);
+	assert_true(f->rec.limit_bytes < 20 * GI);
 }
 
 /* All runs that show a leak came to their end, so a finite limit suffices. */
@@ -430,8 +474,9 @@ int main(void)
 		T(a_kill_far_below_the_limit_is_the_nodes),
 		T(kills_far_below_the_limit_that_come_again_count),
 		T(a_kill_that_no_sample_shows_is_not_answered),
+		T(a_smaller_kill_that_remains_is_answered),
 		T(a_run_under_way_doubles_once),
-		T(a_suspicion_raises_once),
+		T(a_suspicion_raises_once_for_each_limit),
 		T(a_leak_is_stepped_once_a_kill),
 		T(a_plateau_is_no_leak),
 		T(page_cache_is_no_need),

@@ -92,7 +92,7 @@ static char *next_document(char *p, char *end)
 {
 	while ((p = memmem(p, (size_t)(end - p), "\n---", 4))) {
 		p++;
-		if (p + 3 == end || memchr(" \t\r\n", p[3], 4))
+		if (p + 3 == end || (p[3] && strchr(" \t\r\n", p[3])))
 			return p;
 	}
 	return end;

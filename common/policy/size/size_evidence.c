@@ -183,7 +183,7 @@ static void gather_kills(struct size_evidence *ret)
 		weigh_kill(ret, NULL, 0, ret->killed_bytes);
 }
 
-/* A run that failed close to its limit causes one raise: from the smallest such limit, whatever follows. */
+/* One step above the greatest limit close to which a run failed, so one for each such limit. */
 static void gather_suspicions(struct size_evidence *ret)
 {
 	for (size_t i = 0; i < ret->n; i++) {
@@ -193,8 +193,7 @@ static void gather_suspicions(struct size_evidence *ret)
 		if (!counts || is_answered(ret, i, run->limit_bytes))
 			continue;
 		ret->is_recent_oom |= i + RECENT_RUNS >= ret->n;
-		if (!ret->suspected_from_bytes || run->limit_bytes < ret->suspected_from_bytes)
-			ret->suspected_from_bytes = run->limit_bytes;
+		ret->suspected_from_bytes = MAX(ret->suspected_from_bytes, run->limit_bytes);
 	}
 	ret->suspected_bytes = size_scale_permille(ret->suspected_from_bytes, STEP_SUSPECTED_PERMILLE);
 }
