@@ -218,6 +218,8 @@ struct reading {
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
 	bool is_group_even;	     /* these had nearly the same size */
+	bool has_parent;	     /* the largest task of their name is by a third larger than they are */
+	bool has_launcher;	     /* the table of tasks has one of several ranks */
 	char uid[READING_UID_BYTES]; /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
 	char group[24];		     /* name of these tasks */
 	char name[READING_NAME_BYTES];	 /* of a process or container */

@@ -153,7 +153,7 @@ static void logs(void **state)
 		{"workers", INPUT_DMESG,
 		 "python invoked oom-killer: gfp_mask=0xcc0\n"
 		 "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
-		 "[ 5.0] [    101]     0   101   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    101]     0   101   100    2000    1        0           999 python\n"
 		 "[ 5.0] [    102]     0   102   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    103]     0   103   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    104]     0   104   100    1000    1        0           999 python\n"
