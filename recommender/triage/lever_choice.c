@@ -12,11 +12,24 @@ static const struct {
 	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0)},
 };
 
+/* Without a version the message tells: up to 2.0 it had its figures in brackets, "(GPU 0; 15.78 GiB total capacity;".
+ * Builds for other devices kept that form. -1: not known. */
+static int64_t find_version(const struct verdict *verdict)
+{
+	const char *text = verdict->fact ? verdict->fact->text : "";
+
+	if (verdict->torch_version < 0 && text_has(text, "CUDA out of memory|HIP out of memory") &&
+	    strstr(text, "(GPU ") && strstr(text, " total capacity; "))
+		return TORCH_VERSION(2, 0, 0);
+	return verdict->torch_version;
+}
+
 bool lever_is_refused(const char *setting, const struct verdict *verdict)
 {
+	int64_t version = find_version(verdict);
+
 	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
-		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
-		    strstr(setting, first_versions[i].option))
+		if (version >= 0 && version < first_versions[i].version && strstr(setting, first_versions[i].option))
 			return true;
 	return false;
 }

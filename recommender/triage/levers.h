@@ -72,12 +72,14 @@ bool lever_is_left(const struct lever *lever, const struct verdict *verdict, con
 /** Appends why a lever that fits is not left: the name of the setting that was in force, or the number that cannot be
  * smaller. @return false: it is left. */
 bool lever_render_used(const struct lever *lever, const struct facts *facts, struct strbuf *buf);
-/** Whether the version of PyTorch in the log, if it is known, ends at its start with this setting of the allocator. */
+/** Whether the version of PyTorch, if the log or the form of the message tells it, ends at its start with this setting
+ * of the allocator. */
 bool lever_is_refused(const char *setting, const struct verdict *verdict);
 /** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;
  *  <peak>, F/C, B/2, 2*A, S/2 and W/2 become figures where the verdict or the numbers of `facts` (NULL: none) have
- * them, and stay as they are otherwise. @return the sticky status of `buf`. */
+ * them, and stay as they are otherwise. Options of the allocator that were in force stay in its value. @return the
+ * sticky status of `buf`. */
 int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,
 		 struct strbuf *buf);

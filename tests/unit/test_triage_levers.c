@@ -15,6 +15,9 @@
 	" GiB is free. Including non-PyTorch memory, this process has " process                                        \
 	" GiB memory in use. Of the allocated memory " allocated " GiB is allocated by PyTorch, and " unallocated      \
 	" GiB is reserved by PyTorch but unallocated.\n"
+#define OLD_PIECES(device, end)                                                                                        \
+	"RuntimeError: " device " out of memory. Tried to allocate 512.00 MiB (GPU 0; 15.78 GiB total capacity; "      \
+	"8.20 GiB already allocated; 200.75 MiB free; " end ")\n"
 #define FULL   MESSAGE("2.00", "10.00", "0.10", "9.90", "9.00", "0.20")
 #define PIECES MESSAGE("2.00", "10.00", "1.00", "9.00", "5.00", "3.50")
 
@@ -33,6 +36,16 @@ static const struct order_row {
 	const char *text, *first, *has, *has_not;
 } order_rows[] = {
 	{"fragments", INPUT_LOG, PIECES, EXPANDABLE_LEVER, SPLIT_LEVER, "In force already"},
+	{"the message of PyTorch up to 2.0", INPUT_LOG, OLD_PIECES("CUDA", "14.20 GiB reserved in total by PyTorch"),
+	 SPLIT_LEVER, COLLECT_LEVER, "=expandable_segments"},
+	{"the message of PyTorch up to 1.3", INPUT_LOG, OLD_PIECES("HIP", "6.00 GiB cached"), SPLIT_LEVER, NULL,
+	 "=expandable_segments"},
+	{"its version counts more", INPUT_LOG,
+	 "torch 2.5.1\n" OLD_PIECES("CUDA", "14.20 GiB reserved in total by PyTorch"), EXPANDABLE_LEVER, NULL, NULL},
+	{"another device has kept its form", INPUT_LOG,
+	 "RuntimeError: NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB "
+	 "already allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
+	 EXPANDABLE_LEVER, NULL, NULL},
 	{"fragments with expandable segments", INPUT_LOG, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES,
 	 SPLIT_LEVER, "In force already: expandable-segments; this did not prevent the end.", EXPANDABLE_LEVER},
 	{"two settings in one line", INPUT_LOG,
@@ -155,6 +168,13 @@ static void settings_are_exact(void **state)
 		 ": train_micro_batch_size_per_gpu=1 gradient_accumulation_steps=2   # before: 2 and 1 ("},
 		{"max_seq_length=4096\n" FULL, ": max_seq_length=2048 group_by_length=True   # before: 4096 ("},
 		{FULL, ": max_seq_length=S/2 group_by_length=True ("},
+		/* A setting that is pasted drops none that was in force, but the one that excludes it. */
+		{"PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,roundup_power2_divisions:[256:1,>:4]\n" PIECES,
+		 "CONF=expandable_segments:True,max_split_size_mb:512,roundup_power2_divisions:[256:1,>:4] ("},
+		{"PYTORCH_CUDA_ALLOC_CONF='max_split_size_mb:512, expandable_segments:False'\n" PIECES,
+		 "CONF=garbage_collection_threshold:0.8,max_split_size_mb:512,expandable_segments:False ("},
+		{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES,
+		 "CONF=max_split_size_mb:128   # without expandable_segments:True, whose blocks it leaves alone ("},
 		{"num_workers=16 prefetch_factor=4\nDataLoader worker (pid 1) is killed by signal: Bus error. It is "
 		 "possible that dataloader's workers are out of shared memory.\n",
 		 ": num_workers=8 prefetch_factor=2   # before: 16 ("},
