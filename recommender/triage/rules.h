@@ -147,6 +147,8 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_memory_error(const struct facts *facts, struct verdict *ret);
 bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
 bool rule_dask(const struct facts *facts, struct verdict *ret);
+bool rule_shell_killed(const struct facts *facts, struct verdict *ret);
+bool rule_nothing(const struct facts *facts, struct verdict *ret);
 bool rule_worker_lost(const struct facts *facts, struct verdict *ret);
 bool rule_pids_limit(const struct facts *facts, struct verdict *ret);
 bool rule_files_limit(const struct facts *facts, struct verdict *ret);

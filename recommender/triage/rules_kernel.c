@@ -98,7 +98,8 @@ static bool is_child_gone(const struct fact *fact)
 static bool is_kill_told(const struct facts *facts, const struct fact *kill)
 {
 	static const enum signal_id told[] = {SIGNAL_OOM_KILLED,    SIGNAL_OOM_COUNTED,	 SIGNAL_NODE_KILL,
-					      SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED, SIGNAL_EXIT_137};
+					      SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED, SIGNAL_SHELL_KILLED,
+					      SIGNAL_EXIT_137};
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];

@@ -53,6 +53,7 @@ enum signal_id {
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
 	SIGNAL_WORKER_LOST,
+	SIGNAL_SHELL_KILLED,
 	SIGNAL_CHILD_BUS,
 	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
@@ -308,6 +309,7 @@ bool read_low_memory(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
+bool read_shell_killed(const struct line *line, struct reading *ret);
 bool read_worker_lost(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
@@ -339,6 +341,7 @@ bool read_rss(const struct line *line, struct reading *ret);
 bool read_cgroup_peak(const struct line *line, struct reading *ret);
 bool read_setting(const struct line *line, struct reading *ret);
 bool read_number(const struct line *line, struct reading *ret);
+bool read_offload(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);
