@@ -131,13 +131,18 @@ const struct lever levers[] = {
 	 "blocks that were not used for long are freed before the GPU is full; it works only where the process also "
 	 "limits itself with set_per_process_memory_fraction(0.95)"},
 	/* GPU: co-tenant */
-	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "End the process that holds the GPU, or wait for it",
+	{KIND_CO_TENANT, "zombie", FRAMEWORK_NONE, "End the process that still holds the GPU",
+	 "fuser -v /dev/nvidia*   # on the node, which shows its number; then kill -9 PID",
+	 "nvidia-smi does not list a process of another container, or one that is dying"},
+	{KIND_CO_TENANT, "zombie", FRAMEWORK_NONE, "If nothing holds it, reset the GPU",
+	 "nvidia-smi --gpu-reset -i INDEX", "the driver then frees what it lost; no process may use the GPU meanwhile"},
+	{KIND_CO_TENANT, LEVER_NO_CAUSE, FRAMEWORK_NONE, "End the process that holds the GPU, or wait for it",
 	 "nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv",
 	 "the memory is held outside of this job; no change of the job frees it"},
-	{KIND_CO_TENANT, NULL, FRAMEWORK_TORCH, "Put each rank on its own GPU",
+	{KIND_CO_TENANT, LEVER_NO_CAUSE, FRAMEWORK_TORCH, "Put each rank on its own GPU",
 	 "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))",
 	 "ranks that forget it all hold a context or a model on GPU 0"},
-	{KIND_CO_TENANT, NULL, FRAMEWORK_NONE, "Ask for a whole GPU", "resources: limits: nvidia.com/gpu: 1",
+	{KIND_CO_TENANT, LEVER_NO_CAUSE, FRAMEWORK_NONE, "Ask for a whole GPU", "resources: limits: nvidia.com/gpu: 1",
 	 "pods that share a GPU have no limit of its memory each"},
 	/* the card */
 	{KIND_GPU_FAULT, NULL, FRAMEWORK_NONE, "Take the node out of service", "kubectl cordon NODE",

@@ -268,6 +268,11 @@ static void settings_follow_the_version(void **state)
 #define PADDLE                                                                                                         \
 	"Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0, 6.000000GB memory has been "       \
 	"allocated and available memory is only 0.000000B.\n"
+#define ZOMBIE                                                                                                         \
+	"| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"                \
+	"|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    0 |\n"                \
+	"| N/A   31C    P0             65W /  400W |   61234MiB /  81920MiB |      0%      Default |\n"                \
+	"|  No running processes found                                                             |\n"
 #define AMDGPU                                                                                                         \
 	"[92214.771022] amdgpu 0000:c6:00.0: amdgpu: {9} socket: 4, die: 0, 1 new uncorrectable hardware errors "      \
 	"detected in umc block\n"
@@ -296,6 +301,14 @@ static const struct device_row {
 	 "nvidia|torch|FSDP|XLA_PYTHON_CLIENT_MEM_FRACTION"},
 	{INPUT_LOG, JAX, "jax.checkpoint|jax.sharding|nvidia.com/gpu.product|XLA_PYTHON_CLIENT_MEM_FRACTION",
 	 "torch|FSDP|gke-tpu"},
+	{INPUT_LOG,
+	 "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::6442450944 (6144)MB\n",
+	 "hl-smi|hold their HPUs", "nvidia|torch.cuda|GPU"},
+	{INPUT_LOG,
+	 "RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was not "
+	 "possible. There are 6.48G free, 0B reserved, and 6.48G reservable.\n",
+	 "gke-tpu-topology|tpu-info|hold their TPUs", "nvidia|GPU"},
+	{INPUT_SMI, ZOMBIE, "fuser -v /dev/nvidia*|nvidia-smi --gpu-reset", "set_device|nvidia.com/gpu: 1"},
 	{INPUT_LOG, PADDLE, "fleet.utils.recompute|group_sharded_parallel|nvidia-smi", "torch|FSDP|jax."},
 };
 
