@@ -129,8 +129,8 @@ bool lever_advice_fits(const struct advice *advice, const struct verdict *verdic
 	enum framework framework = lever_framework(verdict);
 	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
 
-	return advice->kind == verdict->kind && device_has(lever_device(verdict), advice->text) &&
-	       (is_torch || !strstr(advice->text, TORCH));
+	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
+	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, TORCH));
 }
 
 void device_render(enum device device, const char *text, struct strbuf *buf)

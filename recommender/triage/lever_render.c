@@ -119,7 +119,7 @@ static bool add_double(struct render *self)
 {
 	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
 	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
-	bool is_scheduler = streq(self->verdict->cause, "slurm") || streq(self->verdict->cause, "job-limit");
+	bool is_scheduler = lever_is_elsewhere("kubectl", self->verdict);
 
 	if (recommended > limit && recommended <= FIGURE_MAX)
 		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));

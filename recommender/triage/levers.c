@@ -164,6 +164,8 @@ const struct lever levers[] = {
 	{KIND_CONTAINER_LIMIT, "job-limit", FRAMEWORK_NONE, "Ask the scheduler for more memory",
 	 "{double}: bsub -M (LSF), qsub -l mem= (PBS), qsub -l h_vmem= (Grid Engine), request_memory= (HTCondor)",
 	 "the need is above the limit that was reached; at most double it at a time"},
+	{KIND_CONTAINER_LIMIT, "docker", FRAMEWORK_NONE, "Raise the limit once, to at most twice the old one",
+	 "docker run --memory {double}", "a kill proves only that more than the limit was needed"},
 	{KIND_CONTAINER_LIMIT, "yarn", FRAMEWORK_NONE, "Ask YARN for more memory beside the heap",
 	 "spark.executor.memoryOverhead", "Python and native libraries take their memory beside the Java heap"},
 	{KIND_CONTAINER_LIMIT, "dask", FRAMEWORK_NONE, "Give each worker of Dask more memory",

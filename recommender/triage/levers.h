@@ -66,6 +66,8 @@ extern const size_t n_levers_next;
 /** Whether a lever is for this verdict, its framework and its device. Levers without a cause are for all verdicts of
  * their kind; an option that the version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
+/** Whether a text names Kubernetes, and the limit that was reached is of a scheduler or of Docker. */
+bool lever_is_elsewhere(const char *text, const struct verdict *verdict);
 /** Whether a lever that fits is left to try: it was not in force when the run ended, and its number can be smaller. All
  * answers list these. */
 bool lever_is_left(const struct lever *lever, const struct verdict *verdict, const struct facts *facts);

@@ -68,10 +68,39 @@ static const struct fact *find_semaphore(const struct facts *facts)
 	return NULL;
 }
 
+/* A bus error alone: a mapped file that was cut gives it, too, and hardware. */
+static bool is_bare(const struct facts *facts, const struct fact *fact)
+{
+	return strcasestr(fact->text, "bus error") &&
+	       !text_has(fact->text, "worker|Worker|DataLoader|dataloader|shm|shared memory") &&
+	       !rules_has_workers(facts);
+}
+
+static const struct fact *find_shm(const struct facts *facts)
+{
+	const struct fact *found = NULL;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_SHM && (!found || fact->order < found->order) && !is_bare(facts, fact))
+			found = fact;
+	}
+	return found;
+}
+
+bool rule_child_bus(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_CHILD_BUS);
+	if (!ret->fact)
+		ret->fact = facts_first(facts, SIGNAL_SHM);
+	return ret->fact != NULL;
+}
+
 /* Workers hand their batches over in shared memory. */
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_SHM);
+	ret->fact = find_shm(facts);
 	if (!ret->fact) {
 		ret->fact = find_semaphore(facts);
 		if (ret->fact)

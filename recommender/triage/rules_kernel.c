@@ -181,20 +181,13 @@ static bool has_ranks(const struct facts *facts)
 	return false;
 }
 
-/* Whether a log names workers of a data loader. */
-static bool names_workers(const struct facts *facts)
-{
-	return facts_number(facts, "num_workers") > 0 || facts_number(facts, "dataloader_num_workers") > 0 ||
-	       facts_first(facts, SIGNAL_WORKER_KILLED);
-}
-
 /* Python's tasks of one name may be workers where they are several, and also the ranks of a job, which need no launcher
  * that is seen. On a node other programs also run under this name. */
 static bool may_be_workers(const struct facts *facts, const struct reading *reading)
 {
 	return reading->n_group >= KERNEL_COPIES_MIN && reading->scope < SCOPE_KUBEPODS && !has_ranks(facts) &&
 	       !reading->has_launcher && !facts_first(facts, SIGNAL_OFFLOAD) &&
-	       (reading->has_parent || names_workers(facts));
+	       (reading->has_parent || rules_has_workers(facts));
 }
 
 static bool are_workers(const struct facts *facts, const struct reading *reading)
@@ -367,7 +360,11 @@ bool rule_kernel_pod(const struct facts *facts, struct verdict *ret)
 
 bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret)
 {
-	return is_scope(facts, ret, SCOPE_CGROUP, "A cgroup reached its memory limit,");
+	if (!is_scope(facts, ret, SCOPE_CGROUP, "A cgroup reached its memory limit,"))
+		return false;
+	if (!ret->cause)
+		ret->cause = cgroup_owner(ret->fact->reading.words);
+	return true;
 }
 
 bool rule_kernel_kubepods(const struct facts *facts, struct verdict *ret)

@@ -22,6 +22,12 @@
 #define PIECES MESSAGE("2.00", "10.00", "1.00", "9.00", "5.00", "3.50")
 
 #define KILLED "OOMKilled\n"
+#define CGROUP_KILL(path)                                                                                              \
+	"python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"                            \
+	"memory: usage 1048576kB, limit 1048576kB, failcnt 9\n"                                                        \
+	"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=" path ",task_memcg=" path                     \
+	",task=python,pid=503,uid=0\n"                                                                                 \
+	"Memory cgroup out of memory: Killed process 503 (python) total-vm:12kB, anon-rss:3600kB, file-rss:0kB\n"
 
 /* ---- order ---- */
 
@@ -93,6 +99,15 @@ static const struct order_row {
 	{"a checkpoint", INPUT_LOG, "step 5\nSaving checkpoint to /ck/step_5\n" KILLED,
 	 "Write the checkpoint in shards", "rank0_only=True", "streaming=True"},
 	{"no cause", INPUT_LOG, "step 5\n" KILLED, "Raise the limit once", "streaming=True", "offload_optimizer"},
+	{"a job of Slurm", INPUT_DMESG, CGROUP_KILL("/slurm/uid_1000/job_55"), "#SBATCH --mem=2048M", "grep -A40",
+	 "kubectl"},
+	{"a job of Slurm, by its own words", INPUT_LOG,
+	 "slurmstepd: error: Detected 1 oom_kill event in StepId=1234.batch.\n", "#SBATCH --mem", NULL, "resources: "},
+	{"a container of Docker", INPUT_DMESG, CGROUP_KILL("/system.slice/docker-0123456789abcdef.scope"),
+	 "docker run --memory 2048M", "grep -A40", "restartPolicy"},
+	{"a container of Docker in Kubernetes", INPUT_DMESG,
+	 CGROUP_KILL("/kubepods/pod0b5e5c1d-0000-4000-8000-00000000000a/docker-0123456789abcdef.scope"),
+	 "resources: limits: memory: 2048Mi", "restartPolicy", "docker run"},
 	{"an array of a whole data set", INPUT_LOG,
 	 "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 31.0 GiB for an array with shape (1, 2) and "
 	 "data "
