@@ -75,6 +75,8 @@ bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** Appends to `why` what fits. */
 ATTR_PRINTF(2, 3) void rules_say(struct verdict *ret, const char *fmt, ...);
+/** Whether a log names workers of a data loader. */
+bool rules_has_workers(const struct facts *facts);
 /** Appends what the workers of the data loader need to `why`, where their number is known. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret);
 /** Appends what data set, workers and volumes in memory need beside the limit of a container (NULL: of any), and sets
@@ -119,6 +121,7 @@ bool rule_gpu_pool(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_pinned(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret);
 bool rule_exception(const struct facts *facts, struct verdict *ret);
+bool rule_child_bus(const struct facts *facts, struct verdict *ret);
 bool rule_shm(const struct facts *facts, struct verdict *ret);
 bool rule_evicted_memory(const struct facts *facts, struct verdict *ret);
 bool rule_evicted_storage(const struct facts *facts, struct verdict *ret);
@@ -147,6 +150,8 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_memory_error(const struct facts *facts, struct verdict *ret);
 bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
 bool rule_dask(const struct facts *facts, struct verdict *ret);
+bool rule_shell_killed(const struct facts *facts, struct verdict *ret);
+bool rule_nothing(const struct facts *facts, struct verdict *ret);
 bool rule_worker_lost(const struct facts *facts, struct verdict *ret);
 bool rule_pids_limit(const struct facts *facts, struct verdict *ret);
 bool rule_files_limit(const struct facts *facts, struct verdict *ret);

@@ -19,6 +19,12 @@ void rules_say(struct verdict *ret, const char *fmt, ...)
 
 /* ---- workers ---- */
 
+bool rules_has_workers(const struct facts *facts)
+{
+	return facts_number(facts, "num_workers") > 0 || facts_number(facts, "dataloader_num_workers") > 0 ||
+	       facts_first(facts, SIGNAL_WORKER_KILLED);
+}
+
 /* Of each worker its own memory, where the kernel has shown it; else of each batch that waits. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret)
 {

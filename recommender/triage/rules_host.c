@@ -23,6 +23,15 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 	return false;
 }
 
+/* Whether the log shows more than the first step: offload takes the most in that one, where states are made. */
+static bool is_past_first_step(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->positions.n; i++)
+		if (facts->positions.items[i].step > 1 || facts->positions.items[i].n_progress > 2)
+			return true;
+	return false;
+}
+
 /* What the program was doing, by its own log. */
 const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 {
@@ -32,7 +41,7 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 		is_growing = is_growing || position_is_rss_growing(&facts->positions.items[i]);
 	if (is_saving(facts, end))
 		return "checkpoint";
-	if (!has_steps && facts_first(facts, SIGNAL_OFFLOAD))
+	if (!is_past_first_step(facts) && facts_first(facts, SIGNAL_OFFLOAD))
 		return "offload";
 	if ((!has_steps && facts_first(facts, SIGNAL_LOADING)) || rules_is_climb_before_steps(facts))
 		return "load-everything";
@@ -59,10 +68,39 @@ static const struct fact *find_semaphore(const struct facts *facts)
 	return NULL;
 }
 
+/* A bus error alone: a mapped file that was cut gives it, too, and hardware. */
+static bool is_bare(const struct facts *facts, const struct fact *fact)
+{
+	return strcasestr(fact->text, "bus error") &&
+	       !text_has(fact->text, "worker|Worker|DataLoader|dataloader|shm|shared memory") &&
+	       !rules_has_workers(facts);
+}
+
+static const struct fact *find_shm(const struct facts *facts)
+{
+	const struct fact *found = NULL;
+
+	for (size_t i = 0; i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if (fact->signal == SIGNAL_SHM && (!found || fact->order < found->order) && !is_bare(facts, fact))
+			found = fact;
+	}
+	return found;
+}
+
+bool rule_child_bus(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_CHILD_BUS);
+	if (!ret->fact)
+		ret->fact = facts_first(facts, SIGNAL_SHM);
+	return ret->fact != NULL;
+}
+
 /* Workers hand their batches over in shared memory. */
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_SHM);
+	ret->fact = find_shm(facts);
 	if (!ret->fact) {
 		ret->fact = find_semaphore(facts);
 		if (ret->fact)
@@ -178,6 +216,45 @@ bool rule_child_killed(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_CHILD_KILLED);
 	return ret->fact && !rules_has_error_before(facts, ret->fact);
+}
+
+/* Where the resident memory only grew, the greatest amount is the best hint that there is. */
+static void say_growth(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		const struct position *position = &facts->positions.items[i];
+
+		if (!position_is_rss_growing(position))
+			continue;
+		rules_say(ret, " The resident memory that the program reports only grew");
+		if (position->peak_rss.value > 0)
+			rules_say(ret, ", to %s (line %llu)", FIGURE_TEXT(position->peak_rss.value),
+				  (unsigned long long)position->peak_rss.number);
+		rules_say(ret, ", as before a kill for memory.");
+		return;
+	}
+}
+
+/* Lines that a script or a launcher may print behind it. */
+#define LAST_LINES 3
+
+bool rule_shell_killed(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_last(facts, SIGNAL_SHELL_KILLED);
+	if (!ret->fact || ret->fact->number + LAST_LINES < facts->sources.items[ret->fact->source].n_lines ||
+	    rules_has_error_before(facts, ret->fact) || facts_first(facts, SIGNAL_DONE))
+		return false;
+	rules_say(ret,
+		  "The program got SIGKILL, from the OOM killer or from somebody; the log does not say from whom.");
+	say_growth(facts, ret);
+	return true;
+}
+
+bool rule_nothing(const struct facts *facts, struct verdict *ret)
+{
+	rules_say(ret, "Nothing in what was given says how the run ended.");
+	say_growth(facts, ret);
+	return true;
 }
 
 bool rule_collective_timeout(const struct facts *facts, struct verdict *ret)

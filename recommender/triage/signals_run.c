@@ -322,6 +322,25 @@ bool read_epoch(const struct line *line, struct reading *ret)
 	return parse_epoch(line->lower, &spots, ret);
 }
 
+/* DeepSpeed: "\"offload_optimizer\": {\"device\": \"cpu\", ...", "Adam Optimizer #0 is created with AVX512 arithmetic
+ * capability."; accelerate: "offload_optimizer_device: cpu". Other devices are a disk or none. */
+bool read_offload(const struct line *line, struct reading *ret)
+{
+	const char *at = line->at;
+	char part[READING_NAME_BYTES];
+
+	(void)ret;
+	if (is_mention(line, at))
+		return false;
+	if (strstarts(at, "arithmetic capability"))
+		return text_has(line->lower, "optimizer #");
+	if (!strstarts(at, "offload_optimizer"))
+		return true;
+	reading_copy(part, sizeof(part), at, ",}");
+	at = strstr(part, "device");
+	return at && text_has(at, "cpu");
+}
+
 bool read_loading(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
