@@ -207,6 +207,19 @@ class Triage(Case):
                 self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
                 self.assertIn(said, "".join(answer["unseen"]))
 
+    def test_files_of_another_form(self):
+        """A log as nvidia-smi's output, and the other way round: nothing of the file's form is in it."""
+        smi = b"index, uuid, memory.total [MiB], memory.used [MiB]\n0, GPU-1, 81920 MiB, 81000 MiB\n"
+        for option, text, said in (("--nvidia-smi", ("step 3\n" + OOM).encode(), "a log is given with --log."),
+                                   ("--nvidia-smi", smi, ""),
+                                   ("--nvidia-smi", b"gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n", ""),
+                                   ("--log", smi, "give it with --nvidia-smi."),
+                                   ("--log", ("step 3\n" + OOM).encode(), "")):
+            with self.subTest(option=option, said=said):
+                answer = triage(option, text)
+                self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
+                self.assertIn(said, "".join(answer["unseen"]))
+
     def test_what_prometheus_would_tell(self):
         for text, is_said in (("exit code 137\n", True), ("RuntimeError: DataLoader worker (pid 3) is killed by signal: Killed.\n", True),
                               ("hello\n", False), ("step 1\n" + OOM, False)):

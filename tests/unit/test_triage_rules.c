@@ -89,6 +89,18 @@ static void logs(void **state)
 		 "GiB "
 		 "already allocated;\n1.00 MiB free; 9.00 GiB reserved in total by PyTorch)\n",
 		 KIND_FRAGMENTATION, NULL},
+		{"cut by another rank", INPUT_LOG,
+		 "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total "
+		 "capacity of 10.00 GiB of which [rank1]: step 8 loss=2\n1.00 GiB is free. Including non-PyTorch "
+		 "memory, this process has 9.00 GiB memory in use. Of the allocated memory 5.00 GiB is allocated by "
+		 "PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n",
+		 KIND_FRAGMENTATION, NULL},
+		{"cut, and a message of another rank below", INPUT_LOG,
+		 "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total "
+		 "capacity of 10.00 GiB of which\n[rank1]: 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved "
+		 "by "
+		 "PyTorch but unallocated.\n",
+		 KIND_TRUE_OOM, NULL},
 		{"allowed", INPUT_LOG,
 		 "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 10.00 GiB total capacity; 4.50 "
 		 "GiB already "
