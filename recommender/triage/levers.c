@@ -92,6 +92,8 @@ const struct lever levers[] = {
 	{KIND_TRUE_OOM, "kv-cache", FRAMEWORK_NONE, "Serve shorter sequences, or let the engine take more of the GPU",
 	 "max_model_len=N gpu_memory_utilization=0.95",
 	 "the KV cache of one sequence must fit into what weights and activations leave"},
+	{KIND_TRUE_OOM, "gap", FRAMEWORK_TORCH, "Let segments grow in place", "{conf}=expandable_segments:True",
+	 "much of what the allocator had reserved was unallocated: if it was in pieces, no smaller batch is needed"},
 	{KIND_TRUE_OOM, NULL, FRAMEWORK_NONE, "Halve the micro-batch and double gradient accumulation",
 	 "per_device_train_batch_size=B/2 gradient_accumulation_steps=2*A",
 	 "activations shrink with the micro-batch, and the optimizer sees the same batch"},

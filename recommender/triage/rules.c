@@ -104,7 +104,7 @@ const struct rule triage_rules[] = {
 	 "All tests passed, so the errors in the log were made on purpose."},
 	{"shm", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_HIGH, SIGNAL_SHM, rule_shm,
 	 "a worker died with a bus error, a file below /dev/shm could not be written, or a semaphore not be made",
-	 "Shared memory between the processes is full: /dev/shm has 64 MiB unless the pod mounts more."},
+	 NULL},
 	{"gpu-after-timeout", KIND_NOT_OOM, "collective-timeout", CONFIDENCE_MEDIUM, SIGNAL_COLLECTIVE_TIMEOUT,
 	 rule_gpu_after_timeout, "the allocation asked for more than 1 PiB, and a collective timed out before it",
 	 "The size was read from a collective that had timed out, so it is garbage; the rank that did not answer has "
@@ -141,9 +141,10 @@ const struct rule triage_rules[] = {
 	 "a GPU is out of memory without figures that tell more, and nvidia-smi lists several processes on one GPU",
 	 NULL},
 	{"gpu-words", KIND_TRUE_OOM, NULL, CONFIDENCE_LOW, SIGNAL_GPU_OOM, rule_gpu_words,
-	 "a runtime or framework says that the GPU is out of memory, without the figures",
-	 "The GPU ran out of memory; the message has no figures that would tell a full GPU from fragments or "
-	 "co-tenants."},
+	 "a runtime or framework says that the GPU is out of memory, without T and C; the cause is `gap` if the log "
+	 "has "
+	 "what was reserved, and U >= 5 % of that",
+	 NULL},
 	{"refused", KIND_ALLOCATION_REFUSED, NULL, CONFIDENCE_HIGH, SIGNAL_REFUSED, rule_refused,
 	 "MemoryError, numpy's `Unable to allocate`, std::bad_alloc, `Cannot allocate memory`, a heap of Java or "
 	 "Node.js, R, Go, Windows' error 1455",

@@ -79,6 +79,8 @@ ATTR_PRINTF(2, 3) void rules_say(struct verdict *ret, const char *fmt, ...);
 bool rules_has_workers(const struct facts *facts);
 /** Appends what the workers of the data loader need to `why`, where their number is known. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret);
+/** The same of /dev/shm: of the 64 MiB that it has, or of the volume that is mounted there. */
+void rules_say_shm(const struct facts *facts, struct verdict *ret);
 /** Appends what data set, workers and volumes in memory need beside the limit of a container (NULL: of any), and sets
  * the cause where it has none and they explain the end. */
 void rules_say_data(const struct facts *facts, struct verdict *ret, const char *container);

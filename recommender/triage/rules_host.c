@@ -32,6 +32,23 @@ static bool is_past_first_step(const struct facts *facts)
 	return false;
 }
 
+/* Lines of a log behind the one that says that data is being read, if that was the last thing it did. */
+#define LOADING_LINES 20
+
+/* Whether data was being read when the end came. That all of it goes into memory is only sometimes said. */
+static bool is_loading(const struct facts *facts)
+{
+	const struct fact *first = facts_first(facts, SIGNAL_LOADING), *last = facts_last(facts, SIGNAL_LOADING);
+	const struct fact *model = facts_last(facts, SIGNAL_STARTING);
+
+	if (!first || rules_has_steps(facts))
+		return false;
+	if (first->reading.is_exact || last->reading.is_exact)
+		return true;
+	return facts->sources.items[last->source].n_lines - last->number <= LOADING_LINES &&
+	       !(model && model->source == last->source && model->number > last->number);
+}
+
 /* What the program was doing, by its own log. */
 const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 {
@@ -43,7 +60,7 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 		return "checkpoint";
 	if (!is_past_first_step(facts) && facts_first(facts, SIGNAL_OFFLOAD))
 		return "offload";
-	if ((!has_steps && facts_first(facts, SIGNAL_LOADING)) || rules_is_climb_before_steps(facts))
+	if (is_loading(facts) || rules_is_climb_before_steps(facts))
 		return "load-everything";
 	return has_steps && is_growing ? "leak" : NULL;
 }
@@ -98,6 +115,8 @@ bool rule_child_bus(const struct facts *facts, struct verdict *ret)
 }
 
 /* Workers hand their batches over in shared memory. */
+#define SHM_WHY "Shared memory between the processes is full: /dev/shm has 64 MiB unless the pod mounts more."
+
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = find_shm(facts);
@@ -111,6 +130,10 @@ bool rule_shm(const struct facts *facts, struct verdict *ret)
 	}
 	if (ret->fact && text_has(ret->fact->text, "worker|DataLoader|</torch_"))
 		ret->cause = "loader-workers";
+	if (ret->fact && !ret->why[0])
+		rules_say(ret, "%s", SHM_WHY);
+	if (ret->fact)
+		rules_say_shm(facts, ret);
 	return ret->fact != NULL;
 }
 

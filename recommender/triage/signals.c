@@ -172,7 +172,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_GPU_DETAIL] = {"gpu-detail",
 			       "total capac|is free|already allocated|reserved in total|memory in use|by pytorch|"
 			       "limit:|inuse:|memory_limit_:|tried to allocate|but unallocated|currently allocated  |"
-			       "requested  |device limit  |free (according to cuda)",
+			       "requested  |device limit  |free (according to cuda)|total allocation:",
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
@@ -310,7 +310,11 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
 			     "initializing model",
 			     NULL, "the run was still being built"},
-	[SIGNAL_LOADING] = {"loading", "into memory|into ram", read_loading, "data is read into memory as a whole"},
+	[SIGNAL_LOADING] = {"loading",
+			    "into memory|into ram|loading data|loading all|loading shard|loading the data|reading "
+			    "data|reading all|"
+			    "reading shard|read_csv|read_parquet|read_json",
+			    read_loading, "data is read, as a whole where the line says so"},
 	[SIGNAL_OFFLOAD] = {"offload",
 			    "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true|offload_optimizer|"
 			    "arithmetic capability",

@@ -75,6 +75,17 @@ static void note_forms(struct triage *self)
 		else if (source->is_binary)
 			triage_note(&self->unseen, "%.500s begins with binary data; only what of it is text was read.",
 				    source->name);
+		else if (source->is_smi && source->input == INPUT_LOG)
+			triage_note(
+				&self->unseen,
+				"%.500s begins as the output of nvidia-smi does, and was read as a log: give it with "
+				"--nvidia-smi.",
+				source->name);
+		else if (!source->is_smi && source->input == INPUT_SMI && source->n_bytes)
+			triage_note(&self->unseen,
+				    "%.500s has nothing that nvidia-smi or DCGM prints of a GPU: a log is given with "
+				    "--log.",
+				    source->name);
 	}
 }
 

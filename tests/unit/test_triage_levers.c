@@ -64,6 +64,12 @@ static const struct order_row {
 	 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256,garbage_collection_threshold:0."
 	 "6\n" PIECES,
 	 NULL, "these did not prevent the end, and no lever of this kind is left.", "in this order"},
+	{"a gap before a message without figures", INPUT_LOG,
+	 "step 9 allocated=20.0GiB reserved=36.0GiB\nRuntimeError: CUDA error: out of memory\n", EXPANDABLE_LEVER,
+	 "Halve the micro-batch", NULL},
+	{"no gap before it", INPUT_LOG,
+	 "step 9 allocated=20.0GiB reserved=20.5GiB\nRuntimeError: CUDA error: out of memory\n",
+	 "Halve the micro-batch", "Shard more", EXPANDABLE_LEVER},
 	{"switched off", INPUT_LOG, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False\n" PIECES, EXPANDABLE_LEVER,
 	 NULL, "In force already"},
 	{"a hint is no setting", INPUT_LOG,
