@@ -51,6 +51,20 @@ bool lever_is_elsewhere(const char *text, const struct verdict *verdict)
 	return text_has(text, "kubectl|resources: |emptyDir|restartPolicy") && find_place(verdict);
 }
 
+bool lever_is_helper(const struct verdict *verdict)
+{
+	const struct fact *fact = verdict->fact;
+
+	return fact && fact->signal == SIGNAL_OOM_KILLED &&
+	       (strstarts(fact->text, "init container ") || strstarts(fact->text, "sidecar "));
+}
+
+/* What only the program that trains has. */
+static bool is_of_training(const char *setting)
+{
+	return text_has(setting, "streaming=True|num_workers|numpy.|tracemalloc|load_dataset");
+}
+
 static bool is_of_cause(const struct lever *lever, const struct verdict *verdict)
 {
 	return !lever->cause || streq(lever->cause, verdict->cause ? verdict->cause : LEVER_NO_CAUSE) ||
@@ -60,6 +74,7 @@ static bool is_of_cause(const struct lever *lever, const struct verdict *verdict
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
 	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict) ||
+	    (lever_is_helper(verdict) && is_of_training(lever->setting)) ||
 	    lever_is_elsewhere(lever->setting, verdict) || lever_is_refused(lever->setting, verdict) ||
 	    !device_has(lever_device(verdict), lever->setting))
 		return false;

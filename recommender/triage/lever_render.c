@@ -264,6 +264,8 @@ int lever_render(const struct lever *lever, const struct verdict *verdict, const
 			strbuf_addc(buf, *at);
 		at += n ? n : 1;
 	}
+	if (lever_is_helper(verdict) && strstr(lever->setting, "limits: memory"))
+		strbuf_addf(buf, "   # of %.*s", (int)strcspn(verdict->fact->text, ":"), verdict->fact->text);
 	if (strstarts(lever->setting, "{conf}="))
 		add_options(&self, lever);
 	return *self.was ? strbuf_addf(buf, "   # before: %s", self.was) : buf->status;

@@ -68,6 +68,8 @@ extern const size_t n_levers_next;
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
 /** Whether a text names Kubernetes, and the limit that was reached is of a scheduler or of Docker. */
 bool lever_is_elsewhere(const char *text, const struct verdict *verdict);
+/** Whether the container that was killed at its limit is a sidecar or an init container, by the status of its pod. */
+bool lever_is_helper(const struct verdict *verdict);
 /** Whether a lever that fits is left to try: it was not in force when the run ended, and its number can be smaller. All
  * answers list these. */
 bool lever_is_left(const struct lever *lever, const struct verdict *verdict, const struct facts *facts);

@@ -417,6 +417,19 @@ static const struct fact *find_collateral(const struct facts *facts, const struc
 	return NULL;
 }
 
+/* A worker of another rank that was gone before the rank that decides ended; NULL: none. */
+static const struct fact *find_earlier(const struct facts *facts, const struct verdict *verdict)
+{
+	for (size_t i = 0; verdict->rank != RANK_NONE && i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if ((fact->signal == SIGNAL_WORKER_KILLED || fact->signal == SIGNAL_WORKER_LOST) &&
+		    fact->rank != RANK_NONE && fact->rank != verdict->rank && fact->order < verdict->fact->order)
+			return fact;
+	}
+	return NULL;
+}
+
 void rules_add_context(const struct facts *facts, struct verdict *ret)
 {
 	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
@@ -427,6 +440,7 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 	if (ret->fact)
 		rules_add_pod(facts, ret);
 	ret->n_ranks = count_ranks(facts, ret->fact);
+	ret->earlier = ret->fact ? find_earlier(facts, ret) : NULL;
 	ret->torch_version = version ? version->reading.value : -1;
 	ret->checkpoint = find_checkpoint(facts, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);

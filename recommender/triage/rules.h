@@ -46,6 +46,7 @@ struct verdict {
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;
 	const struct fact *collateral; /* a time-out of other ranks */
+	const struct fact *earlier;    /* a worker that another rank lost before */
 };
 
 struct rule {

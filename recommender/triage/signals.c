@@ -176,7 +176,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
-			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved ",
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved |"
+			       "mem_alloc=|gpu_mem=|max_mem: |max_mem=| mem=",
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",

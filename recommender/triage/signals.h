@@ -255,6 +255,12 @@ static inline bool is_list_of_causes(const char *lower)
 {
 	return text_has(lower, "potential root causes|common causes include");
 }
+/** Whether a line is a test's, whose check for an error failed: "AssertionError: expected CUDA out of memory to be
+ * raised". */
+static inline bool is_failed_check(const struct line *line)
+{
+	return strstarts(line->lower + line->body, "assertionerror") && !strstr(line->lower, "to allocate");
+}
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
 /** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or

@@ -43,7 +43,10 @@ static void add_where(const struct triage *self, struct strbuf *buf)
 	const struct verdict *verdict = &self->verdict;
 	char words[256];
 
-	if (verdict->rank != RANK_NONE)
+	if (verdict->earlier)
+		strbuf_addf(buf, "  It was rank %d; before, rank %d lost a worker.", verdict->rank,
+			    verdict->earlier->rank);
+	else if (verdict->rank != RANK_NONE)
 		strbuf_addf(buf, "  Rank %d is the first that died%s.", verdict->rank,
 			    verdict->n_ranks > 1 ? "; others followed" : "");
 	if (verdict->step != STEP_NONE)

@@ -114,6 +114,8 @@ static const struct order_row {
 	{"a container of Docker in Kubernetes", INPUT_DMESG,
 	 CGROUP_KILL("/kubepods/pod0b5e5c1d-0000-4000-8000-00000000000a/docker-0123456789abcdef.scope"),
 	 "resources: limits: memory: 2048Mi", "restartPolicy", "docker run"},
+	{"a sidecar", INPUT_LOG, "sidecar log-shipper: terminated, reason OOMKilled, exit code 137\n",
+	 "<at most twice the old limit>   # of sidecar log-shipper", NULL, "streaming=True"},
 	{"an array of a whole data set", INPUT_LOG,
 	 "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 31.0 GiB for an array with shape (1, 2) and "
 	 "data "

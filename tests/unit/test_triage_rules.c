@@ -173,6 +173,9 @@ static void logs(void **state)
 		{"policy", INPUT_DMESG,
 		 "oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=0,cpuset=x,mems_allowed=0,task=a,pid=1,uid=0\n",
 		 KIND_NODE_OOM, "mempolicy"},
+		{"a check that failed", INPUT_LOG,
+		 "Traceback (most recent call last):\nAssertionError: expected CUDA out of memory to be raised\n",
+		 KIND_NOT_OOM, "error"},
 		{"a shell's last word", INPUT_LOG, "step 400\nstep 500\nKilled\n", KIND_UNKNOWN, "child-killed"},
 		{"a shell's last word behind SIGTERM", INPUT_LOG,
 		 "step 5\nslurmstepd: error: *** JOB 5 ON n1 CANCELLED AT "
