@@ -125,3 +125,12 @@ bool lever_is_left(const struct lever *lever, const struct verdict *verdict, con
 	return lever_fits(lever, verdict) && !(setting != SETTING_COUNT_ && facts_setting(facts, setting)) &&
 	       !find_least(lever, facts);
 }
+
+bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict)
+{
+	enum framework framework = lever_framework(verdict);
+	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
+
+	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
+	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, "torch.cuda."));
+}

@@ -114,7 +114,7 @@ size_t device_render_word(enum device device, const char *at, struct strbuf *buf
 	return strlen(word->text);
 }
 
-/* ---- advice ---- */
+/* ---- framework ---- */
 
 /* Where the framework is not known, it is taken for PyTorch. */
 enum framework lever_framework(const struct verdict *verdict)
@@ -122,15 +122,6 @@ enum framework lever_framework(const struct verdict *verdict)
 	enum framework framework = verdict->fact ? verdict->fact->reading.framework : FRAMEWORK_NONE;
 
 	return framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER ? FRAMEWORK_TORCH : framework;
-}
-
-bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict)
-{
-	enum framework framework = lever_framework(verdict);
-	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
-
-	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
-	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, TORCH));
 }
 
 void device_render(enum device device, const char *text, struct strbuf *buf)
