@@ -52,6 +52,7 @@ struct source {
 	struct origin origin; /* with its rank */
 	uint64_t n_lines, n_bytes;
 	bool is_damaged, is_binary; /* as in struct lines_result */
+	bool is_smi;		    /* it has what nvidia-smi or DCGM prints, whatever `input` says */
 	const char *packer;
 	struct clock clock; /* of the last line with a signal that has a date; CLOCK_NONE */
 };

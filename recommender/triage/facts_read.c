@@ -10,6 +10,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+static struct source *current_source(struct facts *self)
+{
+	return &self->sources.items[self->sources.n - 1];
+}
+
 /* @return whether the line is one of DCGM. */
 static bool take_dcgm(struct facts *self, struct line *line)
 {
@@ -31,19 +36,32 @@ static bool take_dcgm(struct facts *self, struct line *line)
 /* nvidia-smi: what a line says depends on its section. Nothing in it says which rank it is. */
 static void take_smi(struct facts *self, const struct raw_line *raw)
 {
+	struct smi_state *smi = &self->smi;
 	struct reading reading;
 	enum signal_id signal;
 	struct line line;
 
 	line_make(raw->text, raw->number, self->buffer, &line);
 	line.rank = RANK_NONE;
-	if (take_dcgm(self, &line))
-		return;
 	reading_init(&reading);
-	signal = smi_read(&self->smi, &line);
+	signal = take_dcgm(self, &line) ? SIGNAL_DCGM_MEMORY : smi_read(smi, &line);
+	if (signal != SIGNAL_COUNT_ || smi->n_begun || smi->is_list || smi->is_csv || smi->total > 0)
+		current_source(self)->is_smi = true;
 	facts_see_card(self, raw->number);
-	if (signal != SIGNAL_COUNT_)
+	if (signal != SIGNAL_COUNT_ && signal != SIGNAL_DCGM_MEMORY)
 		facts_add_line(self, &line, signal, &reading);
+}
+
+/* Lines at the begin of a file that tell whether it is one of nvidia-smi. */
+#define HEAD_LINES 3
+
+static void see_head(struct facts *self, const struct raw_line *raw)
+{
+	struct line line;
+
+	line_make(raw->text, raw->number, self->buffer, &line);
+	if (smi_csv_begins(line.lower) || text_has(line.lower, "nvsmi log==|<nvidia_smi_log>"))
+		current_source(self)->is_smi = true;
 }
 
 static void add_sight(struct facts *self, enum signal_id signal, const struct smi_sight *sight,
@@ -108,7 +126,7 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 {
 	facts_see_head(self, line);
 	if (line->rank == RANK_NONE)
-		line->rank = self->sources.items[self->sources.n - 1].origin.rank;
+		line->rank = current_source(self)->origin.rank;
 	line_focus(line);
 	facts_see_signals(self, line, found);
 	line_focus(NULL);
@@ -150,6 +168,8 @@ static void take_log(struct facts *self, const struct raw_line *raw)
 	bool may_repeat;
 	struct line line;
 
+	if (raw->number <= HEAD_LINES)
+		see_head(self, raw);
 	/* Colours may stand within words. */
 	if (line_has_colour(text) || self->kernel.is_table || self->kernel.is_stats) {
 		line_make(text, raw->number, self->buffer, &line);
@@ -186,13 +206,13 @@ static void take_line(void *context, const struct raw_line *raw)
 {
 	struct facts *self = context;
 
-	if (raw->is_last && self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+	if (raw->is_last && current_source(self)->input == INPUT_SMI)
 		end_smi(self);
 	else if (raw->is_last)
 		end_log(self);
-	else if (self->sources.items[self->sources.n - 1].input == INPUT_SMI)
+	else if (current_source(self)->input == INPUT_SMI)
 		take_smi(self, raw);
-	else if (self->sources.items[self->sources.n - 1].input == INPUT_NODE)
+	else if (current_source(self)->input == INPUT_NODE)
 		take_node(self, raw);
 	else if (!self->status)
 		take_log(self, raw);
@@ -200,7 +220,7 @@ static void take_line(void *context, const struct raw_line *raw)
 
 static void close_source(struct facts *self, const struct lines_result *result)
 {
-	struct source *source = &self->sources.items[self->sources.n - 1];
+	struct source *source = current_source(self);
 
 	facts_close_head(self);
 	source->n_lines = result->n_lines;

@@ -46,7 +46,9 @@ static void see_detail(struct facts *self, const struct line *line, const struct
 	if (self->open_oom == SIZE_MAX)
 		return;
 	fact = &self->items.items[self->open_oom];
-	if (fact->source != self->sources.n - 1 || fact->rank != line->rank || line->number > self->open_until)
+	/* The text of another rank may have cut the message: then its rest is in the next line, without a rank. */
+	if (fact->source != self->sources.n - 1 || line->number > self->open_until ||
+	    (fact->rank != line->rank && !(line->rank == RANK_NONE && line->number == self->open_line + 1)))
 		return;
 	figures_fill(&fact->reading.figures, &reading->figures);
 	fill_wrapped(self, line, &fact->reading.figures);

@@ -16,6 +16,7 @@ const char *const figure_names[FIGURE_COUNT_] = {
 	[FIGURE_OTHERS] = "others_bytes",
 	[FIGURE_ALLOWED] = "allowed_bytes",
 	[FIGURE_PRIVATE] = "private_pool_bytes",
+	[FIGURE_NEEDED] = "needed_bytes",
 	[FIGURE_LIMIT] = "limit_bytes",
 	[FIGURE_USAGE] = "usage_bytes",
 	[FIGURE_REQUEST] = "request_bytes",
@@ -86,6 +87,7 @@ static const struct label {
 	{FIGURE_FREE, BEHIND, "of which"},
 	{FIGURE_FREE, BEFORE, " is free"},
 	{FIGURE_FREE, BEFORE, " free;"},
+	{FIGURE_FREE, BEFORE, " free, "},
 	{FIGURE_FREE, BEHIND, "available memory is only"},
 	{FIGURE_ALLOCATED, BEFORE, " already allocated"},
 	{FIGURE_ALLOCATED, BEFORE, " is allocated by pytorch"},
@@ -101,6 +103,7 @@ static const struct label {
 	{FIGURE_UNALLOCATED, BEFORE, " cached;"},
 	{FIGURE_PROCESS, BEHIND, "this process has"},
 	{FIGURE_PRIVATE, BEFORE, " allocated in private pools"},
+	{FIGURE_NEEDED, BEHIND, " total allocation:"},
 };
 
 void figures_init(struct figures *self)

@@ -23,6 +23,7 @@ enum figure {
 	FIGURE_OTHERS,	    /* O: what other processes hold */
 	FIGURE_ALLOWED,	    /* limit that the process set for itself */
 	FIGURE_PRIVATE,	    /* in private pools of CUDA graphs */
+	FIGURE_NEEDED,	    /* what a compiled program needs as a whole (XLA) */
 	/* of a host */
 	FIGURE_LIMIT,	     /* of the cgroup */
 	FIGURE_USAGE,	     /* of the cgroup, or of what was evicted */

@@ -12,24 +12,71 @@ static const struct {
 	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0)},
 };
 
+/* Without a version the message tells: up to 2.0 it had its figures in brackets, "(GPU 0; 15.78 GiB total capacity;".
+ * Builds for other devices kept that form. -1: not known. */
+static int64_t find_version(const struct verdict *verdict)
+{
+	const char *text = verdict->fact ? verdict->fact->text : "";
+
+	if (verdict->torch_version < 0 && text_has(text, "CUDA out of memory|HIP out of memory") &&
+	    strstr(text, "(GPU ") && strstr(text, " total capacity; "))
+		return TORCH_VERSION(2, 0, 0);
+	return verdict->torch_version;
+}
+
 bool lever_is_refused(const char *setting, const struct verdict *verdict)
 {
+	int64_t version = find_version(verdict);
+
 	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
-		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
-		    strstr(setting, first_versions[i].option))
+		if (version >= 0 && version < first_versions[i].version && strstr(setting, first_versions[i].option))
 			return true;
 	return false;
 }
 
-static bool is_of_cause(const struct lever *lever, const char *cause)
+/* Who has set the limit where it was not Kubernetes, as a cause; NULL: Kubernetes, or not known. */
+static const char *find_place(const struct verdict *verdict)
 {
-	return !lever->cause || streq(lever->cause, cause ? cause : LEVER_NO_CAUSE);
+	static const char *const places[] = {"slurm", "docker", "job-limit", "yarn"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (streq(verdict->cause, places[i]))
+			return places[i];
+	return verdict->kind == KIND_CONTAINER_LIMIT && verdict->fact ? cgroup_owner(verdict->fact->reading.words)
+								      : NULL;
+}
+
+bool lever_is_elsewhere(const char *text, const struct verdict *verdict)
+{
+	return text_has(text, "kubectl|resources: |emptyDir|restartPolicy") && find_place(verdict);
+}
+
+bool lever_is_helper(const struct verdict *verdict)
+{
+	const struct fact *fact = verdict->fact;
+
+	return fact && fact->signal == SIGNAL_OOM_KILLED &&
+	       (strstarts(fact->text, "init container ") || strstarts(fact->text, "sidecar "));
+}
+
+/* What only the program that trains has. */
+static bool is_of_training(const char *setting)
+{
+	return text_has(setting, "streaming=True|num_workers|numpy.|tracemalloc|load_dataset");
+}
+
+static bool is_of_cause(const struct lever *lever, const struct verdict *verdict)
+{
+	return !lever->cause || streq(lever->cause, verdict->cause ? verdict->cause : LEVER_NO_CAUSE) ||
+	       streq(lever->cause, find_place(verdict));
 }
 
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
-	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict->cause) ||
-	    lever_is_refused(lever->setting, verdict) || !device_has(lever_device(verdict), lever->setting))
+	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict) ||
+	    (lever_is_helper(verdict) && is_of_training(lever->setting)) ||
+	    lever_is_elsewhere(lever->setting, verdict) || lever_is_refused(lever->setting, verdict) ||
+	    !device_has(lever_device(verdict), lever->setting))
 		return false;
 	return lever->framework == FRAMEWORK_NONE || lever->framework == lever_framework(verdict);
 }
@@ -77,4 +124,13 @@ bool lever_is_left(const struct lever *lever, const struct verdict *verdict, con
 
 	return lever_fits(lever, verdict) && !(setting != SETTING_COUNT_ && facts_setting(facts, setting)) &&
 	       !find_least(lever, facts);
+}
+
+bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict)
+{
+	enum framework framework = lever_framework(verdict);
+	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
+
+	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
+	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, "torch.cuda."));
 }

@@ -33,6 +33,7 @@ static const struct key {
 	[NODE_MAPPED_1G] = {"directmap1g", KIB},
 	[NODE_KILLS] = {"oom_kill", 1},
 	[NODE_PRESSURE] = {"avg300", 1}, /* behind "some" */
+	[NODE_PODS_LIMIT] = {"", 1},	 /* see read_pods_limit */
 };
 
 void node_init(struct node *self)
@@ -48,7 +49,7 @@ static bool read_value(const char *at, const struct key *key, int64_t *ret)
 	size_t n = strlen(key->name), between;
 	int64_t value;
 
-	if (strncmp(at, key->name, n) != 0)
+	if (!n || strncmp(at, key->name, n) != 0)
 		return false;
 	between = strspn(at + n, " \t=:");
 	if (!between || !text_number(at + n + between, &value) || value > FIGURE_MAX / key->unit)
@@ -67,6 +68,21 @@ static const char *find_setting(const char *lower, const char *name, const char 
 	at += strlen(name);
 	at += strspn(at, " \t=:\"");
 	return strstarts(at, number) && !isdigit((unsigned char)at[strlen(number)]) ? at + strlen(number) : NULL;
+}
+
+/* "/sys/fs/cgroup/kubepods.slice/memory.max:67108864", "/sys/fs/cgroup/memory/kubepods/memory.limit_in_bytes:67108864":
+ * not of the classes of pods below. */
+static void read_pods_limit(struct node *self, const char *lower)
+{
+	const char *at = text_find(lower, "kubepods/memory.|kubepods.slice/memory.");
+	int64_t value;
+
+	at = at ? text_find(at, "memory.max:|memory.limit_in_bytes:") : NULL;
+	at = at ? strchr(at, ':') + 1 : NULL;
+	if (at && strstarts(at, "max"))
+		self->values[NODE_PODS_LIMIT] = FIGURE_MAX;
+	else if (at && text_number(at, &value))
+		self->values[NODE_PODS_LIMIT] = MIN(value, FIGURE_MAX);
 }
 
 /* Daemons such as sshd and udevd are exempt with good reason. */
@@ -97,6 +113,7 @@ static void read_words(struct node *self, const char *lower)
 	if (find_setting(lower, "oom_kill_disable", "1") || strstr(lower, "\"oomkilldisable\": true") ||
 	    (strstr(lower, "--oom-kill-disable") && !strstr(lower, "--oom-kill-disable=false")))
 		self->is_kill_disabled = true;
+	read_pods_limit(self, lower);
 	read_process(self, lower);
 }
 

@@ -31,6 +31,8 @@ enum node_value {
 	NODE_KILLS,
 	/* of /proc/pressure/memory: the share of five minutes in which a task waited for memory, in percent */
 	NODE_PRESSURE,
+	/* of the cgroup kubepods: what all pods together may use; at most FIGURE_MAX, which is no limit */
+	NODE_PODS_LIMIT,
 	NODE_COUNT_
 };
 

@@ -67,8 +67,51 @@ static void add_sysctls(const char *root, struct strbuf *buf)
 	}
 }
 
+static void add_limit(const char *root, const char *cgroup, const char *file, struct strbuf *buf)
+{
+	char name[96], value[64];
+
+	snprintf(name, sizeof(name), "%s/%s", cgroup, file);
+	if (read_first_line(root, name, value, sizeof(value)))
+		strbuf_addf(buf, "/%s:%s\n", name, value);
+}
+
+#define CGROUP_BYTES 512 /* of a path; a longer one is not read, which bounds the depth as well */
+
+struct walk {
+	const char *root;
+	struct strbuf *buf;
+	size_t n_left; /* cgroups that may still be read */
+};
+
+/* The first cgroup of v1 whose OOM killer is turned off. @return whether there is one. */
+static bool add_kill_disabled(struct walk *self, const char *cgroup)
+{
+	char path[PATH_MAX], name[CGROUP_BYTES], line[64];
+	struct dirent *entry;
+	bool is_found;
+	DIR *folder;
+
+	snprintf(name, sizeof(name), "%s/memory.oom_control", cgroup);
+	is_found = read_first_line(self->root, name, line, sizeof(line)) && streq(line, "oom_kill_disable 1");
+	if (is_found)
+		strbuf_addf(self->buf, "/%s:%s\n", name, line);
+	folder = is_found ? NULL : opendir(join(self->root, cgroup, path));
+	while (folder && !is_found && self->n_left && (entry = readdir(folder))) {
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		self->n_left--;
+		is_found = snprintf(name, sizeof(name), "%s/%s", cgroup, entry->d_name) < (int)sizeof(name) &&
+			   add_kill_disabled(self, name);
+	}
+	if (folder)
+		closedir(folder);
+	return is_found;
+}
+
 static void add_cgroups(const char *root, struct strbuf *buf)
 {
+	struct walk walk;
 	static const char *const names[] = {"kubepods", "kubepods.slice", "memory/kubepods", "memory/kubepods.slice"};
 
 	if (exists(root, "sys/fs/cgroup/cgroup.controllers"))
@@ -79,9 +122,14 @@ static void add_cgroups(const char *root, struct strbuf *buf)
 		char name[64];
 
 		snprintf(name, sizeof(name), "sys/fs/cgroup/%s", names[i]);
-		if (exists(root, name))
-			strbuf_addf(buf, "/%s\n", name);
+		if (!exists(root, name))
+			continue;
+		strbuf_addf(buf, "/%s\n", name);
+		add_limit(root, name, "memory.max", buf);
+		add_limit(root, name, "memory.limit_in_bytes", buf);
 	}
+	walk = (struct walk){root, buf, LIMIT_TRIAGE_PROCESSES};
+	add_kill_disabled(&walk, "sys/fs/cgroup/memory");
 }
 
 /* Only what says something: the kubelet, and what the OOM killer may not choose. */

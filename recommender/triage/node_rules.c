@@ -199,6 +199,34 @@ static bool find_reserve(const struct node *node, struct node_finding *ret)
 		   FIGURE_TEXT(bytes), share(node, bytes));
 }
 
+/* What the kubelet keeps from all pods together; FIGURE_NONE: not known. */
+static int64_t reserved_bytes(const struct node *node)
+{
+	if (!node_has(node, NODE_PODS_LIMIT) || node->values[NODE_TOTAL] <= 0)
+		return FIGURE_NONE;
+	return MAX(node->values[NODE_TOTAL] - node->values[NODE_PODS_LIMIT], 0);
+}
+
+static bool find_unreserved(const struct node *node, struct node_finding *ret)
+{
+	int64_t bytes = reserved_bytes(node);
+
+	return bytes != FIGURE_NONE && !is_share(node, bytes, 1) &&
+	       say(ret, bytes,
+		   "The pods together may use all but %s of the memory: nearly nothing is reserved for the system and "
+		   "the kubelet, so that the kernel kills tasks before the kubelet evicts a pod.",
+		   FIGURE_TEXT(bytes));
+}
+
+static bool find_reserved(const struct node *node, struct node_finding *ret)
+{
+	int64_t bytes = reserved_bytes(node);
+
+	return is_share(node, bytes, 1) &&
+	       say(ret, bytes, "%s, %d %% of the memory, are reserved for the system: the pods together may use %s.",
+		   FIGURE_TEXT(bytes), share(node, bytes), FIGURE_TEXT(node->values[NODE_PODS_LIMIT]));
+}
+
 static bool find_memory(const struct node *node, struct node_finding *ret)
 {
 	int64_t available = node->values[NODE_AVAILABLE], total = node->values[NODE_TOTAL];
@@ -290,6 +318,9 @@ const struct node_rule node_rules[] = {
 	 "ps -eo rss,pid,args --sort=-rss | head, and df -h -t tmpfs: who holds it"},
 	{"reserve-large", HARM_MEDIUM, find_reserve, "vm.min_free_kbytes is at least 5 % of the memory",
 	 "sysctl -w vm.min_free_kbytes=N, with an N below 1 % of the memory"},
+	{"nothing-reserved", HARM_MEDIUM, find_unreserved,
+	 "the limit of the cgroup kubepods leaves less than 1 % of MemTotal to the system",
+	 "kubelet: systemReserved, kubeReserved, evictionHard: memory.available"},
 	{"memory-pressure", HARM_MEDIUM, find_pressure,
 	 "a task waited for memory in at least 10 % of the last five minutes (avg300 of some in /proc/pressure/memory)",
 	 "ps -eo rss,pid,args --sort=-rss | head, and df -h -t tmpfs: who holds it"},
@@ -308,6 +339,8 @@ const struct node_rule node_rules[] = {
 	{"overcommit-expected", HARM_NONE, find_expected, "vm.overcommit_memory is 1 on a node of Kubernetes", NULL},
 	{"overcommit-heuristic", HARM_NONE, find_heuristic, "vm.overcommit_memory is 0 elsewhere", NULL},
 	{"cgroup-v2", HARM_NONE, find_cgroup2, "the file system of /sys/fs/cgroup is cgroup2fs", NULL},
+	{"reserved", HARM_NONE, find_reserved, "the limit of the cgroup kubepods leaves at least 1 % of MemTotal",
+	 NULL},
 	{"memory", HARM_NONE, find_memory, "MemAvailable is at least 10 % of MemTotal", NULL},
 };
 const size_t n_node_rules = ARRAY_LEN(node_rules);

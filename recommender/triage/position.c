@@ -111,6 +111,7 @@ static void see_sample(struct position *self, const struct reading *reading, uin
 	const struct figures *figures = &reading->figures;
 	int64_t bytes = figures->bytes[FIGURE_ALLOCATED];
 
+	self->sample_number = number;
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		if (figures->bytes[kept[i]] != FIGURE_NONE)
 			self->sample.bytes[kept[i]] = figures->bytes[kept[i]];

@@ -44,6 +44,7 @@ struct position {
 	uint64_t n_samples, n_rises;
 	int64_t first_bytes, last_bytes;
 	struct figures sample;
+	uint64_t sample_number; /* line of the last one */
 	/* Resident memory on the host, in thousandths of any unit: whether it only grows. */
 	uint64_t n_rss, n_rss_rises;
 	int64_t first_rss, last_rss;

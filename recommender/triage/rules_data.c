@@ -2,10 +2,13 @@
 /* What data needs beside the memory limit: the data set, the workers that load it, and volumes in memory. */
 #include "triage/rules.h"
 
+#include "triage/line.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
 #define PREFETCH_DEFAULT 2 /* PyTorch's, for each worker */
+#define SHM_DEFAULT	 ((int64_t)64 * MIB)
 
 void rules_say(struct verdict *ret, const char *fmt, ...)
 {
@@ -19,30 +22,63 @@ void rules_say(struct verdict *ret, const char *fmt, ...)
 
 /* ---- workers ---- */
 
-/* Of each worker its own memory, where the kernel has shown it; else of each batch that waits. */
-void rules_say_loader(const struct facts *facts, struct verdict *ret)
+bool rules_has_workers(const struct facts *facts)
 {
-	int64_t workers = facts_number(facts, "dataloader_num_workers"),
-		prefetch = facts_number(facts, "prefetch_factor"), one = ret->figures.bytes[FIGURE_WORKER_RSS],
-		limit = ret->figures.bytes[FIGURE_LIMIT], batches;
+	return facts_number(facts, "num_workers") > 0 || facts_number(facts, "dataloader_num_workers") > 0 ||
+	       facts_first(facts, SIGNAL_WORKER_KILLED);
+}
+
+static int64_t count_workers(const struct facts *facts)
+{
+	int64_t workers = facts_number(facts, "dataloader_num_workers");
 
 	if (workers <= 0)
 		workers = facts_number(facts, "num_workers");
-	if (workers <= 0 || workers > LIMIT_TRIAGE_TASKS || limit <= 0 || limit > FIGURE_MAX)
+	return workers <= LIMIT_TRIAGE_TASKS ? workers : 0;
+}
+
+/* "num_workers=4 and prefetch_factor=2 keep up to 8 batches in memory". @return how many. */
+static int64_t say_batches(const struct facts *facts, struct verdict *ret, int64_t workers, const char *where)
+{
+	int64_t prefetch = facts_number(facts, "prefetch_factor");
+
+	if (prefetch <= 0 || prefetch > LIMIT_TRIAGE_TASKS)
+		prefetch = PREFETCH_DEFAULT;
+	rules_say(ret, " num_workers=%lld and prefetch_factor=%lld keep up to %lld batches in %s", (long long)workers,
+		  (long long)prefetch, (long long)(workers * prefetch), where);
+	return workers * prefetch;
+}
+
+/* Of each worker its own memory, where the kernel has shown it; else of each batch that waits. */
+void rules_say_loader(const struct facts *facts, struct verdict *ret)
+{
+	int64_t workers = count_workers(facts), one = ret->figures.bytes[FIGURE_WORKER_RSS],
+		limit = ret->figures.bytes[FIGURE_LIMIT];
+
+	if (workers <= 0 || limit <= 0 || limit > FIGURE_MAX)
 		return;
 	if (one > 0 && one <= FIGURE_MAX / LIMIT_TRIAGE_TASKS) {
 		rules_say(ret, " num_workers=%lld of this size need %s, and the limit is %s.", (long long)workers,
 			  FIGURE_TEXT(workers * one), FIGURE_TEXT(limit));
 		return;
 	}
-	if (prefetch <= 0 || prefetch > LIMIT_TRIAGE_TASKS)
-		prefetch = PREFETCH_DEFAULT;
-	batches = workers * prefetch;
-	rules_say(
-		ret,
-		" num_workers=%lld and prefetch_factor=%lld keep up to %lld batches in memory: of the limit that is %s "
-		"each.",
-		(long long)workers, (long long)prefetch, (long long)batches, FIGURE_TEXT(limit / batches));
+	limit /= say_batches(facts, ret, workers, "memory");
+	rules_say(ret, ": of the limit that is %s each.", FIGURE_TEXT(limit));
+}
+
+void rules_say_shm(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *volume = facts_setting(facts, SETTING_SHM);
+	int64_t workers = count_workers(facts), room = SHM_DEFAULT, n;
+	const char *size = volume ? strcasestr(volume->text, "sizeLimit") : NULL;
+
+	if (volume &&
+	    !(size && text_size(size + strlen("sizeLimit") + strspn(size + strlen("sizeLimit"), " :="), false, &room)))
+		return;
+	if (workers <= 0 || room <= 0 || room > FIGURE_MAX)
+		return;
+	n = say_batches(facts, ret, workers, "/dev/shm");
+	rules_say(ret, ": of %s that is %s each.", FIGURE_TEXT(room), FIGURE_TEXT(room / n));
 }
 
 /* ---- the data set ---- */

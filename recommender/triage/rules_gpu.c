@@ -411,6 +411,56 @@ bool rule_gpu_shared(const struct facts *facts, struct verdict *ret)
 	return true;
 }
 
+/* A twentieth of what the process has reserved is unallocated: without T, this is all that speaks for fragments. */
+static bool has_gap(const struct figures *figures)
+{
+	const int64_t *bytes = figures->bytes;
+
+	return is_sane(figures, FIGURE_RESERVED) && is_sane(figures, FIGURE_UNALLOCATED) &&
+	       bytes[FIGURE_UNALLOCATED] > 0 && bytes[FIGURE_UNALLOCATED] * 20 >= bytes[FIGURE_RESERVED];
+}
+
+static void say_gap(const struct facts *facts, struct verdict *ret)
+{
+	const int64_t *bytes = ret->figures.bytes;
+	uint64_t number = fact_position(facts, ret->fact)->sample_number;
+
+	rules_say(ret, " %s of the %s that the process had reserved (%lld %%) were unallocated",
+		  FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]), FIGURE_TEXT(bytes[FIGURE_RESERVED]),
+		  (long long)(bytes[FIGURE_UNALLOCATED] * 100 / MAX(bytes[FIGURE_RESERVED], (int64_t)1)));
+	if (number)
+		rules_say(ret, " by line %llu of its log", (unsigned long long)number);
+	rules_say(ret, ": so these may be fragments, and the allocator's setting comes first.");
+	if (!streq(ret->cause, "leak"))
+		ret->cause = "gap";
+}
+
+static void say_words(struct verdict *ret)
+{
+	static const struct {
+		enum figure figure;
+		const char *words;
+	} parts[] = {
+		{FIGURE_TRIED, "asked for"},
+		{FIGURE_FREE, "free"},
+		{FIGURE_ALLOCATED, "allocated"},
+		{FIGURE_NEEDED, "needed by the whole program"},
+	};
+	const char *between = ": ";
+
+	rules_say(ret, "The GPU ran out of memory");
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (is_sane(&ret->figures, parts[i].figure)) {
+			rules_say(ret, "%s%s %s", between, FIGURE_TEXT(ret->figures.bytes[parts[i].figure]),
+				  parts[i].words);
+			between = ", ";
+		}
+	rules_say(ret, *between == ':' ? "; the message has no figures that would tell a full GPU from fragments or "
+					 "co-tenants."
+				       : "; the figures that would tell a full GPU from fragments or co-tenants are "
+					 "missing.");
+}
+
 bool rule_gpu_words(const struct facts *facts, struct verdict *ret)
 {
 	if (!take_oom(facts, ret))
@@ -418,5 +468,8 @@ bool rule_gpu_words(const struct facts *facts, struct verdict *ret)
 	set_cause(facts, ret);
 	if (ret->fact->reading.is_exact && !is_cut(ret))
 		ret->confidence = CONFIDENCE_MEDIUM;
+	say_words(ret);
+	if (has_gap(&ret->figures))
+		say_gap(facts, ret);
 	return true;
 }

@@ -204,7 +204,8 @@ bool read_memory_error(const struct line *line, struct reading *ret)
 	ret->is_exact = is_exception(class);
 	if (!ret->is_exact)
 		return is_memory_short(line);
-	if (!is_of_memory(class) || is_mention(line, class.end) || text_has(line->lower, LAUNCHER_ERRORS))
+	if (is_failed_check(line) || !is_of_memory(class) || is_mention(line, class.end) ||
+	    text_has(line->lower, LAUNCHER_ERRORS))
 		return false;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
@@ -221,7 +222,7 @@ bool read_exception(const struct line *line, struct reading *ret)
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
-		return false;
+		return is_failed_check(line);
 	/* What ranks say when another one is gone. */
 	if (strstarts(class.name, "what():") &&
 	    text_has(class.name, "watchdog|nccl|process group|gloo|connection|peer"))
@@ -322,12 +323,38 @@ bool read_epoch(const struct line *line, struct reading *ret)
 	return parse_epoch(line->lower, &spots, ret);
 }
 
+/* DeepSpeed: "\"offload_optimizer\": {\"device\": \"cpu\", ...", "Adam Optimizer #0 is created with AVX512 arithmetic
+ * capability."; accelerate: "offload_optimizer_device: cpu". Other devices are a disk or none. */
+bool read_offload(const struct line *line, struct reading *ret)
+{
+	const char *at = line->at;
+	char part[READING_NAME_BYTES];
+
+	(void)ret;
+	if (is_mention(line, at))
+		return false;
+	if (strstarts(at, "arithmetic capability"))
+		return text_has(line->lower, "optimizer #");
+	if (!strstarts(at, "offload_optimizer"))
+		return true;
+	reading_copy(part, sizeof(part), at, ",}");
+	at = strstr(part, "device");
+	return at && text_has(at, "cpu");
+}
+
+/* Not said: whether all of it stays in memory. */
+#define LOADING_DATA                                                                                                   \
+	"loading data|loading all|loading shard|loading the data|reading data|reading all|reading shard|read_csv|"     \
+	"read_parquet|read_json"
+
 bool read_loading(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
 
-	(void)ret;
-	return at && text_has(at, "into memory|into ram") && !is_mention(line, at);
+	ret->is_exact = at && text_has(at, "into memory|into ram");
+	if (!ret->is_exact)
+		at = text_find(line->lower, LOADING_DATA);
+	return at && !is_mention(line, at);
 }
 
 /* The titles of bars that show no training: "Resolving data files: 100%|...", "Map (num_proc=8):  41%|...". */

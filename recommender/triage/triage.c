@@ -75,6 +75,17 @@ static void note_forms(struct triage *self)
 		else if (source->is_binary)
 			triage_note(&self->unseen, "%.500s begins with binary data; only what of it is text was read.",
 				    source->name);
+		else if (source->is_smi && source->input == INPUT_LOG)
+			triage_note(
+				&self->unseen,
+				"%.500s begins as the output of nvidia-smi does, and was read as a log: give it with "
+				"--nvidia-smi.",
+				source->name);
+		else if (!source->is_smi && source->input == INPUT_SMI && source->n_bytes)
+			triage_note(&self->unseen,
+				    "%.500s has nothing that nvidia-smi or DCGM prints of a GPU: a log is given with "
+				    "--log.",
+				    source->name);
 	}
 }
 
@@ -137,6 +148,15 @@ static void note_outside(struct triage *self, const struct outside *outside)
 			self->facts.sources.items[outside->old.source].name, outside->old.text);
 }
 
+/* The rules say GPU of every device. */
+static void name_device(struct verdict *verdict)
+{
+	CLEANUP(strbuf_release) struct strbuf why = STRBUF_INIT(2 * KIB);
+
+	device_render(lever_device(verdict), verdict->why, &why);
+	snprintf(verdict->why, sizeof(verdict->why), "%s", strbuf_text(&why));
+}
+
 void triage_decide(struct triage *self)
 {
 	struct outside outside;
@@ -145,6 +165,7 @@ void triage_decide(struct triage *self)
 	outside_leave_out(&self->facts, &outside);
 	note_outside(self, &outside);
 	groups_decide(&self->facts, &self->verdict);
+	name_device(&self->verdict);
 	note_crowd(self);
 	note_forms(self);
 	note_missing(self);

@@ -106,6 +106,17 @@ class Node(Case):
         self.assertEqual((answer["kind"], answer["unseen"]), ("unknown", []))
         self.assertEqual(answer["inputs"][0]["source"], folder)
 
+    def test_folder_of_cgroup_v1(self):
+        """The OOM killer of one container is turned off; nothing is reserved for the system."""
+        pods = "sys/fs/cgroup/memory/kubepods/"
+        folder = self.make_node(**{pods + "memory.limit_in_bytes": "9223372036854771712\n",
+                                   pods + "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+                                   pods + "besteffort/pod0/c/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n",
+                                   pods + "burstable/pod1/c/memory.oom_control": "oom_kill_disable 1\nunder_oom 1\n"})
+        answer = self.ask("--node", folder)
+        self.assertEqual([finding["name"] for finding in answer["node"]],
+                         ["oom-kill-disabled", "nothing-reserved", "cgroup-v1", "no-swap"])
+
     def test_this_machine(self):
         names = {finding["name"] for finding in self.ask("--node", "/")["node"]}
         self.assertTrue(names & {"swap", "no-swap"}, names)
@@ -193,6 +204,19 @@ class Triage(Case):
             with self.subTest(name):
                 answer = triage("--log", raw)
                 self.assertEqual(answer["kind"], kind, answer)
+                self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
+                self.assertIn(said, "".join(answer["unseen"]))
+
+    def test_files_of_another_form(self):
+        """A log as nvidia-smi's output, and the other way round: nothing of the file's form is in it."""
+        smi = b"index, uuid, memory.total [MiB], memory.used [MiB]\n0, GPU-1, 81920 MiB, 81000 MiB\n"
+        for option, text, said in (("--nvidia-smi", ("step 3\n" + OOM).encode(), "a log is given with --log."),
+                                   ("--nvidia-smi", smi, ""),
+                                   ("--nvidia-smi", b"gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n", ""),
+                                   ("--log", smi, "give it with --nvidia-smi."),
+                                   ("--log", ("step 3\n" + OOM).encode(), "")):
+            with self.subTest(option=option, said=said):
+                answer = triage(option, text)
                 self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
                 self.assertIn(said, "".join(answer["unseen"]))
 

@@ -89,6 +89,18 @@ static void logs(void **state)
 		 "GiB "
 		 "already allocated;\n1.00 MiB free; 9.00 GiB reserved in total by PyTorch)\n",
 		 KIND_FRAGMENTATION, NULL},
+		{"cut by another rank", INPUT_LOG,
+		 "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total "
+		 "capacity of 10.00 GiB of which [rank1]: step 8 loss=2\n1.00 GiB is free. Including non-PyTorch "
+		 "memory, this process has 9.00 GiB memory in use. Of the allocated memory 5.00 GiB is allocated by "
+		 "PyTorch, and 3.50 GiB is reserved by PyTorch but unallocated.\n",
+		 KIND_FRAGMENTATION, NULL},
+		{"cut, and a message of another rank below", INPUT_LOG,
+		 "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has a total "
+		 "capacity of 10.00 GiB of which\n[rank1]: 5.00 GiB is allocated by PyTorch, and 3.50 GiB is reserved "
+		 "by "
+		 "PyTorch but unallocated.\n",
+		 KIND_TRUE_OOM, NULL},
 		{"allowed", INPUT_LOG,
 		 "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 10.00 GiB total capacity; 4.50 "
 		 "GiB already "
@@ -106,6 +118,17 @@ static void logs(void **state)
 		{"bus", INPUT_LOG,
 		 "RuntimeError: DataLoader worker (pid 125) is killed by signal: Bus error. It is possible\n",
 		 KIND_SHM_TOO_SMALL, "loader-workers"},
+		{"reading data when the end came", INPUT_LOG, "Loading data: shard 22/40\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, "load-everything"},
+		{"a table", INPUT_LOG, "pd.read_csv /data/all.csv\nOOMKilled\n", KIND_CONTAINER_LIMIT,
+		 "load-everything"},
+		{"data, then the model", INPUT_LOG, "Loading dataset\nLoading model weights\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, NULL},
+		{"data, then steps", INPUT_LOG, "Loading data: shard 22/40\nstep 1\nOOMKilled\n", KIND_CONTAINER_LIMIT,
+		 NULL},
+		{"data, then much else", INPUT_LOG,
+		 "Loading data\n1\n2\n3\n4\n5\n6\n7\n8\n9\n1\n2\n3\n4\n5\n6\n7\n8\n9\n0\n1\nOOMKilled\n",
+		 KIND_CONTAINER_LIMIT, NULL},
 		{"bus error, as a shell without core files says", INPUT_LOG,
 		 "bash: line 1: 12086 Bus error               python3 train.py\n", KIND_SHM_TOO_SMALL, NULL},
 		{"bus error in a sentence", INPUT_LOG, "run.sh: line 12: a Bus error may follow\n", KIND_UNKNOWN, NULL},
@@ -150,10 +173,19 @@ static void logs(void **state)
 		{"policy", INPUT_DMESG,
 		 "oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=0,cpuset=x,mems_allowed=0,task=a,pid=1,uid=0\n",
 		 KIND_NODE_OOM, "mempolicy"},
+		{"a check that failed", INPUT_LOG,
+		 "Traceback (most recent call last):\nAssertionError: expected CUDA out of memory to be raised\n",
+		 KIND_NOT_OOM, "error"},
+		{"a shell's last word", INPUT_LOG, "step 400\nstep 500\nKilled\n", KIND_UNKNOWN, "child-killed"},
+		{"a shell's last word behind SIGTERM", INPUT_LOG,
+		 "step 5\nslurmstepd: error: *** JOB 5 ON n1 CANCELLED AT "
+		 "2026-11-20T10:00:00 ***\nKilled\n",
+		 KIND_NOT_OOM, "terminated"},
+		{"not its last word", INPUT_LOG, "Killed\nstep 1\nstep 2\nstep 3\nstep 4\n", KIND_UNKNOWN, NULL},
 		{"workers", INPUT_DMESG,
 		 "python invoked oom-killer: gfp_mask=0xcc0\n"
 		 "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
-		 "[ 5.0] [    101]     0   101   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    101]     0   101   100    2000    1        0           999 python\n"
 		 "[ 5.0] [    102]     0   102   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    103]     0   103   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    104]     0   104   100    1000    1        0           999 python\n"
@@ -253,6 +285,8 @@ static void logs(void **state)
 	}
 }
 
+#define BUS "DataLoader worker (pid 1) is killed by signal: Bus error. It is possible\n"
+
 /* What the answer says besides the kind. */
 static void sentences_name_what_is_known(void **state)
 {
@@ -288,8 +322,46 @@ static void sentences_name_what_is_known(void **state)
 		 "allocated; 1.00 GiB free;\n",
 		 "refused 2.00 GiB while 1.00 GiB was free; the message ends before its figures for reserved memory",
 		 CONFIDENCE_LOW},
-		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", "has no figures",
+		{INPUT_LOG, "./run.sh: line 3: 12345 Bus error (core dumped) python t.py\n",
+		 "SIGBUS of a training process is most often", CONFIDENCE_LOW},
+		{INPUT_LOG, "num_workers=8\n./run.sh: line 3: 12345 Bus error (core dumped) python t.py\n",
+		 "Shared memory between the processes is full", CONFIDENCE_HIGH},
+		{INPUT_LOG, "step 1 rss=1.0GiB\nstep 2 rss=2.0GiB\nstep 3 rss=3.0GiB\nKilled\n",
+		 "does not say from whom. The resident memory that the program reports only grew, to 3.00 GiB (line 3)",
 		 CONFIDENCE_LOW},
+		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
+		 "The GPU ran out of memory: 2.00 GiB asked for; the figures that would tell", CONFIDENCE_LOW},
+		{INPUT_LOG, "RuntimeError: CUDA error: out of memory\n", "the message has no figures", CONFIDENCE_LOW},
+		/* What waits in /dev/shm. */
+		{INPUT_LOG, "num_workers=16 prefetch_factor=8\n" BUS,
+		 " keep up to 128 batches in /dev/shm: of 64.00 MiB that is 512.00 KiB each.", CONFIDENCE_HIGH},
+		{INPUT_LOG, "num_workers=4\nvolume shm mounted at /dev/shm, sizeLimit 1Gi\n" BUS,
+		 "num_workers=4 and prefetch_factor=2 keep up to 8 batches in /dev/shm: of 1.00 GiB that is 128.00 "
+		 "MiB each.",
+		 CONFIDENCE_HIGH},
+		/* What the log says before or behind the message. */
+		{INPUT_LOG,
+		 "step 1 allocated=20.0GiB reserved=22.0GiB\nstep 2 allocated=20.0GiB reserved=36.0GiB\n"
+		 "RuntimeError: CUDA error: out of memory\n",
+		 "16.00 GiB of the 36.00 GiB that the process had reserved (44 %) were unallocated by line 2 of its "
+		 "log: so these may be fragments",
+		 CONFIDENCE_LOW},
+		{INPUT_LOG, "step 1 allocated=20.0GiB reserved=20.5GiB\nRuntimeError: CUDA error: out of memory\n",
+		 "The GPU ran out of memory: 20.00 GiB allocated; the figures", CONFIDENCE_LOW},
+		{INPUT_LOG,
+		 "Out of memory error on GPU 0. Cannot allocate 1.500000GB memory on GPU 0, 31.000000GB memory has "
+		 "been "
+		 "allocated and available memory is only 700.000000MB.\n",
+		 ": 1.50 GiB asked for, 700.00 MiB free, 31.00 GiB allocated;", CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
+		 "7406166528 bytes.\nBufferAssignment stats:\n     preallocated temp allocation:    6.90GiB\n"
+		 "                 total allocation:    8.46GiB\n",
+		 ": 6.90 GiB asked for, 8.46 GiB needed by the whole program;", CONFIDENCE_MEDIUM},
+		{INPUT_LOG,
+		 "RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was not "
+		 "possible. There are 6.48G free, 0B reserved, and 6.48G reservable.\n",
+		 ": 12.37 GiB asked for, 6.48 GiB free;", CONFIDENCE_MEDIUM},
 		/* Wordings that never say what is reserved, or say it in their own words. */
 		{INPUT_LOG,
 		 "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 "
