@@ -93,17 +93,9 @@ static bool is_bare(const struct facts *facts, const struct fact *fact)
 	       !rules_has_workers(facts);
 }
 
-static const struct fact *find_shm(const struct facts *facts)
+static bool is_not_bare(const struct facts *facts, const struct fact *fact)
 {
-	const struct fact *found = NULL;
-
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_SHM && (!found || fact->order < found->order) && !is_bare(facts, fact))
-			found = fact;
-	}
-	return found;
+	return !is_bare(facts, fact);
 }
 
 bool rule_child_bus(const struct facts *facts, struct verdict *ret)
@@ -119,7 +111,7 @@ bool rule_child_bus(const struct facts *facts, struct verdict *ret)
 
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = find_shm(facts);
+	ret->fact = facts_first_that(facts, SIGNAL_SHM, is_not_bare);
 	if (!ret->fact) {
 		ret->fact = find_semaphore(facts);
 		if (ret->fact)
@@ -201,13 +193,7 @@ static bool is_last_error(const struct facts *facts, const struct fact *fact)
 
 bool rule_exception(const struct facts *facts, struct verdict *ret)
 {
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_EXCEPTION && (!ret->fact || fact->order < ret->fact->order) &&
-		    is_last_error(facts, fact))
-			ret->fact = fact;
-	}
+	ret->fact = facts_first_that(facts, SIGNAL_EXCEPTION, is_last_error);
 	return ret->fact != NULL;
 }
 
