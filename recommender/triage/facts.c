@@ -335,14 +335,23 @@ size_t facts_group_of(const struct facts *self, const struct fact *fact)
 	return life ? life->group : self->sources.items[fact->source].origin.group;
 }
 
-const struct fact *facts_first(const struct facts *self, enum signal_id signal)
+const struct fact *facts_first_that(const struct facts *self, enum signal_id signal,
+				    bool (*test)(const struct facts *self, const struct fact *fact))
 {
 	const struct fact *first = NULL;
 
-	for (size_t i = 0; i < self->items.n; i++)
-		if (self->items.items[i].signal == signal && (!first || self->items.items[i].order < first->order))
-			first = &self->items.items[i];
+	for (size_t i = 0; i < self->items.n; i++) {
+		const struct fact *fact = &self->items.items[i];
+
+		if (fact->signal == signal && (!first || fact->order < first->order) && (!test || test(self, fact)))
+			first = fact;
+	}
 	return first;
+}
+
+const struct fact *facts_first(const struct facts *self, enum signal_id signal)
+{
+	return facts_first_that(self, signal, NULL);
 }
 
 const struct fact *facts_last(const struct facts *self, enum signal_id signal)

@@ -174,6 +174,9 @@ size_t facts_group_of(const struct facts *self, const struct fact *fact);
 int64_t facts_number(const struct facts *self, const char *key);
 /** The first fact of a signal by order; NULL: none. */
 const struct fact *facts_first(const struct facts *self, enum signal_id signal);
+/** The first one that passes a test; NULL: none. Cost: the test is made at most once for each fact of the signal. */
+const struct fact *facts_first_that(const struct facts *self, enum signal_id signal,
+				    bool (*test)(const struct facts *self, const struct fact *fact));
 /** The last one. */
 const struct fact *facts_last(const struct facts *self, enum signal_id signal);
 /** The first fact with a setting; NULL: none. */

@@ -15,7 +15,7 @@ static struct source *current_source(struct facts *self)
 	return &self->sources.items[self->sources.n - 1];
 }
 
-/* @return whether the line is one of DCGM. */
+/* @return whether the line is one of DCGM that says something. */
 static bool take_dcgm(struct facts *self, struct line *line)
 {
 	static const enum signal_id of_dcgm[] = {SIGNAL_XID,	      SIGNAL_GPU_ECC,
@@ -43,12 +43,16 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 
 	line_make(raw->text, raw->number, self->buffer, &line);
 	line.rank = RANK_NONE;
-	reading_init(&reading);
-	signal = take_dcgm(self, &line) ? SIGNAL_DCGM_MEMORY : smi_read(smi, &line);
+	if (take_dcgm(self, &line)) {
+		current_source(self)->is_smi = true;
+		return;
+	}
+	signal = smi_read(smi, &line);
 	if (signal != SIGNAL_COUNT_ || smi->n_begun || smi->is_list || smi->is_csv || smi->total > 0)
 		current_source(self)->is_smi = true;
 	facts_see_card(self, raw->number);
-	if (signal != SIGNAL_COUNT_ && signal != SIGNAL_DCGM_MEMORY)
+	reading_init(&reading);
+	if (signal != SIGNAL_COUNT_)
 		facts_add_line(self, &line, signal, &reading);
 }
 

@@ -19,6 +19,7 @@ static enum standing standing_of(const struct verdict *verdict)
 	case SIGNAL_WORKER_KILLED:
 	case SIGNAL_CHILD_KILLED:
 	case SIGNAL_WORKER_LOST:
+	case SIGNAL_SHELL_KILLED:
 		return STANDING_KILL;
 	case SIGNAL_STATUS_UNKNOWN:
 	case SIGNAL_EXIT_CODE:

@@ -261,6 +261,12 @@ static int compare_tasks(const void *a, const void *b)
 	return order ? order : (one->rss_bytes < other->rss_bytes) - (one->rss_bytes > other->rss_bytes);
 }
 
+/* Programs that start the ranks of a job on one machine. */
+static bool is_launcher(const char *name)
+{
+	return text_has(name, "torchrun|pt_elastic|deepspeed|accelerate|mpirun|mpiexec|orted|prted|hydra_pmi");
+}
+
 /* Takes tasks of one name, the largest first, if they hold more than the group so far. */
 static void take_group(const struct task *tasks, size_t n, struct reading *reading)
 {
@@ -272,6 +278,7 @@ static void take_group(const struct task *tasks, size_t n, struct reading *readi
 	if ((first && !is_python(tasks[0].name)) || n < 2 || sum <= reading->figures.bytes[FIGURE_GROUP_RSS])
 		return;
 	reading->n_group = (int)(n - first);
+	reading->has_parent = first && tasks[0].rss_bytes / 4 * 3 >= tasks[first].rss_bytes;
 	reading->is_group_even = n - first > 1 && tasks[n - 1].rss_bytes * 4 >= tasks[first].rss_bytes * 3;
 	reading_copy(reading->group, sizeof(reading->group), tasks[0].name, "");
 	figures_set(&reading->figures, FIGURE_GROUP_RSS, sum);
@@ -304,6 +311,7 @@ void kernel_add_tasks(struct kernel_state *self, struct reading *reading)
 	for (size_t i = 0; i < self->tasks.n; i++) {
 		const struct task *task = &self->tasks.items[i];
 
+		reading->has_launcher = reading->has_launcher || is_launcher(task->name);
 		if (!largest || task->rss_bytes > largest->rss_bytes)
 			largest = task;
 		if (!reading->name[0] || strncmp(task->name, reading->name, 15) != 0)

@@ -2,53 +2,48 @@
 /* Which levers an answer lists. */
 #include "triage/levers.h"
 
-/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run
- * ends at its start. */
-static const struct {
-	const char *option;
-	int64_t version;
-	const char *name;
-} first_versions[] = {
-	{"expandable_segments:", TORCH_VERSION(2, 1, 0), "2.1"},
-	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0), "1.12"},
-};
-
-bool lever_is_refused(const char *setting, const struct verdict *verdict)
+const char *lever_place(const struct verdict *verdict)
 {
-	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
-		if (verdict->torch_version >= 0 && verdict->torch_version < first_versions[i].version &&
-		    strstr(setting, first_versions[i].option))
-			return true;
-	return false;
+	static const char *const places[] = {"slurm", "docker", "job-limit", "yarn"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (streq(verdict->cause, places[i]))
+			return places[i];
+	return verdict->kind == KIND_CONTAINER_LIMIT && verdict->fact ? cgroup_owner(verdict->fact->reading.words)
+								      : NULL;
 }
 
-/* Devices with a build of their own have versions of their own. */
-void lever_render_why(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf)
+bool lever_is_elsewhere(const char *text, const struct verdict *verdict)
 {
-	bool is_renamed = streq(lever_variable(verdict), variable_names[VARIABLE_ANY]);
-
-	strbuf_adds(buf, lever->why);
-	if (verdict->torch_version >= 0 || lever_device(verdict) > DEVICE_AMD)
-		return;
-	if (is_renamed && strstr(lever->setting, first_versions[0].option))
-		strbuf_adds(buf, "; PyTorch 2.9.1 reads it only as PYTORCH_CUDA_ALLOC_CONF");
-	for (size_t i = 0; i < ARRAY_LEN(first_versions) && !is_renamed; i++)
-		if (strstr(lever->setting, first_versions[i].option))
-			strbuf_addf(buf,
-				    "; before PyTorch %s the run ends at its start with \"Unrecognized "
-				    "CachingAllocator option\"",
-				    first_versions[i].name);
+	return text_has(text, "kubectl|resources: |emptyDir|restartPolicy") && lever_place(verdict);
 }
 
-static bool is_of_cause(const struct lever *lever, const char *cause)
+bool lever_is_helper(const struct verdict *verdict)
 {
-	return !lever->cause || streq(lever->cause, cause ? cause : LEVER_NO_CAUSE);
+	const struct fact *fact = verdict->fact;
+
+	return fact && fact->signal == SIGNAL_OOM_KILLED &&
+	       (strstarts(fact->text, "init container ") || strstarts(fact->text, "sidecar "));
+}
+
+/* What only the program that trains has. */
+static bool is_of_training(const char *setting)
+{
+	return text_has(setting, "streaming=True|num_workers|numpy.|tracemalloc|load_dataset");
+}
+
+static bool is_of_cause(const struct lever *lever, const struct verdict *verdict)
+{
+	return !lever->cause || streq(lever->cause, verdict->cause ? verdict->cause : LEVER_NO_CAUSE) ||
+	       streq(lever->cause, lever_place(verdict));
 }
 
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
-	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict->cause) ||
-	    lever_is_refused(lever->setting, verdict) || !device_has(lever_device(verdict), lever->setting))
+	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict) ||
+	    (lever_is_helper(verdict) && is_of_training(lever->setting)) ||
+	    lever_is_elsewhere(lever->setting, verdict) || lever_is_refused(lever->setting, verdict) ||
+	    !device_has(lever_device(verdict), lever->setting))
 		return false;
 	return lever->framework == FRAMEWORK_NONE || lever->framework == lever_framework(verdict);
 }
@@ -96,4 +91,13 @@ bool lever_is_left(const struct lever *lever, const struct verdict *verdict, con
 
 	return lever_fits(lever, verdict) && !(setting != SETTING_COUNT_ && facts_setting(facts, setting)) &&
 	       !find_least(lever, facts);
+}
+
+bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict)
+{
+	enum framework framework = lever_framework(verdict);
+	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
+
+	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
+	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, "torch.cuda."));
 }

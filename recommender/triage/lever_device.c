@@ -12,14 +12,25 @@ static const struct {
 	const char *word;
 	enum device device;
 } device_words[] = {
-	{"amdgpu", DEVICE_AMD},	    {"hip out of memory", DEVICE_AMD},
-	{"hip error", DEVICE_AMD},  {"hiperror", DEVICE_AMD},
-	{"rocm", DEVICE_AMD},	    {"rocblas", DEVICE_AMD},
-	{"xla:tpu", DEVICE_TPU},    {"memory space hbm", DEVICE_TPU},
-	{"libtpu", DEVICE_TPU},	    {"NPU out of", DEVICE_NPU},
-	{"MLU out of", DEVICE_MLU}, {"xpu out of", DEVICE_XPU},
-	{"hpu out of", DEVICE_HPU}, {"mps backend", DEVICE_MPS},
+	{"amdgpu", DEVICE_AMD},
+	{"hip out of memory", DEVICE_AMD},
+	{"hip error", DEVICE_AMD},
+	{"hiperror", DEVICE_AMD},
+	{"rocm", DEVICE_AMD},
+	{"rocblas", DEVICE_AMD},
+	{"xla:tpu", DEVICE_TPU},
+	{"memory space hbm", DEVICE_TPU},
+	{"libtpu", DEVICE_TPU},
+	{"NPU out of", DEVICE_NPU},
+	{"MLU out of", DEVICE_MLU},
+	{"xpu out of", DEVICE_XPU},
+	{"hpu out of", DEVICE_HPU},
+	{"mps backend", DEVICE_MPS},
 	{"kIOGPU", DEVICE_MPS},
+	{"pt_devmem", DEVICE_HPU},
+	{"synhelper", DEVICE_HPU},
+	{"habana", DEVICE_HPU},
+	{"at the bottom of memory", DEVICE_TPU},
 };
 
 enum device lever_device(const struct verdict *verdict)
@@ -68,6 +79,8 @@ static const struct word {
 	 {SAME, SAME, NULL, "torch.npu.set_device", "torch.mlu.set_device", "torch.xpu.set_device"}},
 	/* PyTorch on ROCm keeps the name. */
 	{TORCH, {SAME, SAME, NULL, "torch.npu.", "torch.mlu.", "torch.xpu.", NULL, "torch.mps."}},
+	/* The noun. */
+	{"GPU", {SAME, SAME, "TPU", "NPU", "MLU", SAME, "HPU", SAME}},
 };
 
 /* The row whose word begins here; NULL: none. */
@@ -101,7 +114,7 @@ size_t device_render_word(enum device device, const char *at, struct strbuf *buf
 	return strlen(word->text);
 }
 
-/* ---- advice ---- */
+/* ---- framework ---- */
 
 /* Where the framework is not known, it is taken for PyTorch. */
 enum framework lever_framework(const struct verdict *verdict)
@@ -111,20 +124,9 @@ enum framework lever_framework(const struct verdict *verdict)
 	return framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER ? FRAMEWORK_TORCH : framework;
 }
 
-bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict)
+void device_render(enum device device, const char *text, struct strbuf *buf)
 {
-	enum framework framework = lever_framework(verdict);
-	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
-
-	return advice->kind == verdict->kind && device_has(lever_device(verdict), advice->text) &&
-	       (is_torch || !strstr(advice->text, TORCH));
-}
-
-void lever_render_advice(const struct advice *advice, const struct verdict *verdict, struct strbuf *buf)
-{
-	enum device device = lever_device(verdict);
-
-	for (const char *at = advice->text; *at;) {
+	for (const char *at = text; *at;) {
 		size_t n = device_render_word(device, at, buf);
 
 		if (!n)

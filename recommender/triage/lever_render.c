@@ -2,30 +2,8 @@
 /* The settings of levers, as exactly as what was read allows. */
 #include "triage/levers.h"
 
+#include <ctype.h>
 #include <stdio.h>
-
-/* PyTorch 2.9 renamed the variable of its own devices. 2.9.1 ignores expandable_segments in the new one on CUDA, and
- * takes the old one with a warning (pytorch/pytorch issue 183387). */
-static bool reads_new_variable(const struct verdict *verdict)
-{
-	if (verdict->torch_version == TORCH_VERSION(2, 9, 1))
-		return verdict->fact && strstr(verdict->fact->text, "XPU out of memory");
-	return verdict->torch_version >= TORCH_VERSION(2, 9, 0);
-}
-
-/* Devices with a build of their own keep their variable. Without a version the message's own words count. */
-const char *lever_variable(const struct verdict *verdict)
-{
-	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
-
-	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
-		return variable_names[variable];
-	if (reads_new_variable(verdict))
-		return variable_names[VARIABLE_ANY];
-	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
-		return variable_names[VARIABLE_CUDA];
-	return variable_names[variable];
-}
 
 /* ---- placeholders ---- */
 
@@ -35,6 +13,78 @@ struct render {
 	struct strbuf *buf;
 	char was[64]; /* the numbers before, as "8 and 4" */
 };
+
+/* ---- the allocator's options ---- */
+
+/* The options that were in force, as the log shows the variable; "": none. */
+static const char *find_options(const struct render *self)
+{
+	const struct fact *fact = self->facts ? facts_setting(self->facts, SETTING_ALLOCATOR) : NULL;
+	const char *at = fact ? strcasestr(fact->text, "_alloc_conf") : NULL;
+
+	if (!at)
+		return "";
+	at += strlen("_alloc_conf");
+	return at + strspn(at, "\"':= ");
+}
+
+/* "max_split_size_mb:512", "roundup_power2_divisions:[256:1,>:4]" */
+static bool next_option(const char **at, struct str *ret)
+{
+	const char *end = *at;
+	int depth = 0;
+
+	while (isalnum((unsigned char)*end) || (*end && strchr("_.:[]>", *end)) || (*end == ',' && depth)) {
+		depth += (*end == '[') - (*end == ']');
+		end++;
+	}
+	*ret = (struct str){*at, (size_t)(end - *at)};
+	*at = end + (*end == ',');
+	*at += strspn(*at, " ");
+	return memchr(ret->p, ':', ret->n) != NULL;
+}
+
+static bool is_option(struct str option, const char *name)
+{
+	return option.n > strlen(name) && memcmp(option.p, name, strlen(name)) == 0;
+}
+
+#define SPLIT "max_split_size_mb:"
+
+/* The user's own value. */
+static bool add_split(struct render *self)
+{
+	const char *at = find_options(self);
+
+	for (struct str option; next_option(&at, &option);)
+		if (is_option(option, SPLIT)) {
+			strbuf_add(self->buf, option.p, option.n);
+			return true;
+		}
+	return false;
+}
+
+/* The other options in force, so that a setting can be pasted. PyTorch neither splits by size nor collects the blocks
+ * of expandable segments, so these two exclude them. */
+static void add_options(struct render *self, const struct lever *lever)
+{
+	const char *at = find_options(self), *left_out = "";
+
+	for (struct str option; next_option(&at, &option);) {
+		char name[READING_NAME_BYTES];
+
+		reading_copy(name, MIN(sizeof(name), option.n + 1), option.p, ":");
+		if (strstr(lever->setting, name))
+			continue;
+		if (option.n == strlen("expandable_segments:True") && is_option(option, "expandable_segments:T"))
+			left_out = "   # without expandable_segments:True, whose blocks it leaves alone";
+		else
+			strbuf_addf(self->buf, ",%.*s", (int)option.n, option.p);
+	}
+	strbuf_adds(self->buf, left_out);
+}
+
+/* ---- numbers ---- */
 
 static bool add_conf(struct render *self)
 {
@@ -46,7 +96,7 @@ static bool add_double(struct render *self)
 {
 	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
 	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
-	bool is_scheduler = streq(self->verdict->cause, "slurm") || streq(self->verdict->cause, "job-limit");
+	bool is_scheduler = lever_place(self->verdict) != NULL;
 
 	if (recommended > limit && recommended <= FIGURE_MAX)
 		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));
@@ -160,6 +210,7 @@ static const struct placeholder {
 	bool (*add)(struct render *self);
 } placeholders[] = {
 	{"{conf}", add_conf},
+	{SPLIT "128", add_split},
 	{"{double}", add_double},
 	{"<peak>", add_peak},
 	{"gpu_memory_utilization=F/C", add_share},
@@ -190,5 +241,9 @@ int lever_render(const struct lever *lever, const struct verdict *verdict, const
 			strbuf_addc(buf, *at);
 		at += n ? n : 1;
 	}
+	if (lever_is_helper(verdict) && strstr(lever->setting, "limits: memory"))
+		strbuf_addf(buf, "   # of %.*s", (int)strcspn(verdict->fact->text, ":"), verdict->fact->text);
+	if (strstarts(lever->setting, "{conf}="))
+		add_options(&self, lever);
 	return *self.was ? strbuf_addf(buf, "   # before: %s", self.was) : buf->status;
 }

@@ -41,12 +41,12 @@ bool device_has(enum device device, const char *text);
 /** Appends what the device has for the word of NVIDIA that begins at `at`. @return the bytes of the word; 0: none
  * begins here. */
 size_t device_render_word(enum device device, const char *at, struct strbuf *buf);
+/** Appends the text with the words of the device. */
+void device_render(enum device device, const char *text, struct strbuf *buf);
 /** The framework, by the line that decided; FRAMEWORK_TORCH where it is not known. */
 enum framework lever_framework(const struct verdict *verdict);
 /** Whether a row of levers_avoid or levers_next is for this kind, device and framework: torch.cuda is PyTorch's. */
 bool lever_advice_fits(const struct advice *advice, const struct verdict *verdict);
-/** Appends the text with the words of the device. */
-void lever_render_advice(const struct advice *advice, const struct verdict *verdict, struct strbuf *buf);
 
 #define LEVER_NO_CAUSE ""
 
@@ -66,13 +66,20 @@ extern const size_t n_levers_next;
 /** Whether a lever is for this verdict, its framework and its device. Levers without a cause are for all verdicts of
  * their kind; an option that the version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
+/** Who has set the limit that was reached, where it was not Kubernetes, as a cause; NULL: Kubernetes, or not known. */
+const char *lever_place(const struct verdict *verdict);
+/** Whether a text names Kubernetes, and the limit that was reached is of a scheduler or of Docker. */
+bool lever_is_elsewhere(const char *text, const struct verdict *verdict);
+/** Whether the container that was killed at its limit is a sidecar or an init container, by the status of its pod. */
+bool lever_is_helper(const struct verdict *verdict);
 /** Whether a lever that fits is left to try: it was not in force when the run ended, and its number can be smaller. All
  * answers list these. */
 bool lever_is_left(const struct lever *lever, const struct verdict *verdict, const struct facts *facts);
 /** Appends why a lever that fits is not left: the name of the setting that was in force, or the number that cannot be
  * smaller. @return false: it is left. */
 bool lever_render_used(const struct lever *lever, const struct facts *facts, struct strbuf *buf);
-/** Whether the version of PyTorch in the log, if it is known, ends at its start with this setting of the allocator. */
+/** Whether the version of PyTorch, if the log or the form of the message tells it, ends at its start with this setting
+ * of the allocator. */
 bool lever_is_refused(const char *setting, const struct verdict *verdict);
 /** Appends why the lever helps, and what is to be known of versions of PyTorch where the log does not name one. */
 void lever_render_why(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);
@@ -80,6 +87,7 @@ void lever_render_why(const struct lever *lever, const struct verdict *verdict, 
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;
  *  <peak>, F/C, B/2, 2*A, S/2 and W/2 become figures where the verdict or the numbers of `facts` (NULL: none) have
- * them, and stay as they are otherwise. @return the sticky status of `buf`. */
+ * them, and stay as they are otherwise. Options of the allocator that were in force stay in its value. @return the
+ * sticky status of `buf`. */
 int lever_render(const struct lever *lever, const struct verdict *verdict, const struct facts *facts,
 		 struct strbuf *buf);

@@ -229,8 +229,8 @@ const struct rule triage_rules[] = {
 	{"xid-application", KIND_NOT_OOM, NULL, CONFIDENCE_MEDIUM, SIGNAL_XID, rule_xid_application,
 	 "the kernel log or DCGM has an XID that programs cause (13, 31, 43; 45 only alone), and none of the hardware",
 	 "The driver stopped the program for its own error; the GPU is not at fault."},
-	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, NULL,
-	 "a launcher reports that a child got SIGBUS, and nothing else says why",
+	{"child-bus", KIND_SHM_TOO_SMALL, NULL, CONFIDENCE_LOW, SIGNAL_CHILD_BUS, rule_child_bus,
+	 "a launcher or a shell reports that a program got SIGBUS, and nothing else says why",
 	 "SIGBUS of a training process is most often a full /dev/shm."},
 	{"disk-full", KIND_NOT_OOM, "disk-full", CONFIDENCE_HIGH, SIGNAL_DISK_FULL, rule_disk_full,
 	 "a file system other than /dev/shm is full, or the kernel can make no further cgroup or watch of files",
@@ -301,6 +301,8 @@ const struct rule triage_rules[] = {
 	 "the reason is ContainerStatusUnknown or RestartingAllContainers",
 	 "The kubelet reports 137 without saying how the container ended: it could not find it any more, as after a "
 	 "restart of the node, or it restarted all containers of the pod."},
+	{"shell-killed", KIND_UNKNOWN, "child-killed", CONFIDENCE_LOW, SIGNAL_SHELL_KILLED, rule_shell_killed,
+	 "the last lines of a log have a shell's `Killed`, and no other error comes before it", NULL},
 	{"exit-137", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_EXIT_137, rule_exit_137,
 	 "only the exit code 137 is known",
 	 "137 is SIGKILL: from the OOM killer, or from the kubelet after the grace period; the code does not say "
@@ -325,8 +327,7 @@ const struct rule triage_rules[] = {
 	{"completed", KIND_NOT_OOM, "completed", CONFIDENCE_MEDIUM, SIGNAL_COMPLETED, rule_completed,
 	 "the phase of the pod is Succeeded, or a container ended with code 0 beside `OOMKilled: false`",
 	 "The pod or its container ended well."},
-	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, NULL, "nothing of the above",
-	 "Nothing in what was given says how the run ended."},
+	{"nothing", KIND_UNKNOWN, NULL, CONFIDENCE_LOW, SIGNAL_COUNT_, rule_nothing, "nothing of the above", NULL},
 };
 const size_t n_triage_rules = ARRAY_LEN(triage_rules);
 
@@ -339,8 +340,6 @@ static bool holds(const struct rule *rule, const struct facts *facts, struct ver
 	figures_init(&ret->figures);
 	if (rule->test)
 		return rule->test(facts, ret);
-	if (rule->signal == SIGNAL_COUNT_)
-		return true;
 	ret->fact = facts_first(facts, rule->signal);
 	if (ret->fact)
 		ret->figures = ret->fact->reading.figures;
@@ -418,6 +417,19 @@ static const struct fact *find_collateral(const struct facts *facts, const struc
 	return NULL;
 }
 
+/* A worker of another rank that was gone before the rank that decides ended; NULL: none. */
+static const struct fact *find_earlier(const struct facts *facts, const struct verdict *verdict)
+{
+	for (size_t i = 0; verdict->rank != RANK_NONE && i < facts->items.n; i++) {
+		const struct fact *fact = &facts->items.items[i];
+
+		if ((fact->signal == SIGNAL_WORKER_KILLED || fact->signal == SIGNAL_WORKER_LOST) &&
+		    fact->rank != RANK_NONE && fact->rank != verdict->rank && fact->order < verdict->fact->order)
+			return fact;
+	}
+	return NULL;
+}
+
 void rules_add_context(const struct facts *facts, struct verdict *ret)
 {
 	const struct fact *version = facts_first(facts, SIGNAL_TORCH_VERSION);
@@ -428,6 +440,7 @@ void rules_add_context(const struct facts *facts, struct verdict *ret)
 	if (ret->fact)
 		rules_add_pod(facts, ret);
 	ret->n_ranks = count_ranks(facts, ret->fact);
+	ret->earlier = ret->fact ? find_earlier(facts, ret) : NULL;
 	ret->torch_version = version ? version->reading.value : -1;
 	ret->checkpoint = find_checkpoint(facts, ret->fact);
 	ret->snapshot = facts_last(facts, SIGNAL_SNAPSHOT);

@@ -46,6 +46,7 @@ struct verdict {
 	const struct fact *checkpoint; /* the last one that was written before the end */
 	const struct fact *snapshot;
 	const struct fact *collateral; /* a time-out of other ranks */
+	const struct fact *earlier;    /* a worker that another rank lost before */
 };
 
 struct rule {
@@ -75,6 +76,8 @@ bool rules_has_error_before(const struct facts *facts, const struct fact *fact);
 bool rules_is_recovered(const struct facts *facts, const struct fact *fact);
 /** Appends to `why` what fits. */
 ATTR_PRINTF(2, 3) void rules_say(struct verdict *ret, const char *fmt, ...);
+/** Whether a log names workers of a data loader. */
+bool rules_has_workers(const struct facts *facts);
 /** Appends what the workers of the data loader need to `why`, where their number is known. */
 void rules_say_loader(const struct facts *facts, struct verdict *ret);
 /** The same of /dev/shm: of the 64 MiB that it has, or of the volume that is mounted there. */
@@ -121,6 +124,7 @@ bool rule_gpu_pool(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_pinned(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_zombie(const struct facts *facts, struct verdict *ret);
 bool rule_exception(const struct facts *facts, struct verdict *ret);
+bool rule_child_bus(const struct facts *facts, struct verdict *ret);
 bool rule_shm(const struct facts *facts, struct verdict *ret);
 bool rule_evicted_memory(const struct facts *facts, struct verdict *ret);
 bool rule_evicted_storage(const struct facts *facts, struct verdict *ret);
@@ -149,6 +153,8 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret);
 bool rule_memory_error(const struct facts *facts, struct verdict *ret);
 bool rule_killed_at_end(const struct facts *facts, struct verdict *ret);
 bool rule_dask(const struct facts *facts, struct verdict *ret);
+bool rule_shell_killed(const struct facts *facts, struct verdict *ret);
+bool rule_nothing(const struct facts *facts, struct verdict *ret);
 bool rule_worker_lost(const struct facts *facts, struct verdict *ret);
 bool rule_pids_limit(const struct facts *facts, struct verdict *ret);
 bool rule_files_limit(const struct facts *facts, struct verdict *ret);

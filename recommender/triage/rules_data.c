@@ -22,12 +22,23 @@ void rules_say(struct verdict *ret, const char *fmt, ...)
 
 /* ---- workers ---- */
 
-static int64_t count_workers(const struct facts *facts)
+/* As the log has it; 0 or less: it says of none. */
+static int64_t stated_workers(const struct facts *facts)
 {
 	int64_t workers = facts_number(facts, "dataloader_num_workers");
 
-	if (workers <= 0)
-		workers = facts_number(facts, "num_workers");
+	return workers > 0 ? workers : facts_number(facts, "num_workers");
+}
+
+bool rules_has_workers(const struct facts *facts)
+{
+	return stated_workers(facts) > 0 || facts_first(facts, SIGNAL_WORKER_KILLED);
+}
+
+static int64_t count_workers(const struct facts *facts)
+{
+	int64_t workers = stated_workers(facts);
+
 	return workers <= LIMIT_TRIAGE_TASKS ? workers : 0;
 }
 

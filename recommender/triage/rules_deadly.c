@@ -49,43 +49,35 @@ bool rules_is_survived(const struct facts *facts, const struct fact *fact)
 	return facts_progress_since(facts, fact) && is_well_after(facts, fact) && !is_reported_after(facts, fact);
 }
 
+static bool is_deadly(const struct facts *facts, const struct fact *fact)
+{
+	return !rules_is_recovered(facts, fact);
+}
+
 const struct fact *rules_find_deadly(const struct facts *facts)
 {
-	const struct fact *found = NULL;
+	return facts_first_that(facts, SIGNAL_GPU_OOM, is_deadly);
+}
 
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_GPU_OOM && (!found || fact->order < found->order) &&
-		    !rules_is_recovered(facts, fact))
-			found = fact;
-	}
-	return found;
+static bool is_not_survived(const struct facts *facts, const struct fact *fact)
+{
+	return !rules_is_survived(facts, fact);
 }
 
 const struct fact *rules_find_refused(const struct facts *facts)
 {
-	const struct fact *found = NULL;
+	return facts_first_that(facts, SIGNAL_REFUSED, is_not_survived);
+}
 
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_REFUSED && (!found || fact->order < found->order) &&
-		    !rules_is_survived(facts, fact))
-			found = fact;
-	}
-	return found;
+static bool is_not_taken_back(const struct facts *facts, const struct fact *fact)
+{
+	(void)facts;
+	return !fact->reading.is_taken_back;
 }
 
 bool rule_gpu_recovered(const struct facts *facts, struct verdict *ret)
 {
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_GPU_OOM && !fact->reading.is_taken_back &&
-		    (!ret->fact || fact->order < ret->fact->order))
-			ret->fact = fact;
-	}
+	ret->fact = facts_first_that(facts, SIGNAL_GPU_OOM, is_not_taken_back);
 	if (!ret->fact || rules_find_deadly(facts))
 		return false;
 	ret->figures = ret->fact->reading.figures;
@@ -102,16 +94,15 @@ bool rule_refused_recovered(const struct facts *facts, struct verdict *ret)
 }
 
 /* Words prove less than an exception: the run need not say that it ended well, if it went on. */
+static bool is_deadly_error(const struct facts *facts, const struct fact *fact)
+{
+	return !rules_is_survived(facts, fact) &&
+	       (fact->reading.is_exact || (facts_progress_since(facts, fact) < 2 && !is_well_after(facts, fact)));
+}
+
 bool rule_memory_error(const struct facts *facts, struct verdict *ret)
 {
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_MEMORY_ERROR && (!ret->fact || fact->order < ret->fact->order) &&
-		    !rules_is_survived(facts, fact) &&
-		    (fact->reading.is_exact || (facts_progress_since(facts, fact) < 2 && !is_well_after(facts, fact))))
-			ret->fact = fact;
-	}
+	ret->fact = facts_first_that(facts, SIGNAL_MEMORY_ERROR, is_deadly_error);
 	return ret->fact != NULL;
 }
 

@@ -23,6 +23,15 @@ static bool is_saving(const struct facts *facts, const struct fact *end)
 	return false;
 }
 
+/* Whether the log shows more than the first step: offload takes the most in that one, where states are made. */
+static bool is_past_first_step(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->positions.n; i++)
+		if (facts->positions.items[i].step > 1 || facts->positions.items[i].n_progress > 2)
+			return true;
+	return false;
+}
+
 /* Lines of a log behind the one that says that data is being read, if that was the last thing it did. */
 #define LOADING_LINES 20
 
@@ -49,7 +58,7 @@ const char *rules_run_cause(const struct facts *facts, const struct fact *end)
 		is_growing = is_growing || position_is_rss_growing(&facts->positions.items[i]);
 	if (is_saving(facts, end))
 		return "checkpoint";
-	if (!has_steps && facts_first(facts, SIGNAL_OFFLOAD))
+	if (!is_past_first_step(facts) && facts_first(facts, SIGNAL_OFFLOAD))
 		return "offload";
 	if (is_loading(facts) || rules_is_climb_before_steps(facts))
 		return "load-everything";
@@ -76,12 +85,33 @@ static const struct fact *find_semaphore(const struct facts *facts)
 	return NULL;
 }
 
+/* A bus error alone: a mapped file that was cut gives it, too, and hardware. */
+static bool is_bare(const struct facts *facts, const struct fact *fact)
+{
+	return strcasestr(fact->text, "bus error") &&
+	       !text_has(fact->text, "worker|Worker|DataLoader|dataloader|shm|shared memory") &&
+	       !rules_has_workers(facts);
+}
+
+static bool is_not_bare(const struct facts *facts, const struct fact *fact)
+{
+	return !is_bare(facts, fact);
+}
+
+bool rule_child_bus(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_first(facts, SIGNAL_CHILD_BUS);
+	if (!ret->fact)
+		ret->fact = facts_first(facts, SIGNAL_SHM);
+	return ret->fact != NULL;
+}
+
 /* Workers hand their batches over in shared memory. */
 #define SHM_WHY "Shared memory between the processes is full: /dev/shm has 64 MiB unless the pod mounts more."
 
 bool rule_shm(const struct facts *facts, struct verdict *ret)
 {
-	ret->fact = facts_first(facts, SIGNAL_SHM);
+	ret->fact = facts_first_that(facts, SIGNAL_SHM, is_not_bare);
 	if (!ret->fact) {
 		ret->fact = find_semaphore(facts);
 		if (ret->fact)
@@ -163,13 +193,7 @@ static bool is_last_error(const struct facts *facts, const struct fact *fact)
 
 bool rule_exception(const struct facts *facts, struct verdict *ret)
 {
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_EXCEPTION && (!ret->fact || fact->order < ret->fact->order) &&
-		    is_last_error(facts, fact))
-			ret->fact = fact;
-	}
+	ret->fact = facts_first_that(facts, SIGNAL_EXCEPTION, is_last_error);
 	return ret->fact != NULL;
 }
 
@@ -201,6 +225,45 @@ bool rule_child_killed(const struct facts *facts, struct verdict *ret)
 {
 	ret->fact = facts_first(facts, SIGNAL_CHILD_KILLED);
 	return ret->fact && !rules_has_error_before(facts, ret->fact);
+}
+
+/* Where the resident memory only grew, the greatest amount is the best hint that there is. */
+static void say_growth(const struct facts *facts, struct verdict *ret)
+{
+	for (size_t i = 0; i < facts->positions.n; i++) {
+		const struct position *position = &facts->positions.items[i];
+
+		if (!position_is_rss_growing(position))
+			continue;
+		rules_say(ret, " The resident memory that the program reports only grew");
+		if (position->peak_rss.value > 0)
+			rules_say(ret, ", to %s (line %llu)", FIGURE_TEXT(position->peak_rss.value),
+				  (unsigned long long)position->peak_rss.number);
+		rules_say(ret, ", as before a kill for memory.");
+		return;
+	}
+}
+
+/* Lines that a script or a launcher may print behind it. */
+#define LAST_LINES 3
+
+bool rule_shell_killed(const struct facts *facts, struct verdict *ret)
+{
+	ret->fact = facts_last(facts, SIGNAL_SHELL_KILLED);
+	if (!ret->fact || ret->fact->number + LAST_LINES < facts->sources.items[ret->fact->source].n_lines ||
+	    rules_has_error_before(facts, ret->fact) || facts_first(facts, SIGNAL_DONE))
+		return false;
+	rules_say(ret,
+		  "The program got SIGKILL, from the OOM killer or from somebody; the log does not say from whom.");
+	say_growth(facts, ret);
+	return true;
+}
+
+bool rule_nothing(const struct facts *facts, struct verdict *ret)
+{
+	rules_say(ret, "Nothing in what was given says how the run ended.");
+	say_growth(facts, ret);
+	return true;
 }
 
 bool rule_collective_timeout(const struct facts *facts, struct verdict *ret)

@@ -98,7 +98,8 @@ static bool is_child_gone(const struct fact *fact)
 static bool is_kill_told(const struct facts *facts, const struct fact *kill)
 {
 	static const enum signal_id told[] = {SIGNAL_OOM_KILLED,    SIGNAL_OOM_COUNTED,	 SIGNAL_NODE_KILL,
-					      SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED, SIGNAL_EXIT_137};
+					      SIGNAL_WORKER_KILLED, SIGNAL_CHILD_KILLED, SIGNAL_SHELL_KILLED,
+					      SIGNAL_EXIT_137};
 
 	for (size_t i = 0; i < facts->items.n; i++) {
 		const struct fact *fact = &facts->items.items[i];
@@ -180,13 +181,25 @@ static bool has_ranks(const struct facts *facts)
 	return false;
 }
 
-/* Python's tasks of one name are copies where they are several, and not the ranks of a launcher. On a node other
- * programs also run under this name. */
+/* Python's tasks of one name may be workers where they are several, and also the ranks of a job, which need no launcher
+ * that is seen. On a node other programs also run under this name. */
+static bool may_be_workers(const struct facts *facts, const struct reading *reading)
+{
+	return reading->n_group >= KERNEL_COPIES_MIN && reading->scope < SCOPE_KUBEPODS && !has_ranks(facts) &&
+	       !reading->has_launcher && !facts_first(facts, SIGNAL_OFFLOAD) &&
+	       (reading->has_parent || rules_has_workers(facts));
+}
+
 static bool are_workers(const struct facts *facts, const struct reading *reading)
 {
-	if (kernel_is_loader(reading->group))
-		return true;
-	return reading->n_group >= KERNEL_COPIES_MIN && reading->scope < SCOPE_KUBEPODS && !has_ranks(facts);
+	return kernel_is_loader(reading->group) || may_be_workers(facts, reading);
+}
+
+/* Whether only their number says that the tasks are workers. */
+static bool is_guess(const struct verdict *ret)
+{
+	return streq(ret->cause, "loader-workers") && !kernel_is_loader(ret->fact->reading.group) &&
+	       !kernel_is_loader(ret->fact->reading.name);
 }
 
 /* They hold half of what all tasks hold, or half of the limit. */
@@ -228,7 +241,9 @@ static void say_group(struct verdict *ret)
 	rules_say(ret, " %d tasks named %s%s held %s, at most %s each.", reading->n_group, reading->group,
 		  kernel_is_loader(reading->group) ? "" : " beside the largest one",
 		  FIGURE_TEXT(bytes[FIGURE_GROUP_RSS]), FIGURE_TEXT(bytes[FIGURE_WORKER_RSS]));
-	if (streq(ret->cause, "loader-workers") && reading->is_group_even)
+	if (is_guess(ret))
+		rules_say(ret, " They are ranks or loader workers.");
+	else if (streq(ret->cause, "loader-workers") && reading->is_group_even)
 		rules_say(ret,
 			  " They have nearly the same size, as each copies the objects of the main process that it "
 			  "touches (copy-on-write).");
@@ -320,7 +335,9 @@ static bool is_scope(const struct facts *facts, struct verdict *ret, enum scope 
 		ret->cause = kill_cause(facts, &ret->fact->reading);
 	if (!ret->cause)
 		ret->cause = rules_run_cause(facts, ret->fact);
-	if (ret->fact->signal == SIGNAL_KERNEL_CUT)
+	if (is_guess(ret))
+		ret->confidence = CONFIDENCE_LOW;
+	else if (ret->fact->signal == SIGNAL_KERNEL_CUT)
 		ret->confidence = MAX(ret->confidence, CONFIDENCE_MEDIUM) - 1;
 	say_kill(ret, what);
 	rules_say_data(facts, ret, NULL);
@@ -343,7 +360,11 @@ bool rule_kernel_pod(const struct facts *facts, struct verdict *ret)
 
 bool rule_kernel_cgroup(const struct facts *facts, struct verdict *ret)
 {
-	return is_scope(facts, ret, SCOPE_CGROUP, "A cgroup reached its memory limit,");
+	if (!is_scope(facts, ret, SCOPE_CGROUP, "A cgroup reached its memory limit,"))
+		return false;
+	if (!ret->cause)
+		ret->cause = cgroup_owner(ret->fact->reading.words);
+	return true;
 }
 
 bool rule_kernel_kubepods(const struct facts *facts, struct verdict *ret)

@@ -79,16 +79,14 @@ static bool is_beside(const struct facts *facts, const struct fact *fact, enum s
 #define KILLER_LINES 20
 #define STATE_LINES  8
 
+static bool is_kill_of_killer(const struct facts *facts, const struct fact *fact)
+{
+	return fact->reading.is_exact && is_beside(facts, fact, SIGNAL_LOW_MEMORY, KILLER_LINES);
+}
+
 bool rule_low_memory(const struct facts *facts, struct verdict *ret)
 {
-	for (size_t i = 0; i < facts->items.n; i++) {
-		const struct fact *fact = &facts->items.items[i];
-
-		if (fact->signal == SIGNAL_LOW_MEMORY && fact->reading.is_exact &&
-		    (!ret->fact || fact->order < ret->fact->order) &&
-		    is_beside(facts, fact, SIGNAL_LOW_MEMORY, KILLER_LINES))
-			ret->fact = fact;
-	}
+	ret->fact = facts_first_that(facts, SIGNAL_LOW_MEMORY, is_kill_of_killer);
 	return ret->fact != NULL;
 }
 

@@ -125,6 +125,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				"subprocesses has abruptly died|) exited unexpectedly|"
 				"worker unexpectedly exits with a connection error",
 				read_worker_lost, "a worker of a pool died; why, the line does not say"},
+	[SIGNAL_SHELL_KILLED] = {"shell-killed", "killed|terminated by signal 9", read_shell_killed,
+				 "a shell or `time` says that the program got SIGKILL, not from whom"},
 	[SIGNAL_CHILD_BUS] = {"child-bus", "exit code|exitcode|exit_code|exit status|sigbus|signal 7|srun: error: ",
 			      read_child_bus, "a child got SIGBUS: often a full /dev/shm"},
 	[SIGNAL_STATUS_UNKNOWN] = {"status-unknown", NULL, NULL,
@@ -174,7 +176,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       read_gpu_detail, "figures that belong to the failed allocation"},
 	[SIGNAL_GPU_SAMPLE] = {"gpu-sample",
 			       "allocated=|reserved=|allocated memory|gpu reserved memory|memory_allocated|"
-			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved ",
+			       "memory_reserved|allocated:|reserved:|cuda allocated|gpu allocated|ib reserved |"
+			       "mem_alloc=|gpu_mem=|max_mem: |max_mem=| mem=",
 			       read_gpu_sample, "GPU memory as the program itself reports it"},
 	[SIGNAL_GPU_DEVICE] = {"gpu-device",
 			       "total memory:|totalmemory:|free memory:|freememory:|devicememorysize:|mb memory",
@@ -313,8 +316,10 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			    "data|reading all|"
 			    "reading shard|read_csv|read_parquet|read_json",
 			    read_loading, "data is read, as a whole where the line says so"},
-	[SIGNAL_OFFLOAD] = {"offload", "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true", NULL,
-			    "optimizer states are kept in host memory"},
+	[SIGNAL_OFFLOAD] = {"offload",
+			    "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true|offload_optimizer|"
+			    "arithmetic capability",
+			    read_offload, "optimizer states are kept in host memory"},
 	[SIGNAL_CHECKPOINT] = {"checkpoint", "checkpoint|ckpt", read_checkpoint, "a checkpoint was written"},
 	[SIGNAL_SNAPSHOT] = {"snapshot", "snapshot|memory profile", read_snapshot, "a memory snapshot was written"},
 	[SIGNAL_TORCH_VERSION] = {"torch-version", "torch", read_torch_version, "the version of PyTorch"},

@@ -53,6 +53,7 @@ enum signal_id {
 	SIGNAL_WORKER_KILLED,
 	SIGNAL_CHILD_KILLED,
 	SIGNAL_WORKER_LOST,
+	SIGNAL_SHELL_KILLED,
 	SIGNAL_CHILD_BUS,
 	SIGNAL_STATUS_UNKNOWN,
 	SIGNAL_EXIT_137,
@@ -218,6 +219,8 @@ struct reading {
 	int n_tasks;   /* tasks with the name of the one that was killed */
 	int n_group;   /* tasks of the name that held the most together; 0: there is none with several */
 	bool is_group_even;	     /* these had nearly the same size */
+	bool has_parent;	     /* the largest task of their name is by a third larger than they are */
+	bool has_launcher;	     /* the table of tasks has one of several ranks */
 	char uid[READING_UID_BYTES]; /* of the pod whose task was killed, as the path of its cgroup has it; "": none */
 	char group[24];		     /* name of these tasks */
 	char name[READING_NAME_BYTES];	 /* of a process or container */
@@ -252,6 +255,12 @@ static inline bool is_list_of_causes(const char *lower)
 {
 	return text_has(lower, "potential root causes|common causes include");
 }
+/** Whether a line is a test's, whose check for an error failed: "AssertionError: expected CUDA out of memory to be
+ * raised". */
+static inline bool is_failed_check(const struct line *line)
+{
+	return strstarts(line->lower + line->body, "assertionerror") && !strstr(line->lower, "to allocate");
+}
 /** Whether the words at `at` are only mentioned: in a comment, in code, in a piece of advice. */
 bool is_mention(const struct line *line, const char *at);
 /** What stands before an exit code, separated by '|'. As words of a row they count only with a code that is negative or
@@ -266,6 +275,8 @@ bool is_exit_code_next(const char *behind, size_t n);
 bool is_exit_code(const char *lower, int64_t code);
 /** The uid of the pod in the path of a cgroup, with dashes. @return what comes behind it in the path; NULL: none. */
 const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
+/** Who made a cgroup that is none of Kubernetes, as a cause of rules.h: "slurm" or "docker"; NULL: not known. */
+const char *cgroup_owner(const char *path);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);
 
@@ -306,6 +317,7 @@ bool read_low_memory(const struct line *line, struct reading *ret);
 bool read_killer(const struct line *line, struct reading *ret);
 bool read_shm(const struct line *line, struct reading *ret);
 bool read_child_killed(const struct line *line, struct reading *ret);
+bool read_shell_killed(const struct line *line, struct reading *ret);
 bool read_worker_lost(const struct line *line, struct reading *ret);
 bool read_child_bus(const struct line *line, struct reading *ret);
 bool read_exit_137(const struct line *line, struct reading *ret);
@@ -337,6 +349,7 @@ bool read_rss(const struct line *line, struct reading *ret);
 bool read_cgroup_peak(const struct line *line, struct reading *ret);
 bool read_setting(const struct line *line, struct reading *ret);
 bool read_number(const struct line *line, struct reading *ret);
+bool read_offload(const struct line *line, struct reading *ret);
 bool read_loading(const struct line *line, struct reading *ret);
 bool read_step(const struct line *line, struct reading *ret);
 bool read_checkpoint(const struct line *line, struct reading *ret);

@@ -261,8 +261,9 @@ bool read_gpu_oom(const struct line *line, struct reading *ret)
 {
 	const char *at, *start;
 
-	if (text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) || gpu_is_host_call(line->lower) ||
-	    text_has(line->lower, "that this is not a failure") || slurm_is_out_of_memory(line))
+	if (is_failed_check(line) || text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) ||
+	    gpu_is_host_call(line->lower) || text_has(line->lower, "that this is not a failure") ||
+	    slurm_is_out_of_memory(line))
 		return false;
 	at = find_words(line, ret);
 	if (!at || is_mention(line, at))
@@ -363,15 +364,20 @@ bool read_gpu_sample(const struct line *line, struct reading *ret)
 	const char *lower = line->lower;
 	struct spots spots = SPOTS_NONE;
 
-	spots.at[0] = find_size(
-		lower, "max_memory_allocated|memory_allocated|allocated=| allocated memory|allocated:", spots.at[0]);
+	spots.at[0] = find_size(lower,
+				"max_memory_allocated|memory_allocated|allocated=| allocated memory|allocated:|"
+				"mem_alloc=|gpu_mem=|max_mem: |max_mem=",
+				spots.at[0]);
+	/* Only of a step; a scheduler's limit is written so, too. */
+	if (text_has(lower, "loss|step|iter"))
+		spots.at[0] = find_size(lower, " mem=", spots.at[0]);
 	spots.at[1] = find_size(
 		lower, "peak_reserved|max_memory_reserved|memory_reserved|reserved=|gpu reserved memory|reserved:",
 		spots.at[1]);
 	spots.at[0] = find_plain_size(lower, spots.at[0]);
 	find_pair(lower, &spots);
 	spots.at[2] = find_size(lower, "gap=|unallocated=", spots.at[2]);
-	spots.unit = text_has(lower, "peak|max_memory");
+	spots.unit = text_has(lower, "peak|max_mem");
 	line_note(line, &spots);
 	return parse_gpu_sample(lower, &spots, ret);
 }

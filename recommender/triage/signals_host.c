@@ -337,6 +337,23 @@ bool read_child_killed(const struct line *line, struct reading *ret)
 			       "with signal sigkill|signals.sigkill|status=9/kill");
 }
 
+/* What a shell says of a program that got SIGKILL: "Killed", "[1]+  Killed    python train.py", "zsh: killed     python
+ * train.py"; GNU time: "Command terminated by signal 9". */
+bool read_shell_killed(const struct line *line, struct reading *ret)
+{
+	const char *start = line->lower + line->body, *at = line->at, *end = at + strlen("killed");
+
+	(void)ret;
+	if (strstarts(at, "terminated by signal 9"))
+		return strstarts(start, "command ") && at == start + strlen("command ");
+	if (at == start)
+		return !end[strspn(end, " ")];
+	if (strstarts(start, "zsh: "))
+		start += strlen("zsh: ");
+	start += strspn(start, "[]0123456789+- ");
+	return at == start && (!*end || strstarts(end, "  "));
+}
+
 bool read_child_bus(const struct line *line, struct reading *ret)
 {
 	(void)ret;

@@ -38,6 +38,17 @@ const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES])
 	return NULL;
 }
 
+/* Slurm: "/slurm/uid_1000/job_55/step_0", "/system.slice/slurmstepd.scope/job_55/step_0"; Docker: "/docker/ID",
+ * "/system.slice/docker-ID.scope". */
+const char *cgroup_owner(const char *path)
+{
+	if (strstr(path, "kubepods"))
+		return NULL;
+	if (strstr(path, "/slurm") && strstr(path, "/job_"))
+		return "slurm";
+	return text_has(path, "/docker/|/docker-") ? "docker" : NULL;
+}
+
 /* The pod in the path behind a label; else `uid` stays. */
 static void read_uid(const struct line *line, const char *label, struct reading *ret)
 {

@@ -204,7 +204,8 @@ bool read_memory_error(const struct line *line, struct reading *ret)
 	ret->is_exact = is_exception(class);
 	if (!ret->is_exact)
 		return is_memory_short(line);
-	if (!is_of_memory(class) || is_mention(line, class.end) || text_has(line->lower, LAUNCHER_ERRORS))
+	if (is_failed_check(line) || !is_of_memory(class) || is_mention(line, class.end) ||
+	    text_has(line->lower, LAUNCHER_ERRORS))
 		return false;
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
@@ -221,7 +222,7 @@ bool read_exception(const struct line *line, struct reading *ret)
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
 	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
-		return false;
+		return is_failed_check(line);
 	/* What ranks say when another one is gone. */
 	if (strstarts(class.name, "what():") &&
 	    text_has(class.name, "watchdog|nccl|process group|gloo|connection|peer"))
@@ -320,6 +321,25 @@ bool read_epoch(const struct line *line, struct reading *ret)
 		spots.at[2] = (int)(at + strlen("'epoch': ") - line->lower);
 	line_note(line, &spots);
 	return parse_epoch(line->lower, &spots, ret);
+}
+
+/* DeepSpeed: "\"offload_optimizer\": {\"device\": \"cpu\", ...", "Adam Optimizer #0 is created with AVX512 arithmetic
+ * capability."; accelerate: "offload_optimizer_device: cpu". Other devices are a disk or none. */
+bool read_offload(const struct line *line, struct reading *ret)
+{
+	const char *at = line->at;
+	char part[READING_NAME_BYTES];
+
+	(void)ret;
+	if (is_mention(line, at))
+		return false;
+	if (strstarts(at, "arithmetic capability"))
+		return text_has(line->lower, "optimizer #");
+	if (!strstarts(at, "offload_optimizer"))
+		return true;
+	reading_copy(part, sizeof(part), at, ",}");
+	at = strstr(part, "device");
+	return at && text_has(at, "cpu");
 }
 
 /* Not said: whether all of it stays in memory. */

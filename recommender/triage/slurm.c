@@ -55,27 +55,30 @@ bool slurm_is_head(const char *lower)
 	       (find_heading(lower, "reqmem") || find_heading(lower, "maxrss"));
 }
 
-/* The cell under a heading of "sacct -P", whose cells have a bar between them. */
+/* The cell under a heading of "sacct -P", whose cells have a bar between them; "": there is none. */
 static const char *find_parsable(const char *head, const char *heading, const char *row)
 {
-	for (const char *bar = strchr(head, '|'); bar && bar < heading && row; bar = strchr(bar + 1, '|')) {
-		row = strchr(row, '|');
-		row = row ? row + 1 : NULL;
+	for (const char *bar = strchr(head, '|'); bar && bar < heading; bar = strchr(bar + 1, '|')) {
+		const char *end = strchr(row, '|');
+
+		if (!end)
+			return "";
+		row = end + 1;
 	}
 	return row;
 }
 
-/* Numbers stand at the right end of their column, and a cell may be empty. */
+/* The same of aligned columns: numbers stand at the right end of theirs, and a cell may be empty. */
 static const char *find_aligned(const char *head, const char *heading, const char *row)
 {
 	size_t end = (size_t)(heading - head) + strcspn(heading, " ");
 	const char *at;
 
 	if (strlen(row) < end || !is_heading_end(row[end]))
-		return NULL;
+		return "";
 	for (at = row + end; at > row && at[-1] != ' ';)
 		at--;
-	return at < row + end ? at : NULL;
+	return at < row + end ? at : "";
 }
 
 /* "32G", "32Gn" for each node; "4Gc" is for each core. */
@@ -101,7 +104,7 @@ void slurm_read_row(const char *head, const char *row, struct figures *ret)
 		if (!heading)
 			continue;
 		cell = strchr(head, '|') ? find_parsable(head, heading, row) : find_aligned(head, heading, row);
-		if (cell && read_size(cell, &bytes))
+		if (read_size(cell, &bytes))
 			figures_set(ret, columns[i].figure, bytes);
 	}
 }

@@ -148,6 +148,15 @@ static void note_outside(struct triage *self, const struct outside *outside)
 			self->facts.sources.items[outside->old.source].name, outside->old.text);
 }
 
+/* The rules say GPU of every device. */
+static void name_device(struct verdict *verdict)
+{
+	CLEANUP(strbuf_release) struct strbuf why = STRBUF_INIT(2 * KIB);
+
+	device_render(lever_device(verdict), verdict->why, &why);
+	snprintf(verdict->why, sizeof(verdict->why), "%s", strbuf_text(&why));
+}
+
 void triage_decide(struct triage *self)
 {
 	struct outside outside;
@@ -156,6 +165,7 @@ void triage_decide(struct triage *self)
 	outside_leave_out(&self->facts, &outside);
 	note_outside(self, &outside);
 	groups_decide(&self->facts, &self->verdict);
+	name_device(&self->verdict);
 	note_crowd(self);
 	note_forms(self);
 	note_missing(self);

@@ -41,9 +41,18 @@ static void add_figures(const struct verdict *verdict, struct strbuf *buf)
 	strbuf_addc(buf, '}');
 }
 
+static void add_rendered(struct strbuf *buf, const char *key, enum device device, const char *text)
+{
+	CLEANUP(strbuf_release) struct strbuf rendered = STRBUF_INIT(4 * KIB);
+
+	device_render(device, text, &rendered);
+	json_write_text(buf, key, strbuf_text(&rendered));
+}
+
 static void add_levers(const struct triage *self, struct strbuf *buf)
 {
 	const struct verdict *verdict = &self->verdict;
+	enum device device = lever_device(verdict);
 	int order = 0;
 
 	json_write_open(buf, "levers", '[');
@@ -57,7 +66,7 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 		json_write_line(buf, 4);
 		json_write_open(buf, NULL, '{');
 		json_write_int(buf, "order", ++order);
-		json_write_text(buf, "action", levers[i].action);
+		add_rendered(buf, "action", device, levers[i].action);
 		json_write_text(buf, "setting", strbuf_text(&setting));
 		lever_render_why(&levers[i], verdict, &why);
 		json_write_text(buf, "why", strbuf_text(&why));
@@ -74,7 +83,7 @@ static void add_avoid(const struct verdict *verdict, struct strbuf *buf)
 
 		if (!lever_advice_fits(&levers_avoid[i], verdict))
 			continue;
-		lever_render_advice(&levers_avoid[i], verdict, &text);
+		device_render(lever_device(verdict), levers_avoid[i].text, &text);
 		json_write_text(buf, NULL, strbuf_text(&text));
 	}
 	strbuf_addc(buf, ']');
@@ -103,7 +112,7 @@ static void add_next(const struct triage *self, struct strbuf *buf)
 
 		if (!triage_is_next(self, &levers_next[i]))
 			continue;
-		lever_render_advice(&levers_next[i], &self->verdict, &text);
+		device_render(lever_device(&self->verdict), levers_next[i].text, &text);
 		triage_render_command(self, strbuf_text(&text), &command);
 		json_write_text(buf, NULL, strbuf_text(&command));
 	}

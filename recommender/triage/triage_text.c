@@ -43,7 +43,10 @@ static void add_where(const struct triage *self, struct strbuf *buf)
 	const struct verdict *verdict = &self->verdict;
 	char words[256];
 
-	if (verdict->rank != RANK_NONE)
+	if (verdict->earlier)
+		strbuf_addf(buf, "  It was rank %d; before, rank %d lost a worker.", verdict->rank,
+			    verdict->earlier->rank);
+	else if (verdict->rank != RANK_NONE)
 		strbuf_addf(buf, "  Rank %d is the first that died%s.", verdict->rank,
 			    verdict->n_ranks > 1 ? "; others followed" : "");
 	if (verdict->step != STEP_NONE)
@@ -109,8 +112,11 @@ static void add_first(const struct triage *self, const struct style *style, stru
 		if (triage_is_stop(line))
 			strbuf_addf(buf, "%s%.*s\n", style->item, (int)line.n, line.p);
 	for (size_t i = 0; i < n_levers_next; i++)
-		if (triage_is_next(self, &levers_next[i]) && streq(levers_next[i].text, LEVER_STOP))
-			strbuf_addf(buf, "%s%s\n", style->item, levers_next[i].text);
+		if (triage_is_next(self, &levers_next[i]) && streq(levers_next[i].text, LEVER_STOP)) {
+			strbuf_adds(buf, style->item);
+			device_render(lever_device(&self->verdict), LEVER_STOP, buf);
+			strbuf_addc(buf, '\n');
+		}
 }
 
 /* Levers that were in force and did not prevent the end. */
@@ -139,6 +145,7 @@ static void add_used(const struct triage *self, bool is_any_left, const struct s
 
 static void add_levers(const struct triage *self, const struct style *style, struct strbuf *buf)
 {
+	enum device device = lever_device(&self->verdict);
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
@@ -148,8 +155,9 @@ static void add_levers(const struct triage *self, const struct style *style, str
 			continue;
 		if (!order)
 			add_head(buf, style, "What to do, in this order");
-		strbuf_addf(buf, "%s%d. %s: %s", style->is_markdown ? "" : "  ", ++order, levers[i].action,
-			    style->quote);
+		strbuf_addf(buf, "%s%d. ", style->is_markdown ? "" : "  ", ++order);
+		device_render(device, levers[i].action, buf);
+		strbuf_addf(buf, ": %s", style->quote);
 		lever_render(&levers[i], &self->verdict, &self->facts, &setting);
 		triage_render_command(self, strbuf_text(&setting), buf);
 		strbuf_addf(buf, "%s (", style->quote);
@@ -170,7 +178,7 @@ static void add_avoid(const struct verdict *verdict, const struct style *style, 
 			add_head(buf, style, "What not to do");
 		is_begun = true;
 		strbuf_adds(buf, style->item);
-		lever_render_advice(&levers_avoid[i], verdict, buf);
+		device_render(lever_device(verdict), levers_avoid[i].text, buf);
 		strbuf_addc(buf, '\n');
 	}
 }
@@ -213,7 +221,7 @@ static void add_next(const struct triage *self, const struct style *style, struc
 		if (!triage_is_next(self, &levers_next[i]) || (is_held && streq(levers_next[i].text, LEVER_STOP)))
 			continue;
 		strbuf_adds(buf, style->item);
-		lever_render_advice(&levers_next[i], &self->verdict, &text);
+		device_render(lever_device(&self->verdict), levers_next[i].text, &text);
 		triage_render_command(self, strbuf_text(&text), buf);
 		strbuf_addc(buf, '\n');
 	}
@@ -225,8 +233,9 @@ static int render(const struct triage *self, const struct style *style, struct s
 {
 	const struct verdict *verdict = &self->verdict;
 
-	strbuf_addf(buf, style->is_markdown ? "# %s\n\n%s (confidence: %s).\n" : "%s: %s (confidence: %s)\n",
-		    triage_kinds[verdict->kind].name, triage_kinds[verdict->kind].meaning,
+	strbuf_addf(buf, style->is_markdown ? "# %s\n\n" : "%s: ", triage_kinds[verdict->kind].name);
+	device_render(lever_device(verdict), triage_kinds[verdict->kind].meaning, buf);
+	strbuf_addf(buf, style->is_markdown ? " (confidence: %s).\n" : " (confidence: %s)\n",
 		    triage_confidence_names[verdict->confidence]);
 	strbuf_addf(buf, "%s%s%s%s%s\n", style->is_markdown ? "\n" : "  ", verdict->why,
 		    verdict->cause ? " Cause: " : "", verdict->cause ? verdict->cause : "", verdict->cause ? "." : "");

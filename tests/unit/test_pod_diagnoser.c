@@ -44,6 +44,10 @@
 	"unallocated. If reserved but unallocated memory is large try setting "                                        \
 	"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
 
+#define OLD_LINE                                                                                                       \
+	"torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total "         \
+	"capacity; 60.00 GiB already allocated; 1.05 GiB free; 76.50 GiB reserved in total by PyTorch)"
+
 static int64_t read_clock(void)
 {
 	return NOW_MS;
@@ -178,6 +182,16 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		  {.fits = NULL}},
 		 false,
 		 ""},
+		{"by an old version, as the form of its message tells",
+		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
+		  {WATCHED, .body = "", .end = FAKE_HOLD},
+		  JOB("train"),
+		  {ONE("a"), .body = LIST(POD("a", "train", FAILED("57")))},
+		  {LOG("a"), .body = "step 100 loss 2.1\n" OLD_LINE "\n"},
+		  {EVENTS("a"), .body = LIST("")},
+		  {.fits = NULL}},
+		 false,
+		 ""},
 		{"by a version with the new variable",
 		 {{WATCHED, .body = LIST(POD("a", "train", FAILED("57")))},
 		  {WATCHED, .body = "", .end = FAKE_HOLD},
@@ -231,7 +245,7 @@ static void the_end_of_the_log_tells_fragmentation(void **state)
 		assert_int_equal(read_found(&scene, &diagnosed), 0);
 		assert_string_equal(diagnosed.diagnosis.kind, "fragmentation");
 		assert_string_equal(diagnosed.diagnosis.variable, rows[i].variable);
-		assert_int_equal(strncmp(diagnosed.diagnosis.evidence, CUDA_LINE, 60), 0);
+		assert_true(strstarts(diagnosed.diagnosis.evidence, "torch."));
 		assert_int_equal(diagnosed.has_setting, rows[i].has_setting);
 		stop(&scene);
 	}

@@ -121,7 +121,19 @@ static void who_held_the_memory(void **state)
 		 "8 tasks named pt_data_worker held 3.00 GiB"},
 		{"forked copies", NULL, HEAD("\n") ROW("2097152", "python") EIGHT(ROW("524288", "python")) AT_LIMIT,
 		 "loader-workers",
-		 "8 tasks named python beside the largest one held 16.00 GiB, at most 2.00 GiB each."},
+		 "8 tasks named python beside the largest one held 16.00 GiB, at most 2.00 GiB each. They are ranks or "
+		 "loader workers."},
+		{"equal tasks, and a log that names workers", "num_workers=8\n",
+		 HEAD("\n") EIGHT(ROW("786432", "python")) AT_LIMIT, "loader-workers",
+		 "They are ranks or loader workers. num_workers=8"},
+		{"equal tasks are ranks", NULL, HEAD("\n") EIGHT(ROW("786432", "python")) AT_LIMIT, NULL,
+		 "7 tasks named python"},
+		{"a launcher", "num_workers=8\n",
+		 HEAD("\n") ROW("60000", "torchrun") ROW("2097152", "python") EIGHT(ROW("524288", "python")) AT_LIMIT,
+		 NULL, "8 tasks named python"},
+		{"ranks that offload", "num_workers=8\nDeepSpeedCPUAdam\n",
+		 HEAD("\n") ROW("2097152", "python") EIGHT(ROW("524288", "python")) AT_LIMIT, "offload",
+		 "8 tasks named python"},
 		{"ranks of a launcher", "[rank0]: step 1\n[rank1]: step 1\n",
 		 HEAD("\n") EIGHT(ROW("786432", "python")) AT_LIMIT, NULL, "7 tasks named python"},
 		{"PyTorch's processes that are no workers", NULL,
@@ -199,6 +211,8 @@ static void who_held_the_memory(void **state)
 		    !strstr(triage->verdict.why, rows[i].why ? rows[i].why : ""))
 			fail_msg("%s: %s: %s", rows[i].name, triage->verdict.cause ? triage->verdict.cause : "no cause",
 				 triage->verdict.why);
+		if (strstr(triage->verdict.why, "They are ranks or"))
+			assert_int_equal(triage->verdict.confidence, CONFIDENCE_LOW);
 		end(triage);
 	}
 }

@@ -15,6 +15,9 @@
 	" GiB is free. Including non-PyTorch memory, this process has " process                                        \
 	" GiB memory in use. Of the allocated memory " allocated " GiB is allocated by PyTorch, and " unallocated      \
 	" GiB is reserved by PyTorch but unallocated.\n"
+#define OLD_PIECES(device, end)                                                                                        \
+	"RuntimeError: " device " out of memory. Tried to allocate 512.00 MiB (GPU 0; 15.78 GiB total capacity; "      \
+	"8.20 GiB already allocated; 200.75 MiB free; " end ")\n"
 #define FULL   MESSAGE("2.00", "10.00", "0.10", "9.90", "9.00", "0.20")
 #define PIECES MESSAGE("2.00", "10.00", "1.00", "9.00", "5.00", "3.50")
 
@@ -23,6 +26,12 @@
 	"already allocated; 500.00 MiB free; 59.80 GiB reserved in total by PyTorch)\n"
 
 #define KILLED "OOMKilled\n"
+#define CGROUP_KILL(path)                                                                                              \
+	"python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"                            \
+	"memory: usage 1048576kB, limit 1048576kB, failcnt 9\n"                                                        \
+	"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=" path ",task_memcg=" path                     \
+	",task=python,pid=503,uid=0\n"                                                                                 \
+	"Memory cgroup out of memory: Killed process 503 (python) total-vm:12kB, anon-rss:3600kB, file-rss:0kB\n"
 
 /* ---- order ---- */
 
@@ -37,6 +46,16 @@ static const struct order_row {
 	const char *text, *first, *has, *has_not;
 } order_rows[] = {
 	{"fragments", INPUT_LOG, PIECES, EXPANDABLE_LEVER, SPLIT_LEVER, "In force already"},
+	{"the message of PyTorch up to 2.0", INPUT_LOG, OLD_PIECES("CUDA", "14.20 GiB reserved in total by PyTorch"),
+	 SPLIT_LEVER, COLLECT_LEVER, "=expandable_segments"},
+	{"the message of PyTorch up to 1.3", INPUT_LOG, OLD_PIECES("HIP", "6.00 GiB cached"), SPLIT_LEVER, NULL,
+	 "=expandable_segments"},
+	{"its version counts more", INPUT_LOG,
+	 "torch 2.5.1\n" OLD_PIECES("CUDA", "14.20 GiB reserved in total by PyTorch"), EXPANDABLE_LEVER, NULL, NULL},
+	{"another device has kept its form", INPUT_LOG,
+	 "RuntimeError: NPU out of memory. Tried to allocate 1.00 GiB (NPU 0; 60.00 GiB total capacity; 40.00 GiB "
+	 "already allocated; 100.00 MiB free; 59.00 GiB reserved in total by PyTorch)\n",
+	 EXPANDABLE_LEVER, NULL, NULL},
 	{"fragments with expandable segments", INPUT_LOG, "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES,
 	 SPLIT_LEVER, "In force already: expandable-segments; this did not prevent the end.", EXPANDABLE_LEVER},
 	{"two settings in one line", INPUT_LOG,
@@ -91,11 +110,26 @@ static const struct order_row {
 	 "Find what grows from step to step", "a higher limit only delays the end", "offload_optimizer"},
 	{"data in memory as a whole", INPUT_LOG, "reading all shards into memory\n" KILLED,
 	 "Stream or memory-map the data", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "offload_optimizer"},
+	{"offload at the first step", INPUT_LOG, "{\"offload_optimizer\": {\"device\": \"cpu\"}}\nstep 1\n" KILLED,
+	 "Keep the optimizer out of host memory", NULL, "streaming=True"},
+	{"offload of a run that trains", INPUT_LOG, "{\"offload_optimizer\": {\"device\": \"cpu\"}}\nstep 9\n" KILLED,
+	 "Raise the limit once", NULL, "Keep the optimizer"},
 	{"offload", INPUT_LOG, "cpu_offload=true\n" KILLED, "Keep the optimizer out of host memory",
 	 "estimate_zero3_model_states_mem_needs_all_live", "streaming=True"},
 	{"a checkpoint", INPUT_LOG, "step 5\nSaving checkpoint to /ck/step_5\n" KILLED,
 	 "Write the checkpoint in shards", "rank0_only=True", "streaming=True"},
 	{"no cause", INPUT_LOG, "step 5\n" KILLED, "Raise the limit once", "streaming=True", "offload_optimizer"},
+	{"a job of Slurm", INPUT_DMESG, CGROUP_KILL("/slurm/uid_1000/job_55"), "#SBATCH --mem=2048M", "grep -A40",
+	 "kubectl"},
+	{"a job of Slurm, by its own words", INPUT_LOG,
+	 "slurmstepd: error: Detected 1 oom_kill event in StepId=1234.batch.\n", "#SBATCH --mem", NULL, "resources: "},
+	{"a container of Docker", INPUT_DMESG, CGROUP_KILL("/system.slice/docker-0123456789abcdef.scope"),
+	 "docker run --memory 2048M", "grep -A40", "restartPolicy"},
+	{"a container of Docker in Kubernetes", INPUT_DMESG,
+	 CGROUP_KILL("/kubepods/pod0b5e5c1d-0000-4000-8000-00000000000a/docker-0123456789abcdef.scope"),
+	 "resources: limits: memory: 2048Mi", "restartPolicy", "docker run"},
+	{"a sidecar", INPUT_LOG, "sidecar log-shipper: terminated, reason OOMKilled, exit code 137\n",
+	 "<at most twice the old limit>   # of sidecar log-shipper", NULL, "streaming=True"},
 	{"an array of a whole data set", INPUT_LOG,
 	 "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 31.0 GiB for an array with shape (1, 2) and "
 	 "data "
@@ -175,6 +209,13 @@ static void settings_are_exact(void **state)
 		 ": train_micro_batch_size_per_gpu=1 gradient_accumulation_steps=2   # before: 2 and 1 ("},
 		{"max_seq_length=4096\n" FULL, ": max_seq_length=2048 group_by_length=True   # before: 4096 ("},
 		{FULL, ": max_seq_length=S/2 group_by_length=True ("},
+		/* A setting that is pasted drops none that was in force, but the one that excludes it. */
+		{"PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512,roundup_power2_divisions:[256:1,>:4]\n" PIECES,
+		 "CONF=expandable_segments:True,max_split_size_mb:512,roundup_power2_divisions:[256:1,>:4] ("},
+		{"PYTORCH_CUDA_ALLOC_CONF='max_split_size_mb:512, expandable_segments:False'\n" PIECES,
+		 "CONF=garbage_collection_threshold:0.8,max_split_size_mb:512,expandable_segments:False ("},
+		{"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" PIECES,
+		 "CONF=max_split_size_mb:128   # without expandable_segments:True, whose blocks it leaves alone ("},
 		{"num_workers=16 prefetch_factor=4\nDataLoader worker (pid 1) is killed by signal: Bus error. It is "
 		 "possible that dataloader's workers are out of shared memory.\n",
 		 ": num_workers=8 prefetch_factor=2   # before: 16 ("},
@@ -293,6 +334,11 @@ static void settings_follow_the_version(void **state)
 #define PADDLE                                                                                                         \
 	"Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0, 6.000000GB memory has been "       \
 	"allocated and available memory is only 0.000000B.\n"
+#define ZOMBIE                                                                                                         \
+	"| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"                \
+	"|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    0 |\n"                \
+	"| N/A   31C    P0             65W /  400W |   61234MiB /  81920MiB |      0%      Default |\n"                \
+	"|  No running processes found                                                             |\n"
 #define AMDGPU                                                                                                         \
 	"[92214.771022] amdgpu 0000:c6:00.0: amdgpu: {9} socket: 4, die: 0, 1 new uncorrectable hardware errors "      \
 	"detected in umc block\n"
@@ -321,6 +367,16 @@ static const struct device_row {
 	 "nvidia|torch|FSDP|XLA_PYTHON_CLIENT_MEM_FRACTION"},
 	{INPUT_LOG, JAX, "jax.checkpoint|jax.sharding|nvidia.com/gpu.product|XLA_PYTHON_CLIENT_MEM_FRACTION",
 	 "torch|FSDP|gke-tpu"},
+	{INPUT_LOG,
+	 "[rank0]: RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::6442450944 "
+	 "(6144)MB\n",
+	 "hl-smi|hold their HPUs", "nvidia|torch.cuda|GPU"},
+	{INPUT_LOG,
+	 "[rank1]: RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was "
+	 "not "
+	 "possible. There are 6.48G free, 0B reserved, and 6.48G reservable.\n",
+	 "gke-tpu-topology|tpu-info|hold their TPUs", "nvidia|GPU"},
+	{INPUT_SMI, ZOMBIE, "fuser -v /dev/nvidia*|nvidia-smi --gpu-reset", "set_device|nvidia.com/gpu: 1"},
 	{INPUT_LOG, PADDLE, "fleet.utils.recompute|group_sharded_parallel|nvidia-smi", "torch|FSDP|jax."},
 };
 

@@ -173,10 +173,19 @@ static void logs(void **state)
 		{"policy", INPUT_DMESG,
 		 "oom-kill:constraint=CONSTRAINT_CPUSET,nodemask=0,cpuset=x,mems_allowed=0,task=a,pid=1,uid=0\n",
 		 KIND_NODE_OOM, "mempolicy"},
+		{"a check that failed", INPUT_LOG,
+		 "Traceback (most recent call last):\nAssertionError: expected CUDA out of memory to be raised\n",
+		 KIND_NOT_OOM, "error"},
+		{"a shell's last word", INPUT_LOG, "step 400\nstep 500\nKilled\n", KIND_UNKNOWN, "child-killed"},
+		{"a shell's last word behind SIGTERM", INPUT_LOG,
+		 "step 5\nslurmstepd: error: *** JOB 5 ON n1 CANCELLED AT "
+		 "2026-11-20T10:00:00 ***\nKilled\n",
+		 KIND_NOT_OOM, "terminated"},
+		{"not its last word", INPUT_LOG, "Killed\nstep 1\nstep 2\nstep 3\nstep 4\n", KIND_UNKNOWN, NULL},
 		{"workers", INPUT_DMESG,
 		 "python invoked oom-killer: gfp_mask=0xcc0\n"
 		 "[  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"
-		 "[ 5.0] [    101]     0   101   100    1000    1        0           999 python\n"
+		 "[ 5.0] [    101]     0   101   100    2000    1        0           999 python\n"
 		 "[ 5.0] [    102]     0   102   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    103]     0   103   100    1000    1        0           999 python\n"
 		 "[ 5.0] [    104]     0   104   100    1000    1        0           999 python\n"
@@ -312,6 +321,13 @@ static void sentences_name_what_is_known(void **state)
 		 "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 GiB already "
 		 "allocated; 1.00 GiB free;\n",
 		 "refused 2.00 GiB while 1.00 GiB was free; the message ends before its figures for reserved memory",
+		 CONFIDENCE_LOW},
+		{INPUT_LOG, "./run.sh: line 3: 12345 Bus error (core dumped) python t.py\n",
+		 "SIGBUS of a training process is most often", CONFIDENCE_LOW},
+		{INPUT_LOG, "num_workers=8\n./run.sh: line 3: 12345 Bus error (core dumped) python t.py\n",
+		 "Shared memory between the processes is full", CONFIDENCE_HIGH},
+		{INPUT_LOG, "step 1 rss=1.0GiB\nstep 2 rss=2.0GiB\nstep 3 rss=3.0GiB\nKilled\n",
+		 "does not say from whom. The resident memory that the program reports only grew, to 3.00 GiB (line 3)",
 		 CONFIDENCE_LOW},
 		{INPUT_LOG, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
 		 "The GPU ran out of memory: 2.00 GiB asked for; the figures that would tell", CONFIDENCE_LOW},

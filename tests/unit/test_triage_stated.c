@@ -397,6 +397,10 @@ static void answers_do_not_mislead(void **state)
 		 "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
 		 "Time-outs of other ranks are collateral", "Rank 4 is"},
 		{INPUT_LOG,
+		 "[rank5]: RuntimeError: DataLoader worker (pid 125) is killed by signal: Killed.\n"
+		 "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+		 "It was rank 2; before, rank 5 lost a worker.", "is the first that died"},
+		{INPUT_LOG,
 		 KILLED_WORKER "ConnectionResetError: [Errno 104] Connection reset by peer\n"
 			       "Out of memory: Killed process 7 (pt_data_worker) total-vm:1kB, anon-rss:1kB\n",
 		 "node-oom", "Time-outs of other ranks"},
