@@ -240,12 +240,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      read_preempted, "the pod was stopped from outside"},
 	[SIGNAL_NOT_STARTED] = {"not-started",
 				"failedscheduling|nodes are available: |imagepullbackoff|errimagepull|invalidimagename|"
-				"failed to pull image|back-off pulling image",
+				"failed to pull image|back-off pulling image|manifest unknown|pull access denied|"
+				"podunschedulable|createcontainer|failed to create containerd task|"
+				"failed to create shim task|runc create failed",
 				read_not_started, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
-			       "deadlineexceeded|due to time limit",
+			       "deadlineexceeded|due to time limit|received a shutdown signal",
 			       read_terminated, "the program was asked to end"},
 	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
@@ -269,12 +271,13 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|what():|exited with exit code|core dumped|interrupt|"
-			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
+			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion|"
+			      "failed building wheel for|no matching distribution found for",
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
 			 "training has completed|training run complete|successfully completed|training ended|"
-			 "trainer.fit` stopped: `max_|'train_runtime':",
+			 "trainer.fit` stopped: `max_|'train_runtime':|***** train metrics *****",
 			 NULL, "the run says that it is done"},
 	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
 			      "the job ended with code 0"},

@@ -55,16 +55,22 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
-/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; the kubelet's states of a container
- * whose image it cannot pull. */
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; what the kubelet and the runtimes
+ * say of an image that they cannot pull, or of a container that they cannot create. */
 bool read_not_started(const struct line *line, struct reading *ret)
 {
-	if (!strstr(line->lower, "nodes are available")) {
-		ret->value = STOP_IMAGE;
-		return !strstr(line->lower, "failedscheduling") && !is_mention(line, line->at);
+	const char *lower = line->lower;
+
+	if (is_mention(line, line->at))
+		return false;
+	if (strstr(lower, "nodes are available") || strstr(lower, "podunschedulable")) {
+		ret->value = STOP_UNSCHEDULABLE;
+		return text_has(lower, "0/|podunschedulable");
 	}
-	ret->value = STOP_UNSCHEDULABLE;
-	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
+	ret->value = text_has(lower, "createcontainer|failed to create |runc create failed") ? STOP_CONFIGURATION
+											     : STOP_IMAGE;
+	return !text_has(lower, "failedscheduling|oom-killed") &&
+	       (!strstr(lower, "createcontainer") || strstr(lower, "error"));
 }
 
 /* joblib: "This could be caused by a segmentation fault while calling the function or by an excessive memory usage ...
@@ -100,7 +106,7 @@ bool read_terminated(const struct line *line, struct reading *ret)
 		return false;
 	return (text_has(line->lower,
 			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
-			 "due to time limit|got signal: 15") ||
+			 "due to time limit|got signal: 15|received a shutdown signal") ||
 		(text_has(line->lower, "*** step |*** job ") && strstr(line->lower, " cancelled at ")) ||
 		is_exit_code(line->lower, 143)) &&
 	       !is_mention(line, line->at);
@@ -234,7 +240,7 @@ bool read_exception(const struct line *line, struct reading *ret)
 	reading_copy(ret->words, sizeof(ret->words), "", "");
 	ret->is_exact = text_has(class.name, "exitcode|exited with exit code") &&
 			!text_has(class.name, "exitcode: 0|exit code 0|exitcode  : 0");
-	return ret->is_exact || text_has(class.name, "core dumped");
+	return ret->is_exact || text_has(class.name, "core dumped|failed building wheel|no matching distribution");
 }
 
 /* The last line of a test run: "===== 41 passed in 3.21s =====", "===== 40 passed, 1 skipped in 3.21s =====". */
