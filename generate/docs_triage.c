@@ -265,6 +265,7 @@ static const char node_intro[] =
 	"{ sysctl vm; cat /proc/meminfo; stat -fc %T /sys/fs/cgroup; ls /sys/fs/cgroup /sys/fs/cgroup/memory\n"
 	"  grep oom_kill /proc/vmstat; cat /proc/pressure/memory\n"
 	"  grep -H . /sys/fs/cgroup/kubepods*/memory.max /sys/fs/cgroup/memory/kubepods*/memory.limit_in_bytes\n"
+	"  grep -rHv --include=memory.high max /sys/fs/cgroup/kubepods*\n"
 	"  grep -rH --include=memory.oom_control 'oom_kill_disable 1' /sys/fs/cgroup/memory\n"
 	"  for p in /proc/[0-9]*; do echo \"oom_score_adj=$(cat $p/oom_score_adj) $(cat $p/comm)\"; done; } >node.txt "
 	"2>/dev/null\n"

@@ -118,6 +118,14 @@ class Node(Case):
         self.assertEqual([finding["name"] for finding in answer["node"]],
                          ["oom-kill-disabled", "nothing-reserved", "cgroup-v1", "no-swap"])
 
+    def test_folder_with_memory_qos(self):
+        pods = "sys/fs/cgroup/kubepods.slice/"
+        folder = self.make_node(**{"sys/fs/cgroup/cgroup.controllers": "", pods + "memory.high": "max\n",
+                                   pods + "kubepods-burstable.slice/a.slice/memory.high": "max\n",
+                                   pods + "kubepods-burstable.slice/a.slice/b.scope/memory.high": "1932735283\n"})
+        answer = self.ask("--node", folder)
+        self.assertEqual([finding["name"] for finding in answer["node"]], ["memory-throttled", "no-swap", "cgroup-v2"])
+
     def test_this_machine(self):
         names = {finding["name"] for finding in self.ask("--node", "/")["node"]}
         self.assertTrue(names & {"swap", "no-swap"}, names)
