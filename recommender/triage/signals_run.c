@@ -342,18 +342,13 @@ bool read_offload(const struct line *line, struct reading *ret)
 	return at && text_has(at, "cpu");
 }
 
-/* Not said: whether all of it stays in memory. */
-#define LOADING_DATA                                                                                                   \
-	"loading data|loading all|loading shard|loading the data|reading data|reading all|reading shard|read_csv|"     \
-	"read_parquet|read_json"
-
 bool read_loading(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
 
 	ret->is_exact = at && text_has(at, "into memory|into ram");
 	if (!ret->is_exact)
-		at = text_find(line->lower, LOADING_DATA);
+		at = text_find(line->lower, LOADING_WORDS);
 	return at && !is_mention(line, at);
 }
 

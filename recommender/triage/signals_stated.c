@@ -165,9 +165,7 @@ bool read_server_limit(const struct line *line, struct reading *ret)
 /* An error in words that no other signal has; where the program says that it goes on, nothing is short. */
 bool is_memory_short(const struct line *line)
 {
-	const char *lower = line->lower,
-		   *at = text_find(lower, "out of memory|out-of-memory|insufficient memory|not enough memory|memory "
-					  "exhausted|memory limit exceeded");
+	const char *lower = line->lower, *at = text_find(lower, MEMORY_SHORT_WORDS);
 
 	return at && text_has(lower, "error|fail|fatal|abort|unable|cannot|panic") && !is_mention(line, at) &&
 	       !text_has_before(lower, at, 64,
