@@ -347,8 +347,6 @@ bool read_server_limit(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
 bool read_completed(const struct line *line, struct reading *ret);
 bool read_memory_error(const struct line *line, struct reading *ret);
-/** Whether a line says that memory ran out, and no exception does. */
-bool is_memory_short(const struct line *line);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);
