@@ -63,7 +63,7 @@ void lever_render_why(const struct lever *lever, const struct verdict *verdict, 
 {
 	bool is_renamed = streq(lever_variable(verdict), variable_names[VARIABLE_ANY]);
 
-	device_render(lever_device(verdict), lever->why, buf);
+	lever_render_words(verdict, lever->why, buf);
 	if (find_version(verdict) >= 0 || lever_device(verdict) > DEVICE_AMD)
 		return;
 	if (is_renamed && strstr(lever->setting, first_versions[0].option))

@@ -41,8 +41,8 @@ bool device_has(enum device device, const char *text);
 /** Appends what the device has for the word of NVIDIA that begins at `at`. @return the bytes of the word; 0: none
  * begins here. */
 size_t device_render_word(enum device device, const char *at, struct strbuf *buf);
-/** Appends the text with the words of the device. */
-void device_render(enum device device, const char *text, struct strbuf *buf);
+/** Appends the text with the words of the verdict's device. */
+void lever_render_words(const struct verdict *verdict, const char *text, struct strbuf *buf);
 /** The framework, by the line that decided; FRAMEWORK_TORCH where it is not known. */
 enum framework lever_framework(const struct verdict *verdict);
 /** Whether a row of levers_avoid or levers_next is for this kind, device and framework: torch.cuda is PyTorch's. */

@@ -265,9 +265,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     read_nan_loss, "the loss is no number any more, and the program stopped itself"},
 	[SIGNAL_SERVER_LIMIT] = {"server-limit", "max_locks_per_transaction|used memory > 'maxmemory'",
 				 read_server_limit, "a database is at a limit of its own settings"},
-	[SIGNAL_MEMORY_ERROR] = {"memory-error",
-				 "error:|exception:|error(|what():|exhaustederror|out of memory|out-of-memory|"
-				 "insufficient memory|not enough memory|memory exhausted|memory limit exceeded",
+	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|what():|exhaustederror|" MEMORY_SHORT_WORDS,
 				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|what():|exited with exit code|core dumped|interrupt|"
@@ -314,11 +312,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
 			     "initializing model",
 			     NULL, "the run was still being built"},
-	[SIGNAL_LOADING] = {"loading",
-			    "into memory|into ram|loading data|loading all|loading shard|loading the data|reading "
-			    "data|reading all|"
-			    "reading shard|read_csv|read_parquet|read_json",
-			    read_loading, "data is read, as a whole where the line says so"},
+	[SIGNAL_LOADING] = {"loading", "into memory|into ram|" LOADING_WORDS, read_loading,
+			    "data is read, as a whole where the line says so"},
 	[SIGNAL_OFFLOAD] = {"offload",
 			    "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true|offload_optimizer|"
 			    "arithmetic capability",

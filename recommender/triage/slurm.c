@@ -11,6 +11,11 @@ static size_t job_length(const char *lower)
 	return digits ? digits + strcspn(lower + digits, " |") : 0;
 }
 
+static bool is_cell_end(char c)
+{
+	return c == ' ' || c == '|' || !c;
+}
+
 /* The word is a cell of its own; sacct cuts it to "OUT_OF_ME+" where the column is narrow. */
 static bool is_cell(const char *lower, const char *at)
 {
@@ -19,7 +24,7 @@ static bool is_cell(const char *lower, const char *at)
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		const char *end = at + strlen(forms[i]);
 
-		if (strstarts(at, forms[i]) && at > lower && strchr(" |", at[-1]) && strchr(" |", *end))
+		if (strstarts(at, forms[i]) && at > lower && is_cell_end(at[-1]) && is_cell_end(*end))
 			return true;
 	}
 	return false;
@@ -34,17 +39,12 @@ bool slurm_is_out_of_memory(const struct line *line)
 	return job_length(row) && at && is_cell(row, at);
 }
 
-static bool is_heading_end(char c)
-{
-	return c == ' ' || c == '|' || !c;
-}
-
 static const char *find_heading(const char *head, const char *name)
 {
 	size_t n = strlen(name);
 
 	for (const char *at = strstr(head, name); at; at = strstr(at + n, name))
-		if ((at == head || is_heading_end(at[-1])) && is_heading_end(at[n]))
+		if ((at == head || is_cell_end(at[-1])) && is_cell_end(at[n]))
 			return at;
 	return NULL;
 }
@@ -74,7 +74,7 @@ static const char *find_aligned(const char *head, const char *heading, const cha
 	size_t end = (size_t)(heading - head) + strcspn(heading, " ");
 	const char *at;
 
-	if (strlen(row) < end || !is_heading_end(row[end]))
+	if (strlen(row) < end || !is_cell_end(row[end]))
 		return "";
 	for (at = row + end; at > row && at[-1] != ' ';)
 		at--;

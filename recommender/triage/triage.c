@@ -153,7 +153,7 @@ static void name_device(struct verdict *verdict)
 {
 	CLEANUP(strbuf_release) struct strbuf why = STRBUF_INIT(2 * KIB);
 
-	device_render(lever_device(verdict), verdict->why, &why);
+	lever_render_words(verdict, verdict->why, &why);
 	snprintf(verdict->why, sizeof(verdict->why), "%s", strbuf_text(&why));
 }
 
