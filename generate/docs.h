@@ -21,3 +21,7 @@ int labels_render_docs(struct strbuf *buf);
 /** Appends docs/TRIAGE.md (docs_triage.c), made from the rules and levers of `triage`. @return the sticky status of
  *  `buf`. */
 int triage_render_docs(struct strbuf *buf);
+/** Appends its part about JSON (docs_triage_json.c). @return the sticky status of `buf`. */
+int triage_json_render_docs(struct strbuf *buf);
+/** Appends a cell of a table: `|` would end it. */
+void docs_add_cell(struct strbuf *buf, const char *text);

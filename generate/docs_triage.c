@@ -7,6 +7,8 @@
 #include "triage/triage.h"
 #include "triage/verify.h"
 
+#include <stdio.h>
+
 static const char intro[] =
 	"# Triage\n\n<!-- Made by memtamer-docs from the program's tables; do not edit. -->\n\n"
 	"For the person on call: what kind of out-of-memory ended a run, and what to do first. `triage` reads what a "
@@ -193,64 +195,42 @@ static const char intro[] =
 	"(rules below). In the first line of a file `# ` begins the title of a ticket, and elsewhere a comment, which "
 	"proves nothing.\n";
 
+/* One message a format; a test reads them. */
+#define FIGURE_EXAMPLES                                                                                                \
+	"# PyTorch 2.1 and later\n"                                                                                    \
+	"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate T[2.00 GiB]. GPU 0 has a total capacity of "    \
+	"C[79.15 GiB] of which F[1.00 GiB] is free. Including non-PyTorch memory, this process has P[78.10 GiB] "      \
+	"memory in use. Of the allocated memory A[60.00 GiB] is allocated by PyTorch, and U[16.20 GiB] is reserved "   \
+	"by PyTorch but unallocated.\n"                                                                                \
+	"# PyTorch 1.4 to 2.0\n"                                                                                       \
+	"RuntimeError: CUDA out of memory. Tried to allocate T[2.00 GiB] (GPU 0; C[15.78 GiB] total capacity; "        \
+	"A[8.20 GiB] already allocated; F[0.50 GiB] free; R[14.20 GiB] reserved in total by PyTorch)\n"                \
+	"# PyTorch before 1.4\n"                                                                                       \
+	"RuntimeError: CUDA out of memory. Tried to allocate T[2.00 GiB] (GPU 0; C[10.73 GiB] total capacity; "        \
+	"A[9.55 GiB] already allocated; F[0.50 GiB] free; U[0.25 GiB] cached)\n"                                       \
+	"# TensorFlow\n"                                                                                               \
+	"Allocator (GPU_0_bfc) ran out of memory trying to allocate T[2.59 GiB]\n"                                     \
+	"Limit:   C[6714163200]\n"                                                                                     \
+	"InUse:   A[6500000000]\n"                                                                                     \
+	"# XLA on a TPU\n"                                                                                             \
+	"Ran out of memory in memory space hbm. Used T[17.54G] of C[15.48G] hbm.\n"                                    \
+	"# Paddle\n"                                                                                                   \
+	"Out of memory error on GPU 0. Cannot allocate T[1.50GB] memory on GPU 0, A[31.00GB] memory has been "         \
+	"allocated and available memory is only F[0.50GB].\n"
+
 static const char rules_intro[] = "\n## Rules\n\n"
 				  "Hardware comes before software, the killer's own report before what the program "
 				  "says, figures before words. Of "
 				  "several\nranks the first that died counts: time-outs of the others are collateral. "
 				  "Figures of a GPU: T what was "
-				  "tried, C the\ncapacity, F what is free, U what is reserved but unallocated "
-				  "(`cached` before PyTorch 1.4), and O what "
-				  "others hold:\nC - F - all that this process holds.\n\n"
+				  "tried, C the\ncapacity, F what is free, P all that this process holds, U what is "
+				  "reserved but unallocated, and O "
+				  "what others hold:\nC - F - P. PyTorch 1.4 to 2.0 prints no U, which is R (reserved) "
+				  "- A (allocated) there, and no "
+				  "P, which is R; before 1.4 U is\n`cached`, and P is A + U. Where the figures stand, "
+				  "in the form NAME[figure]:\n\n"
+				  "```text\n" FIGURE_EXAMPLES "```\n\n"
 				  "| | rule | when | kind | cause | confidence |\n|---|---|---|---|---|---|\n";
-
-static const char json_doc[] =
-	"\n## JSON\n\n"
-	"`-o json` prints one object. Members are only added within a version of `apiVersion` (`" TRIAGE_API_VERSION
-	"`).\n\n"
-	"| member | value |\n|---|---|\n"
-	"| `kind` | one of the kinds above |\n"
-	"| `cause` | what led to it, such as `static-sizing`, `growth`, `leak`, `loader-workers`, or null |\n"
-	"| `confidence` | `high`, `medium` or `low` |\n"
-	"| `rule` | the rule that decided |\n"
-	"| `why` | one or two sentences with the figures |\n"
-	"| `rank`, `step` | of the first death, or null |\n"
-	"| `checkpoint`, `snapshot` | the last checkpoint before the end, and a memory snapshot, where the log names "
-	"them, or null; a checkpoint that was only begun counts if the run went on behind it |\n"
-	"| `figures` | amounts in bytes by name, without those that are not known |\n"
-	"| `progress` | the furthest point that the rank's log shows, or null: `epoch`, `step`, `steps` (of how many), "
-	"`falls` (how often steps began anew); each may be null |\n"
-	"| `progress.rate_milli`, `.rate_unit` | the last throughput, in thousandths of `tokens/s`, `samples/s` or "
-	"`it/s`, "
-	"or null |\n"
-	"| `settings` | settings of levers that were in force already, by name; `levers` leaves out theirs |\n"
-	"| `numbers` | numbers that a lever would change, as a log, an argument or the environment shows them, by "
-	"name: "
-	"`batch_size`, `num_workers` and so on |\n"
-	"| `evidence` | lines: `source`, `line` (from 1), `text`, `signal`, `rank`; the deciding one comes first |\n"
-	"| `levers` | what to do: `order` (from 1), `action`, `setting`, `why` |\n"
-	"| `avoid`, `next` | what not to do, and commands that free what is held or tell more |\n"
-	"| `node` | what the settings of the node mean: `name`, `harm` (`high`, `medium`, `low`, `none`), `text`, "
-	"`bytes` (the "
-	"figure that it is about, or null), `action` (or null); empty without `--node` |\n"
-	"| `unseen` | what could not be read, and what to collect next time |\n"
-	"| `inputs` | sources that were read: `source`, `lines`, `damaged` |\n\n"
-	"With `--verify` the object has other members:\n\n"
-	"| member | value |\n|---|---|\n"
-	"| `verdict` | `held`, `did-not-hold` or `too-early` |\n"
-	"| `why` | one or two sentences |\n"
-	"| `crash` | what the run is compared with: `source`, `kind`, `cause` (or null) |\n"
-	"| `run` | what ended the new run, as without `--verify`: `kind`, `cause`, `confidence`, `rule`, `why` |\n"
-	"| `checks` | in the order of the table above: `name`, `answer` (`yes`, `no`, `unknown`), `figure` in words, "
-	"`source` "
-	"and `line` (from 1), each null if no line has it |\n"
-	"| `next` | the next lever, what to roll back, or what to collect |\n"
-	"| `unseen` | what could not be read |\n\n"
-	"A `source` is a file or folder, `pod/NAME status`, `log of pod/NAME container NAME`, `termination message of "
-	"pod/NAME "
-	"container "
-	"NAME`,\n`series of pod/NAME container NAME`, `series of node/NAME`, `memoryprofile/NAME status`, `event`, "
-	"`node/NAME status` or `job/NAME "
-	"status`.\n";
 
 static const char verify_intro[] =
 	"\n## Did the fix hold?\n\n"
@@ -285,6 +265,7 @@ static const char node_intro[] =
 	"{ sysctl vm; cat /proc/meminfo; stat -fc %T /sys/fs/cgroup; ls /sys/fs/cgroup /sys/fs/cgroup/memory\n"
 	"  grep oom_kill /proc/vmstat; cat /proc/pressure/memory\n"
 	"  grep -H . /sys/fs/cgroup/kubepods*/memory.max /sys/fs/cgroup/memory/kubepods*/memory.limit_in_bytes\n"
+	"  grep -rHv --include=memory.high max /sys/fs/cgroup/kubepods*\n"
 	"  grep -rH --include=memory.oom_control 'oom_kill_disable 1' /sys/fs/cgroup/memory\n"
 	"  for p in /proc/[0-9]*; do echo \"oom_score_adj=$(cat $p/oom_score_adj) $(cat $p/comm)\"; done; } >node.txt "
 	"2>/dev/null\n"
@@ -307,16 +288,6 @@ static const char node_intro[] =
 	"All findings that hold are listed, in this order:\n\n"
 	"| finding | harm | when | do |\n|---|---|---|---|\n";
 
-/* A cell of a table: `|` would end it. */
-static void add_cell(struct strbuf *buf, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '|')
-			strbuf_addc(buf, '\\');
-		strbuf_addc(buf, *text);
-	}
-}
-
 static void add_kinds(struct strbuf *buf)
 {
 	strbuf_adds(buf, "\n## Kinds\n\n| kind | meaning |\n|---|---|\n");
@@ -329,7 +300,7 @@ static void add_rules(struct strbuf *buf)
 	strbuf_adds(buf, rules_intro);
 	for (size_t i = 0; i < n_triage_rules; i++) {
 		strbuf_addf(buf, "| %zu | %s | ", i + 1, triage_rules[i].name);
-		add_cell(buf, triage_rules[i].when);
+		docs_add_cell(buf, triage_rules[i].when);
 		strbuf_addf(buf, " | [%s](#%s) | %s | %s |\n", triage_kinds[triage_rules[i].kind].name,
 			    triage_kinds[triage_rules[i].kind].name, triage_rules[i].cause ? triage_rules[i].cause : "",
 			    triage_confidence_names[triage_rules[i].confidence]);
@@ -375,6 +346,13 @@ static void add_only(struct strbuf *buf, const char *framework, const struct lev
 	strbuf_adds(buf, " |\n");
 }
 
+/* Whether two rows differ in their frameworks only. */
+static bool is_same(size_t one, size_t other)
+{
+	return one < n_levers && other < n_levers && levers[one].kind == levers[other].kind &&
+	       streq(levers[one].action, levers[other].action) && streq(levers[one].setting, levers[other].setting);
+}
+
 static void add_levers(struct strbuf *buf, enum kind kind)
 {
 	static const char *const frameworks[] = {[FRAMEWORK_NONE] = "",
@@ -387,17 +365,21 @@ static void add_levers(struct strbuf *buf, enum kind kind)
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
-		if (levers[i].kind != kind)
+		char framework[64];
+
+		if (levers[i].kind != kind || (i && is_same(i - 1, i)))
 			continue;
+		snprintf(framework, sizeof(framework), "%s%s%s", frameworks[levers[i].framework],
+			 is_same(i, i + 1) ? ", " : "", is_same(i, i + 1) ? frameworks[levers[i + 1].framework] : "");
 		if (!order++)
 			strbuf_adds(buf, "\n| | do | setting | because | only for |\n|---|---|---|---|---|\n");
 		strbuf_addf(buf, "| %d | ", order);
-		add_cell(buf, levers[i].action);
+		docs_add_cell(buf, levers[i].action);
 		strbuf_adds(buf, " | `");
-		add_cell(buf, levers[i].setting);
+		docs_add_cell(buf, levers[i].setting);
 		strbuf_adds(buf, "` | ");
-		add_cell(buf, levers[i].why);
-		add_only(buf, frameworks[levers[i].framework], &levers[i]);
+		docs_add_cell(buf, levers[i].why);
+		add_only(buf, framework, &levers[i]);
 	}
 }
 
@@ -406,9 +388,9 @@ static void add_node(struct strbuf *buf)
 	strbuf_adds(buf, node_intro);
 	for (size_t i = 0; i < n_node_rules; i++) {
 		strbuf_addf(buf, "| `%s` | %s | ", node_rules[i].name, node_harm_names[node_rules[i].harm]);
-		add_cell(buf, node_rules[i].when);
+		docs_add_cell(buf, node_rules[i].when);
 		strbuf_adds(buf, " | ");
-		add_cell(buf, node_rules[i].action ? node_rules[i].action : "");
+		docs_add_cell(buf, node_rules[i].action ? node_rules[i].action : "");
 		strbuf_adds(buf, " |\n");
 	}
 }
@@ -418,9 +400,9 @@ static void add_checks(struct strbuf *buf)
 	strbuf_adds(buf, verify_intro);
 	for (int i = 0; i < VERIFY_COUNT_; i++) {
 		strbuf_addf(buf, "| `%s` | ", verify_rows[i].name);
-		add_cell(buf, verify_rows[i].yes);
+		docs_add_cell(buf, verify_rows[i].yes);
 		strbuf_adds(buf, " | ");
-		add_cell(buf, verify_rows[i].no);
+		docs_add_cell(buf, verify_rows[i].no);
 		strbuf_adds(buf, " |\n");
 	}
 	strbuf_adds(buf, verify_outcomes);
@@ -438,7 +420,9 @@ int triage_render_docs(struct strbuf *buf)
 		"are left out, and the\nanswer names them. In settings, `{conf}` is `PYTORCH_ALLOC_CONF` from PyTorch "
 		"2.9 on (not 2.9.1, which ignores\n`expandable_segments` there), and before it the variable that the "
 		"message names, else `PYTORCH_CUDA_ALLOC_CONF`, or\n`PYTORCH_HIP_ALLOC_CONF` on AMD; Ascend's and "
-		"Cambricon's builds have their own (`PYTORCH_NPU_ALLOC_CONF`,\n`PYTORCH_MLU_ALLOC_CONF`). `{double}` "
+		"Cambricon's builds have their own (`PYTORCH_NPU_ALLOC_CONF`,\n`PYTORCH_MLU_ALLOC_CONF`). Before "
+		"PyTorch 2.1 `expandable_segments`,\nand before 1.12 `garbage_collection_threshold`, end the run at "
+		"its start. `{double}` "
 		"is "
 		"twice the limit that was reached, or the limit that is recommended for the workload, if that is known "
 		"and greater. `<peak>`, and the numbers `B`, `A`, `S` and `W`\nof micro-batch, "
@@ -453,5 +437,5 @@ int triage_render_docs(struct strbuf *buf)
 	}
 	add_checks(buf);
 	add_node(buf);
-	return strbuf_adds(buf, json_doc);
+	return triage_json_render_docs(buf);
 }

@@ -61,10 +61,11 @@ extern const char *const size_by_names[SIZE_BY_COUNT_];
  * @param ret_by  what decided request and limit, indexed by enum size_field. */
 void size_apply(const struct sizing_policy *sizing, const struct profile_spec *spec, struct recommendation *rec,
 		enum size_by ret_by[2]);
-/** Whether people may be told to set the recommended limit in place of `now_bytes` (0: none). That of a cache-bound
- * workload may be less than it needs (run_need_bytes), so it may only raise one, unless somebody has pinned it.
+/** The recommended limit, where people may be told to set it in place of `now_bytes` (0: none); 0: they may not. That
+ * of a cache-bound workload may be less than it needs (run_need_bytes), so it may only raise one, unless somebody has
+ * pinned it.
  * @param by  of size_apply. */
-bool size_is_limit_advisable(const struct recommendation *rec, const enum size_by by[2], int64_t now_bytes);
+int64_t size_advised_limit(const struct recommendation *rec, const enum size_by by[2], int64_t now_bytes);
 /** Applies only floor and ceiling to one size, without pins. `field` is an enum size_field; bytes > 0. */
 int64_t size_bounded(const struct sizing_policy *sizing, const struct profile_spec *spec, int field, int64_t bytes,
 		     enum size_by *ret_by);

@@ -94,7 +94,7 @@ static int64_t next_limit(const struct learn *learn, const struct learned *item,
 		return 0;
 	rec = profile->parent;
 	size_apply(&learn->config->policy.sizing, profile->spec, &rec, by);
-	return size_is_limit_advisable(&rec, by, run->limit_bytes) ? rec.limit_bytes : 0;
+	return size_advised_limit(&rec, by, run->limit_bytes);
 }
 
 static int note(struct learn *learn, const struct chosen *one)

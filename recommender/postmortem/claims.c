@@ -26,19 +26,6 @@ static bool is_wanted(const struct triage *triage)
 	return streq(triage->verdict.cause, "load-everything") || facts_first(&triage->facts, SIGNAL_CLIMB);
 }
 
-static const char *find_claim(const struct ended_pod *pod, const char *volume)
-{
-	struct json_object *volumes = object_at(pod->json, "spec.volumes");
-
-	for (size_t i = 0; i < object_count(volumes); i++) {
-		struct json_object *item = json_object_array_get_idx(volumes, i);
-
-		if (streq(object_text(item, "name"), volume))
-			return object_text(item, "persistentVolumeClaim.claimName");
-	}
-	return "";
-}
-
 static bool add_name(struct asked *self, const char *name)
 {
 	for (size_t i = 0; i < self->n; i++)
@@ -69,7 +56,9 @@ static int read_size(struct postmortem *self, const char *claim, int64_t *ret, s
 static void take_mount(struct postmortem *self, const struct ended_pod *pod, struct json_object *mount,
 		       struct asked *asked, struct largest *largest)
 {
-	const char *claim = find_claim(pod, object_text(mount, "name"));
+	struct json_object *volumes = object_at(pod->json, "spec.volumes");
+	const char *claim = object_text(object_find(volumes, "name", object_text(mount, "name")),
+					"persistentVolumeClaim.claimName");
 	struct err err = ERR_INIT;
 	int64_t bytes;
 	int r;

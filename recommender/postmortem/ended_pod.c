@@ -248,15 +248,7 @@ static void count_accelerators(struct ended_pod *self)
 
 static int64_t find_condition_ms(struct json_object *pod, const char *type)
 {
-	struct json_object *conditions = object_at(pod, "status.conditions");
-
-	for (size_t i = 0; i < object_count(conditions); i++) {
-		struct json_object *item = json_object_array_get_idx(conditions, i);
-
-		if (streq(object_text(item, "type"), type))
-			return object_time_ms(item, "lastTransitionTime");
-	}
-	return 0;
+	return object_time_ms(object_find(object_at(pod, "status.conditions"), "type", type), "lastTransitionTime");
 }
 
 bool ended_pod_has_failed(const struct ended_pod *self)

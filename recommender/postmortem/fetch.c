@@ -39,7 +39,7 @@ const char *postmortem_reason(int code, const struct err *err)
 		return "no right to read it";
 	if (code == KUBE_NOT_FOUND)
 		return "it does not exist any more";
-	return err->msg;
+	return strstr(err->msg, "previous terminated container") ? "it does not exist any more" : err->msg;
 }
 
 int postmortem_get(struct postmortem *self, const char *path, struct json_object **ret, struct err *err)

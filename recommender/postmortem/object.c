@@ -79,3 +79,14 @@ bool object_is_name(const char *text)
 
 	return n && !text[n] && n <= LIMIT_NAME_BYTES && text[0] != '.' && text[0] != '-';
 }
+
+struct json_object *object_find(struct json_object *array, const char *path, const char *text)
+{
+	for (size_t i = 0; i < object_count(array); i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+
+		if (streq(object_text(item, path), text))
+			return item;
+	}
+	return NULL;
+}

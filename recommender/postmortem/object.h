@@ -20,3 +20,5 @@ int64_t object_bytes(struct json_object *object, const char *path);
 bool object_is_name(const char *text);
 /** The number of items of an array; 0: absent. */
 size_t object_count(struct json_object *array);
+/** The first item of an array that has this text at a path; NULL: none. */
+struct json_object *object_find(struct json_object *array, const char *path, const char *text);

@@ -54,15 +54,7 @@ static void take_arguments(struct facts *facts, struct json_object *arguments)
 
 static struct json_object *find_volume(const struct ended_pod *pod, const char *name)
 {
-	struct json_object *volumes = object_at(pod->json, "spec.volumes");
-
-	for (size_t i = 0; i < object_count(volumes); i++) {
-		struct json_object *volume = json_object_array_get_idx(volumes, i);
-
-		if (streq(object_text(volume, "name"), name))
-			return volume;
-	}
-	return NULL;
+	return object_find(object_at(pod->json, "spec.volumes"), "name", name);
 }
 
 static void take_mounts(struct facts *facts, const struct ended_pod *pod, struct json_object *container)

@@ -33,7 +33,7 @@ static int64_t next_limit(const struct knowledge *knowledge, const struct known 
 	if (!known->profile)
 		return 0;
 	rec = known_sizes(knowledge, known, &known->profile->parent, by);
-	return size_is_limit_advisable(&rec, by, run->limit_bytes) ? rec.limit_bytes : 0;
+	return size_advised_limit(&rec, by, run->limit_bytes);
 }
 
 static int find_of(const struct knowledge *knowledge, const struct known *known, struct ended_runs *ret)

@@ -182,8 +182,7 @@ void explain_manifest(const struct knowledge *knowledge, const struct known *kno
 	const struct run *run = last_run(known);
 	const char *comma = "";
 
-	if (!size_is_limit_advisable(&sizes, by, run ? replay_own_limit(run) : 0))
-		sizes.limit_bytes = 0;
+	sizes.limit_bytes = size_advised_limit(&sizes, by, run ? replay_own_limit(run) : 0);
 	if (!sizes.request_bytes && !sizes.limit_bytes)
 		return;
 	printf("  to paste    resources: {");

@@ -106,8 +106,7 @@ static void figures_of_profile(const struct knowledge *knowledge, const struct k
 	const struct recommendation sizes = known_sizes(knowledge, known, rec, by);
 
 	f->new_request_bytes = sizes.request_bytes;
-	if (f->limit_bytes || size_is_limit_advisable(&sizes, by, 0))
-		f->new_limit_bytes = sizes.limit_bytes;
+	f->new_limit_bytes = f->limit_bytes ? sizes.limit_bytes : size_advised_limit(&sizes, by, 0);
 	f->median_bytes = rec->median_bytes;
 	f->peak_bytes = MAX(f->peak_bytes, rec->peak_bytes);
 	f->confidence = (enum confidence)rec->confidence;

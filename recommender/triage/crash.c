@@ -97,7 +97,7 @@ static size_t count(struct json_object *array)
 static void take_figures(struct json_object *figures, struct crash *ret)
 {
 	for (int i = 0; i < FIGURE_COUNT_; i++) {
-		int64_t bytes = int_of(figures, figure_names[i], FIGURE_NONE);
+		int64_t bytes = int_of(figures, figure_rows[i].name, FIGURE_NONE);
 
 		if (bytes != FIGURE_NONE && bytes <= FIGURE_MAX)
 			ret->figures.bytes[i] = bytes;

@@ -11,7 +11,7 @@
 	"detected on gpu|"                                                                                             \
 	"an uncontained error (xid|miscompare failure in the l1|nan-value memory elements"
 #define DCGM_REMAP_MESSAGES                                                                                            \
-	"had uncorrectable memory err|memory errors and row remap|pending retired page has been|"                      \
+	"uncorrectable memory err|memory errors and row|pending retired page has been|"                                \
 	"pages have been detected in gpu|retired pages due to dbes|pending page retirements together"
 #define DCGM_ECC_WORDS	 "dcgm_fi_dev_ecc_dbe_vol_total|memory system|" DCGM_ECC_MESSAGES
 #define DCGM_REMAP_WORDS "dcgm_fi_dev_row_remap_|dcgm_fi_dev_retired_pending|" DCGM_REMAP_MESSAGES

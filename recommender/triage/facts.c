@@ -73,7 +73,7 @@ size_t facts_find_position(struct facts *self, int rank)
 		return found;
 	if (self->positions.n >= LIMIT_TRIAGE_RANKS)
 		return self->positions.n - 1;
-	position_init(&position, self->sources.n - 1, rank);
+	position_init(&position, facts_current_index(self), rank);
 	if (vec_push(&self->positions, position)) {
 		self->status = -ENOMEM;
 		return 0;
@@ -141,7 +141,7 @@ static struct fact make_fact(struct facts *self, enum signal_id signal, const st
 {
 	return (struct fact){.signal = signal,
 			     .reading = *reading,
-			     .source = self->sources.n - 1,
+			     .source = facts_current_index(self),
 			     .number = number,
 			     .order = self->order++,
 			     .rank = rank};
@@ -156,7 +156,7 @@ static void see_clock(struct facts *self, const char *text)
 	struct clock clock = clock_read(text);
 
 	if (clock.kind == CLOCK_LOCAL || clock.kind == CLOCK_ZONED)
-		self->sources.items[self->sources.n - 1].clock = clock;
+		facts_current_source(self)->clock = clock;
 }
 
 void facts_see_head(struct facts *self, const struct line *line)
@@ -233,7 +233,7 @@ void facts_see_numbers(struct facts *self, const char *lower, uint64_t number)
 		return;
 	for (size_t i = 0; i < NUMBER_COUNT; i++)
 		if (values[i] != NUMBER_NONE && self->numbers[i].value == NUMBER_NONE)
-			self->numbers[i] = (struct seen_number){values[i], self->sources.n - 1, number};
+			self->numbers[i] = (struct seen_number){values[i], facts_current_index(self), number};
 }
 
 int64_t facts_number(const struct facts *self, const char *key)
@@ -278,7 +278,7 @@ static void set_position_of_group(const struct facts *self, struct fact *fact)
 static void add_statement(struct facts *self, const struct line *line, enum signal_id signal,
 			  const struct reading *reading)
 {
-	struct source *source = &self->sources.items[self->sources.n - 1];
+	struct source *source = facts_current_source(self);
 	struct fact fact = make_fact(self, signal, reading, ++source->n_lines, source->origin.rank);
 
 	fact.position = facts_find_position(self, fact.rank);

@@ -7,6 +7,15 @@
 
 /** Begins a source. @return 0 or -ENOMEM. */
 int facts_open_source(struct facts *self, const char *name, enum input input) ATTR_NODISCARD;
+/** The source that was opened last: its index, which facts and positions keep, and the source itself. */
+static inline size_t facts_current_index(const struct facts *self)
+{
+	return self->sources.n - 1;
+}
+static inline struct source *facts_current_source(const struct facts *self)
+{
+	return &self->sources.items[facts_current_index(self)];
+}
 /** Takes the numbers that a line of the current source shows. */
 void facts_see_numbers(struct facts *self, const char *lower, uint64_t number);
 /** The index of a rank's position in the current source, which is made where it is new. Ranks beyond the limit share

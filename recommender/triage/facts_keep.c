@@ -142,7 +142,7 @@ static uint16_t *find_slot(struct facts *self, const struct key *key)
 /* Whether the fact is of the source that is being read, and names a pod. */
 static bool is_of_pod(const struct facts *self, const struct fact *fact)
 {
-	return fact->reading.uid[0] && fact->source == self->sources.n - 1;
+	return fact->reading.uid[0] && fact->source == facts_current_index(self);
 }
 
 /* Appends a fact whose key has less than two. @return its index; SIZE_MAX: no room or no memory. */

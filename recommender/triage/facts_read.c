@@ -10,11 +10,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-static struct source *current_source(struct facts *self)
-{
-	return &self->sources.items[self->sources.n - 1];
-}
-
 /* @return whether the line is one of DCGM that says something. */
 static bool take_dcgm(struct facts *self, struct line *line)
 {
@@ -44,12 +39,12 @@ static void take_smi(struct facts *self, const struct raw_line *raw)
 	line_make(raw->text, raw->number, self->buffer, &line);
 	line.rank = RANK_NONE;
 	if (take_dcgm(self, &line)) {
-		current_source(self)->is_smi = true;
+		facts_current_source(self)->is_smi = true;
 		return;
 	}
 	signal = smi_read(smi, &line);
 	if (signal != SIGNAL_COUNT_ || smi->n_begun || smi->is_list || smi->is_csv || smi->total > 0)
-		current_source(self)->is_smi = true;
+		facts_current_source(self)->is_smi = true;
 	facts_see_card(self, raw->number);
 	reading_init(&reading);
 	if (signal != SIGNAL_COUNT_)
@@ -65,7 +60,7 @@ static void see_head(struct facts *self, const struct raw_line *raw)
 
 	line_make(raw->text, raw->number, self->buffer, &line);
 	if (smi_csv_begins(line.lower) || text_has(line.lower, "nvsmi log==|<nvidia_smi_log>"))
-		current_source(self)->is_smi = true;
+		facts_current_source(self)->is_smi = true;
 }
 
 static void add_sight(struct facts *self, enum signal_id signal, const struct smi_sight *sight,
@@ -130,7 +125,7 @@ static void read_line(struct facts *self, struct line *line, const struct scan_s
 {
 	facts_see_head(self, line);
 	if (line->rank == RANK_NONE)
-		line->rank = current_source(self)->origin.rank;
+		line->rank = facts_current_source(self)->origin.rank;
 	line_focus(line);
 	facts_see_signals(self, line, found);
 	line_focus(NULL);
@@ -210,13 +205,13 @@ static void take_line(void *context, const struct raw_line *raw)
 {
 	struct facts *self = context;
 
-	if (raw->is_last && current_source(self)->input == INPUT_SMI)
+	if (raw->is_last && facts_current_source(self)->input == INPUT_SMI)
 		end_smi(self);
 	else if (raw->is_last)
 		end_log(self);
-	else if (current_source(self)->input == INPUT_SMI)
+	else if (facts_current_source(self)->input == INPUT_SMI)
 		take_smi(self, raw);
-	else if (current_source(self)->input == INPUT_NODE)
+	else if (facts_current_source(self)->input == INPUT_NODE)
 		take_node(self, raw);
 	else if (!self->status)
 		take_log(self, raw);
@@ -224,7 +219,7 @@ static void take_line(void *context, const struct raw_line *raw)
 
 static void close_source(struct facts *self, const struct lines_result *result)
 {
-	struct source *source = current_source(self);
+	struct source *source = facts_current_source(self);
 
 	facts_close_head(self);
 	source->n_lines = result->n_lines;

@@ -47,7 +47,7 @@ static void see_detail(struct facts *self, const struct line *line, const struct
 		return;
 	fact = &self->items.items[self->open_oom];
 	/* The text of another rank may have cut the message: then its rest is in the next line, without a rank. */
-	if (fact->source != self->sources.n - 1 || line->number > self->open_until ||
+	if (fact->source != facts_current_index(self) || line->number > self->open_until ||
 	    (fact->rank != line->rank && !(line->rank == RANK_NONE && line->number == self->open_line + 1)))
 		return;
 	figures_fill(&fact->reading.figures, &reading->figures);
@@ -99,7 +99,7 @@ static void take_back(struct facts *self, const struct line *line)
 	if (self->open_oom == SIZE_MAX)
 		return;
 	fact = &self->items.items[self->open_oom];
-	if (fact->source != self->sources.n - 1 || fact->rank != line->rank ||
+	if (fact->source != facts_current_index(self) || fact->rank != line->rank ||
 	    line->number - fact->number > WRAPPED_LINES ||
 	    !strcasestr(fact->text, "ran out of memory trying to allocate"))
 		return;
@@ -121,7 +121,7 @@ void facts_see_card(struct facts *self, uint64_t number)
 		card->total = smi->total;
 	}
 	card->most_processes = MAX(card->most_processes, smi->most_processes);
-	card->source = self->sources.n - 1;
+	card->source = facts_current_index(self);
 	card->number = number;
 }
 

@@ -35,11 +35,6 @@ static parse_fn find_parse(enum signal_id signal)
 	}
 }
 
-static size_t current_source(const struct facts *self)
-{
-	return self->sources.n - 1;
-}
-
 /* ---- a line of a known shape ---- */
 
 /* Many are read: only what the functions above set is set anew. */
@@ -65,7 +60,7 @@ static bool parse_numbers(struct facts *self, const struct shape *shape, const c
 /* The place of a retry that waits; NULL: there is no room, or the file has none of this shape so far. */
 static struct postponed *find_postponed(struct facts *self, struct shape *shape)
 {
-	if (shape->source != current_source(self))
+	if (shape->source != facts_current_index(self))
 		return NULL;
 	if (!shape->postponed) {
 		if (self->n_postponed == POSTPONED_MAX)
@@ -81,7 +76,7 @@ bool facts_take_shape(struct facts *self, struct shape *shape, struct str text, 
 	struct postponed *retry = NULL;
 	char copy[SHAPE_BYTES + 1];
 	struct line line = {.text = copy, .n = text.n, .body = shape->body, .number = number};
-	int64_t rank = self->sources.items[current_source(self)].origin.rank;
+	int64_t rank = facts_current_source(self)->origin.rank;
 
 	memcpy(copy, text.p, text.n);
 	copy[text.n] = '\0';
@@ -126,7 +121,7 @@ void facts_read_postponed(struct facts *self)
 	for (const struct postponed *next; (next = next_postponed(self, turn)); turn = next->turn) {
 		line_make((struct str){next->text, next->n}, next->number, self->buffer, &line);
 		if (line.rank == RANK_NONE)
-			line.rank = self->sources.items[current_source(self)].origin.rank;
+			line.rank = facts_current_source(self)->origin.rank;
 		self->stand = &next->stand;
 		if (signal_read(SIGNAL_RETRY, &line, &reading))
 			facts_add_line(self, &line, SIGNAL_RETRY, &reading);
@@ -214,7 +209,7 @@ static bool add_signal(struct shape *shape, enum signal_id signal, struct line *
 
 static bool make_shape(const struct facts *self, struct line *line, const struct scan_set *found, struct shape *ret)
 {
-	*ret = (struct shape){.body = line->body, .rank_at = line->rank_at, .source = current_source(self)};
+	*ret = (struct shape){.body = line->body, .rank_at = line->rank_at, .source = facts_current_index(self)};
 	if (line->rank_at == RANK_AT_UNKNOWN || !is_within(found) || is_ambiguous(self, line) || !fix_codes(ret, line))
 		return false;
 	for (unsigned int i = scan_set_next(found, 0); i < SIGNAL_COUNT_; i = scan_set_next(found, i + 1))
@@ -228,7 +223,7 @@ void facts_learn_shape(struct facts *self, struct str text, struct line *line, c
 	struct shape *known = line_shapes_find(&self->shapes, text), shape;
 
 	if (known)
-		known->source = current_source(self);
+		known->source = facts_current_index(self);
 	if (known || !line_shapes_is_due(&self->shapes) || !str_eq((struct str){line->text, line->n}, text))
 		return;
 	line_focus(line);

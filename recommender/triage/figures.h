@@ -48,8 +48,11 @@ enum figure {
 	FIGURE_COUNT_
 };
 
-/** The name in JSON and in texts: "tried_bytes". */
-extern const char *const figure_names[FIGURE_COUNT_];
+struct figure_row {
+	const char *name;    /* in JSON: "tried_bytes" */
+	const char *meaning; /* in texts: "what the allocation asked for" */
+};
+extern const struct figure_row figure_rows[FIGURE_COUNT_];
 
 struct figures {
 	int64_t bytes[FIGURE_COUNT_];

@@ -2,40 +2,7 @@
 /* Which levers an answer lists. */
 #include "triage/levers.h"
 
-/* The version of PyTorch, as in verdict.torch_version, that first knew an option: older ones refuse it, and the run
- * ends at its start. */
-static const struct {
-	const char *option;
-	int64_t version;
-} first_versions[] = {
-	{"expandable_segments:", TORCH_VERSION(2, 1, 0)},
-	{"garbage_collection_threshold:", TORCH_VERSION(1, 12, 0)},
-};
-
-/* Without a version the message tells: up to 2.0 it had its figures in brackets, "(GPU 0; 15.78 GiB total capacity;".
- * Builds for other devices kept that form. -1: not known. */
-static int64_t find_version(const struct verdict *verdict)
-{
-	const char *text = verdict->fact ? verdict->fact->text : "";
-
-	if (verdict->torch_version < 0 && text_has(text, "CUDA out of memory|HIP out of memory") &&
-	    strstr(text, "(GPU ") && strstr(text, " total capacity; "))
-		return TORCH_VERSION(2, 0, 0);
-	return verdict->torch_version;
-}
-
-bool lever_is_refused(const char *setting, const struct verdict *verdict)
-{
-	int64_t version = find_version(verdict);
-
-	for (size_t i = 0; i < ARRAY_LEN(first_versions); i++)
-		if (version >= 0 && version < first_versions[i].version && strstr(setting, first_versions[i].option))
-			return true;
-	return false;
-}
-
-/* Who has set the limit where it was not Kubernetes, as a cause; NULL: Kubernetes, or not known. */
-static const char *find_place(const struct verdict *verdict)
+const char *lever_place(const struct verdict *verdict)
 {
 	static const char *const places[] = {"slurm", "docker", "job-limit", "yarn"};
 
@@ -48,7 +15,7 @@ static const char *find_place(const struct verdict *verdict)
 
 bool lever_is_elsewhere(const char *text, const struct verdict *verdict)
 {
-	return text_has(text, "kubectl|resources: |emptyDir|restartPolicy") && find_place(verdict);
+	return text_has(text, "kubectl|resources: |emptyDir|restartPolicy") && lever_place(verdict);
 }
 
 bool lever_is_helper(const struct verdict *verdict)
@@ -68,7 +35,7 @@ static bool is_of_training(const char *setting)
 static bool is_of_cause(const struct lever *lever, const struct verdict *verdict)
 {
 	return !lever->cause || streq(lever->cause, verdict->cause ? verdict->cause : LEVER_NO_CAUSE) ||
-	       streq(lever->cause, find_place(verdict));
+	       streq(lever->cause, lever_place(verdict));
 }
 
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)

@@ -124,8 +124,10 @@ enum framework lever_framework(const struct verdict *verdict)
 	return framework == FRAMEWORK_NONE || framework == FRAMEWORK_OTHER ? FRAMEWORK_TORCH : framework;
 }
 
-void device_render(enum device device, const char *text, struct strbuf *buf)
+void lever_render_words(const struct verdict *verdict, const char *text, struct strbuf *buf)
 {
+	enum device device = lever_device(verdict);
+
 	for (const char *at = text; *at;) {
 		size_t n = device_render_word(device, at, buf);
 

@@ -5,29 +5,6 @@
 #include <ctype.h>
 #include <stdio.h>
 
-/* PyTorch 2.9 renamed the variable of its own devices. 2.9.1 ignores expandable_segments in the new one on CUDA, and
- * takes the old one with a warning (pytorch/pytorch issue 183387). */
-static bool reads_new_variable(const struct verdict *verdict)
-{
-	if (verdict->torch_version == TORCH_VERSION(2, 9, 1))
-		return verdict->fact && strstr(verdict->fact->text, "XPU out of memory");
-	return verdict->torch_version >= TORCH_VERSION(2, 9, 0);
-}
-
-/* Devices with a build of their own keep their variable. Without a version the message's own words count. */
-const char *lever_variable(const struct verdict *verdict)
-{
-	enum variable variable = verdict->fact ? verdict->fact->reading.variable : VARIABLE_NONE;
-
-	if (variable == VARIABLE_NPU || variable == VARIABLE_MLU)
-		return variable_names[variable];
-	if (reads_new_variable(verdict))
-		return variable_names[VARIABLE_ANY];
-	if (variable == VARIABLE_NONE || (variable == VARIABLE_ANY && verdict->torch_version >= 0))
-		return variable_names[VARIABLE_CUDA];
-	return variable_names[variable];
-}
-
 /* ---- placeholders ---- */
 
 struct render {
@@ -119,7 +96,7 @@ static bool add_double(struct render *self)
 {
 	int64_t limit = self->verdict->figures.bytes[FIGURE_LIMIT], mi = (int64_t)MIB;
 	int64_t recommended = self->verdict->figures.bytes[FIGURE_RECOMMENDED];
-	bool is_scheduler = lever_is_elsewhere("kubectl", self->verdict);
+	bool is_scheduler = lever_place(self->verdict) != NULL;
 
 	if (recommended > limit && recommended <= FIGURE_MAX)
 		strbuf_addf(self->buf, "%lldMi", (long long)((recommended + mi - 1) / mi));

@@ -41,8 +41,8 @@ bool device_has(enum device device, const char *text);
 /** Appends what the device has for the word of NVIDIA that begins at `at`. @return the bytes of the word; 0: none
  * begins here. */
 size_t device_render_word(enum device device, const char *at, struct strbuf *buf);
-/** Appends the text with the words of the device. */
-void device_render(enum device device, const char *text, struct strbuf *buf);
+/** Appends the text with the words of the verdict's device. */
+void lever_render_words(const struct verdict *verdict, const char *text, struct strbuf *buf);
 /** The framework, by the line that decided; FRAMEWORK_TORCH where it is not known. */
 enum framework lever_framework(const struct verdict *verdict);
 /** Whether a row of levers_avoid or levers_next is for this kind, device and framework: torch.cuda is PyTorch's. */
@@ -66,6 +66,8 @@ extern const size_t n_levers_next;
 /** Whether a lever is for this verdict, its framework and its device. Levers without a cause are for all verdicts of
  * their kind; an option that the version of PyTorch in the log does not know is for none. */
 bool lever_fits(const struct lever *lever, const struct verdict *verdict);
+/** Who has set the limit that was reached, where it was not Kubernetes, as a cause; NULL: Kubernetes, or not known. */
+const char *lever_place(const struct verdict *verdict);
 /** Whether a text names Kubernetes, and the limit that was reached is of a scheduler or of Docker. */
 bool lever_is_elsewhere(const char *text, const struct verdict *verdict);
 /** Whether the container that was killed at its limit is a sidecar or an init container, by the status of its pod. */
@@ -79,6 +81,8 @@ bool lever_render_used(const struct lever *lever, const struct facts *facts, str
 /** Whether the version of PyTorch, if the log or the form of the message tells it, ends at its start with this setting
  * of the allocator. */
 bool lever_is_refused(const char *setting, const struct verdict *verdict);
+/** Appends why the lever helps, and what is to be known of versions of PyTorch where the log does not name one. */
+void lever_render_why(const struct lever *lever, const struct verdict *verdict, struct strbuf *buf);
 /** The name of the allocator's variable for a version of PyTorch as in verdict.torch_version and for the device. */
 const char *lever_variable(const struct verdict *verdict);
 /** Appends the setting with its placeholders replaced: {conf} is the allocator's variable, {double} twice the limit;

@@ -85,6 +85,14 @@ static void read_pods_limit(struct node *self, const char *lower)
 		self->values[NODE_PODS_LIMIT] = MIN(value, FIGURE_MAX);
 }
 
+/* "/sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/.../memory.high:1900000000", or "max" */
+static bool has_high(const char *lower)
+{
+	const char *at = strstr(lower, "kubepods") ? strstr(lower, "memory.high:") : NULL;
+
+	return at && isdigit((unsigned char)at[strlen("memory.high:")]);
+}
+
 /* Daemons such as sshd and udevd are exempt with good reason. */
 static void read_process(struct node *self, const char *lower)
 {
@@ -113,6 +121,7 @@ static void read_words(struct node *self, const char *lower)
 	if (find_setting(lower, "oom_kill_disable", "1") || strstr(lower, "\"oomkilldisable\": true") ||
 	    (strstr(lower, "--oom-kill-disable") && !strstr(lower, "--oom-kill-disable=false")))
 		self->is_kill_disabled = true;
+	self->is_throttled = self->is_throttled || has_high(lower);
 	read_pods_limit(self, lower);
 	read_process(self, lower);
 }

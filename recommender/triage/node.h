@@ -42,7 +42,8 @@ struct node {
 	bool is_kubernetes;
 	int cgroup_version; /* 0: not seen */
 	bool is_kill_disabled;
-	char exempt[64]; /* a training process that the OOM killer may not choose; "": none seen */
+	bool is_throttled; /* a container has a memory.high: memory QoS of the kubelet */
+	char exempt[64];   /* a training process that the OOM killer may not choose; "": none seen */
 };
 
 void node_init(struct node *self);

@@ -79,21 +79,32 @@ static void add_limit(const char *root, const char *cgroup, const char *file, st
 #define CGROUP_BYTES 512 /* of a path; a longer one is not read, which bounds the depth as well */
 
 struct walk {
-	const char *root;
+	const char *root, *file;
+	bool (*is_wanted)(const char *line);
 	struct strbuf *buf;
 	size_t n_left; /* cgroups that may still be read */
 };
 
-/* The first cgroup of v1 whose OOM killer is turned off. @return whether there is one. */
-static bool add_kill_disabled(struct walk *self, const char *cgroup)
+static bool is_kill_disabled(const char *line)
+{
+	return streq(line, "oom_kill_disable 1");
+}
+
+static bool is_bound(const char *line)
+{
+	return !streq(line, "max");
+}
+
+/* The first cgroup with such a first line in its file. @return whether there is one. */
+static bool add_first(struct walk *self, const char *cgroup)
 {
 	char path[PATH_MAX], name[CGROUP_BYTES], line[64];
 	struct dirent *entry;
 	bool is_found;
 	DIR *folder;
 
-	snprintf(name, sizeof(name), "%s/memory.oom_control", cgroup);
-	is_found = read_first_line(self->root, name, line, sizeof(line)) && streq(line, "oom_kill_disable 1");
+	snprintf(name, sizeof(name), "%s/%s", cgroup, self->file);
+	is_found = read_first_line(self->root, name, line, sizeof(line)) && self->is_wanted(line);
 	if (is_found)
 		strbuf_addf(self->buf, "/%s:%s\n", name, line);
 	folder = is_found ? NULL : opendir(join(self->root, cgroup, path));
@@ -102,7 +113,7 @@ static bool add_kill_disabled(struct walk *self, const char *cgroup)
 			continue;
 		self->n_left--;
 		is_found = snprintf(name, sizeof(name), "%s/%s", cgroup, entry->d_name) < (int)sizeof(name) &&
-			   add_kill_disabled(self, name);
+			   add_first(self, name);
 	}
 	if (folder)
 		closedir(folder);
@@ -111,7 +122,7 @@ static bool add_kill_disabled(struct walk *self, const char *cgroup)
 
 static void add_cgroups(const char *root, struct strbuf *buf)
 {
-	struct walk walk;
+	struct walk kills, bounds = {root, "memory.high", is_bound, buf, LIMIT_TRIAGE_PROCESSES};
 	static const char *const names[] = {"kubepods", "kubepods.slice", "memory/kubepods", "memory/kubepods.slice"};
 
 	if (exists(root, "sys/fs/cgroup/cgroup.controllers"))
@@ -127,9 +138,10 @@ static void add_cgroups(const char *root, struct strbuf *buf)
 		strbuf_addf(buf, "/%s\n", name);
 		add_limit(root, name, "memory.max", buf);
 		add_limit(root, name, "memory.limit_in_bytes", buf);
+		add_first(&bounds, name);
 	}
-	walk = (struct walk){root, buf, LIMIT_TRIAGE_PROCESSES};
-	add_kill_disabled(&walk, "sys/fs/cgroup/memory");
+	kills = (struct walk){root, "memory.oom_control", is_kill_disabled, buf, LIMIT_TRIAGE_PROCESSES};
+	add_first(&kills, "sys/fs/cgroup/memory");
 }
 
 /* Only what says something: the kubelet, and what the OOM killer may not choose. */

@@ -259,6 +259,15 @@ static bool find_kills(const struct node *node, struct node_finding *ret)
 
 /* ---- cgroups and swap ---- */
 
+static bool find_throttled(const struct node *node, struct node_finding *ret)
+{
+	return node->is_throttled &&
+	       say(ret, FIGURE_NONE,
+		   "The kubelet sets memory.high below the limits of containers (memory QoS): beyond it a job is "
+		   "slowed "
+		   "down until memory is reclaimed, so that it may crawl or hang without a kill.");
+}
+
 static bool find_cgroup1(const struct node *node, struct node_finding *ret)
 {
 	return node->cgroup_version == 1 &&
@@ -324,6 +333,8 @@ const struct node_rule node_rules[] = {
 	{"memory-pressure", HARM_MEDIUM, find_pressure,
 	 "a task waited for memory in at least 10 % of the last five minutes (avg300 of some in /proc/pressure/memory)",
 	 "ps -eo rss,pid,args --sort=-rss | head, and df -h -t tmpfs: who holds it"},
+	{"memory-throttled", HARM_MEDIUM, find_throttled, "memory.high of a cgroup below kubepods is not max",
+	 "kubelet: no memoryThrottlingFactor; or a limit of request + (peak - request) / memoryThrottlingFactor"},
 	{"cgroup-v1", HARM_MEDIUM, find_cgroup1, "the file system of /sys/fs/cgroup is tmpfs",
 	 "Boot with systemd.unified_cgroup_hierarchy=1."},
 	{"overcommit-changed", HARM_LOW, find_changed, "vm.overcommit_memory is 0 on a node of Kubernetes",

@@ -200,7 +200,7 @@ bool rule_gpu_absurd(const struct facts *facts, struct verdict *ret)
 	snprintf(ret->why, sizeof(ret->why),
 		 "The message's figures make no sense: %s is %s on a GPU of %s; it cannot be told what held the "
 		 "memory.",
-		 figure_names[figure], FIGURE_TEXT(ret->figures.bytes[figure]),
+		 figure_rows[figure].meaning, FIGURE_TEXT(ret->figures.bytes[figure]),
 		 FIGURE_TEXT(ret->figures.bytes[FIGURE_CAPACITY]));
 	return true;
 }

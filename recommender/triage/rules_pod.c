@@ -385,7 +385,7 @@ bool rule_not_started(const struct facts *facts, struct verdict *ret)
 
 	if (!take_stop(facts, ret, SIGNAL_NOT_STARTED))
 		return false;
-	/* Text may tell of an image that could be pulled at last. */
+	/* Text may tell of an image that could be pulled at last, or of a container that did start. */
 	return facts->sources.items[ret->fact->source].input == INPUT_STATUS ||
-	       ret->fact->reading.value != STOP_IMAGE || (!run && !rules_has_steps(facts));
+	       ret->fact->reading.value == STOP_UNSCHEDULABLE || (!run && !rules_has_steps(facts));
 }

@@ -240,12 +240,14 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			      read_preempted, "the pod was stopped from outside"},
 	[SIGNAL_NOT_STARTED] = {"not-started",
 				"failedscheduling|nodes are available: |imagepullbackoff|errimagepull|invalidimagename|"
-				"failed to pull image|back-off pulling image",
+				"failed to pull image|back-off pulling image|manifest unknown|pull access denied|"
+				"podunschedulable|createcontainer|failed to create containerd task|"
+				"failed to create shim task|runc create failed",
 				read_not_started, "a container never ran"},
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
-			       "deadlineexceeded|due to time limit",
+			       "deadlineexceeded|due to time limit|received a shutdown signal",
 			       read_terminated, "the program was asked to end"},
 	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",
@@ -263,18 +265,17 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     read_nan_loss, "the loss is no number any more, and the program stopped itself"},
 	[SIGNAL_SERVER_LIMIT] = {"server-limit", "max_locks_per_transaction|used memory > 'maxmemory'",
 				 read_server_limit, "a database is at a limit of its own settings"},
-	[SIGNAL_MEMORY_ERROR] = {"memory-error",
-				 "error:|exception:|error(|what():|exhaustederror|out of memory|out-of-memory|"
-				 "insufficient memory|not enough memory|memory exhausted|memory limit exceeded",
+	[SIGNAL_MEMORY_ERROR] = {"memory-error", "error:|exception:|error(|what():|exhaustederror|" MEMORY_SHORT_WORDS,
 				 read_memory_error, "an error about memory, in words that are not known"},
 	[SIGNAL_EXCEPTION] = {"exception",
 			      "error:|exception:|error(|what():|exited with exit code|core dumped|interrupt|"
-			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion",
+			      "exitcode:|exitcode  :|exitcode :|traceback (most recent|assertion|"
+			      "failed building wheel for|no matching distribution found for",
 			      read_exception, "an ordinary error"},
 	[SIGNAL_DONE] = {"done",
 			 "training complete|training finished|finished training|training done|train done|"
 			 "training has completed|training run complete|successfully completed|training ended|"
-			 "trainer.fit` stopped: `max_|'train_runtime':",
+			 "trainer.fit` stopped: `max_|'train_runtime':|***** train metrics *****",
 			 NULL, "the run says that it is done"},
 	[SIGNAL_EXIT_ZERO] = {"exit-zero", "exit code|exitcode|exit_code|exit status", read_exit_zero,
 			      "the job ended with code 0"},
@@ -311,11 +312,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			     "loading safetensors|graph capturing|capturing cuda graphs|building model|/initializer/|"
 			     "initializing model",
 			     NULL, "the run was still being built"},
-	[SIGNAL_LOADING] = {"loading",
-			    "into memory|into ram|loading data|loading all|loading shard|loading the data|reading "
-			    "data|reading all|"
-			    "reading shard|read_csv|read_parquet|read_json",
-			    read_loading, "data is read, as a whole where the line says so"},
+	[SIGNAL_LOADING] = {"loading", "into memory|into ram|" LOADING_WORDS, read_loading,
+			    "data is read, as a whole where the line says so"},
 	[SIGNAL_OFFLOAD] = {"offload",
 			    "deepspeedcpuadam|cpu offload: true|cpu_offload: true|cpu_offload=true|offload_optimizer|"
 			    "arithmetic capability",

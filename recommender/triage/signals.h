@@ -242,6 +242,13 @@ struct signal {
 extern const struct signal signals[SIGNAL_COUNT_];
 /* How JAX on a CPU says that the host refused memory; on a GPU it has "out of memory while trying to allocate". */
 #define XLA_CPU "resource_exhausted: out of memory allocating"
+/* Words for memory that ran out, in lines that are no exception (SIGNAL_MEMORY_ERROR). */
+#define MEMORY_SHORT_WORDS                                                                                             \
+	"out of memory|out-of-memory|insufficient memory|not enough memory|memory exhausted|memory limit exceeded"
+/* Words for data that is read (SIGNAL_LOADING). They do not say whether all of it stays in memory. */
+#define LOADING_WORDS                                                                                                  \
+	"loading data|loading all|loading shard|loading the data|reading data|reading all|reading shard|read_csv|"     \
+	"read_parquet|read_json"
 /* What makes a line a SIGNAL_GPU_OOM, separated by '|': each contains one of the words of its row. */
 #define GPU_OOM_FORMS 3
 extern const char *const gpu_oom_forms[GPU_OOM_FORMS];
@@ -340,8 +347,6 @@ bool read_server_limit(const struct line *line, struct reading *ret);
 bool read_exit_zero(const struct line *line, struct reading *ret);
 bool read_completed(const struct line *line, struct reading *ret);
 bool read_memory_error(const struct line *line, struct reading *ret);
-/** Whether a line says that memory ran out, and no exception does. */
-bool is_memory_short(const struct line *line);
 bool read_exception(const struct line *line, struct reading *ret);
 bool read_epoch(const struct line *line, struct reading *ret);
 bool read_rate(const struct line *line, struct reading *ret);

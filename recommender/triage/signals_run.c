@@ -55,41 +55,22 @@ bool read_preempted(const struct line *line, struct reading *ret)
 	       text_has(lower, "job|pod|node|instance|machine|slurm|worker|spot|requeue|vm ");
 }
 
-/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; the kubelet's states of a container
- * whose image it cannot pull. */
+/* The scheduler's event: "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."; what the kubelet and the runtimes
+ * say of an image that they cannot pull, or of a container that they cannot create. */
 bool read_not_started(const struct line *line, struct reading *ret)
 {
-	if (!strstr(line->lower, "nodes are available")) {
-		ret->value = STOP_IMAGE;
-		return !strstr(line->lower, "failedscheduling") && !is_mention(line, line->at);
-	}
-	ret->value = STOP_UNSCHEDULABLE;
-	return text_has(line->lower, "0/") && strstr(line->lower, "nodes are available") && !is_mention(line, line->at);
-}
+	const char *lower = line->lower;
 
-/* joblib: "This could be caused by a segmentation fault while calling the function or by an excessive memory usage ...
- * The exit codes of the workers are {SIGSEGV(-11)}". */
-static bool is_joblib_segfault(const char *lower)
-{
-	return strstr(lower, "sigsegv(-11)") && !strstr(lower, "sigkill(-9)");
-}
-
-bool read_worker_lost(const struct line *line, struct reading *ret)
-{
-	(void)ret;
-	return !is_joblib_segfault(line->lower) && !is_mention(line, line->at);
-}
-
-bool read_segfault(const struct line *line, struct reading *ret)
-{
-	(void)ret;
-	if (is_joblib_segfault(line->lower))
-		return true;
-	if (strstr(line->lower, "caused by a segmentation fault") || is_list_of_causes(line->lower))
+	if (is_mention(line, line->at))
 		return false;
-	return (text_has(line->lower, "segmentation fault|segfault at|sigsegv") || is_exit_code(line->lower, 139) ||
-		is_exit_code(line->lower, -11)) &&
-	       !is_mention(line, line->at);
+	if (strstr(lower, "nodes are available") || strstr(lower, "podunschedulable")) {
+		ret->value = STOP_UNSCHEDULABLE;
+		return text_has(lower, "0/|podunschedulable");
+	}
+	ret->value = text_has(lower, "createcontainer|failed to create |runc create failed") ? STOP_CONFIGURATION
+											     : STOP_IMAGE;
+	return !text_has(lower, "failedscheduling|oom-killed") &&
+	       (!strstr(lower, "createcontainer") || strstr(lower, "error"));
 }
 
 /* A launcher that ends its other children, or a killer that prints its settings, says nothing of this program's end. */
@@ -100,141 +81,10 @@ bool read_terminated(const struct line *line, struct reading *ret)
 		return false;
 	return (text_has(line->lower,
 			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
-			 "due to time limit|got signal: 15") ||
+			 "due to time limit|got signal: 15|received a shutdown signal") ||
 		(text_has(line->lower, "*** step |*** job ") && strstr(line->lower, " cancelled at ")) ||
 		is_exit_code(line->lower, 143)) &&
 	       !is_mention(line, line->at);
-}
-
-/* The class of an exception that a line begins with, as at the end of a traceback. */
-struct exception_class {
-	const char *name, *end; /* in line->lower */
-};
-
-static bool is_class_end(struct exception_class class)
-{
-	static const char *const ends[] = {"error", "exception", "interrupt"};
-
-	/* Python's Exception itself; a bare "Error:" is also a field. */
-	if (strstarts(class.name, "exception") && class.end == class.name + strlen("exception"))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-		size_t n = strlen(ends[i]);
-
-		if ((size_t)(class.end - class.name) > n && memcmp(class.end - n, ends[i], n) == 0)
-			return true;
-	}
-	return false;
-}
-
-static struct exception_class find_class(const struct line *line)
-{
-	struct exception_class class = {.name = line->lower + line->body};
-
-	/* pytest: "FAILED tests/test_a.py::test_b - RuntimeError: ..." */
-	if (strstarts(class.name, "failed ") && strstr(class.name, " - "))
-		class.name = strstr(class.name, " - ") + 3;
-	/* C++: "terminate called after throwing an instance of 'c10::Error'", then "what():  ...". */
-	if (strstarts(class.name, "what():")) {
-		class.end = class.name + strlen("what()");
-		return class;
-	}
-	class.end = class.name;
-	while (isalnum((unsigned char)*class.end) || *class.end == '_' || *class.end == '.')
-		class.end++;
-	return class;
-}
-
-static bool is_exception(struct exception_class class)
-{
-	if (strstarts(class.name, "what():"))
-		return true;
-	return (*class.end == ':' || *class.end == '(' || !*class.end) && is_class_end(class);
-}
-
-static bool is_other_memory(const char *before, const char *end)
-{
-	static const char *const next[] = {" access", " format", " layout", " address", " location", " on disk"};
-
-	for (size_t i = 0; i < ARRAY_LEN(next); i++)
-		if (strstarts(end, next[i]))
-			return true;
-	return text_has(before, "share |shared ");
-}
-
-/* The word, but not in the names of other things: "illegal memory access", "memory_format", "shared memory". */
-static bool has_word_memory(const char *lower)
-{
-	for (const char *at = strstr(lower, "memory"); at; at = strstr(at + 1, "memory")) {
-		const char *end = at + strlen("memory");
-		char before[16];
-
-		(void)text_before(lower, at, before, sizeof(before));
-		if ((at > lower && (isalnum((unsigned char)at[-1]) || strchr("_-.'\"`", at[-1]))) ||
-		    isalnum((unsigned char)*end) || (*end && strchr("_-", *end)))
-			continue;
-		if (!is_other_memory(before, end))
-			return true;
-	}
-	/* In Chinese: too little memory, of the host and of a card. */
-	return text_has(lower, "\xe5\x86\x85\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3|"
-			       "\xe6\x98\xbe\xe5\xad\x98\xe4\xb8\x8d\xe8\xb6\xb3");
-}
-
-/* Whether the class or the text of an exception is about memory. gRPC has one class for all that a peer refuses. */
-static bool is_of_memory(struct exception_class class)
-{
-	if (text_has(class.name, "out of memory|outofmemory|memoryerror|bad_alloc"))
-		return true;
-	if (text_has(class.name, "message larger than|quota|rate limit|too many requests"))
-		return false;
-	return text_has(class.name, "resourceexhausted|resource_exhausted|error_out_of_resources") ||
-	       has_word_memory(class.name);
-}
-
-/* What is raised for the end of another process: by torchrun, subprocess, torch.multiprocessing, Ray. */
-#define LAUNCHER_ERRORS                                                                                                \
-	"childfailederror|calledprocesserror|processexitedexception|actordiederror|actorunavailableerror|"             \
-	"rayactorerror|workercrashederror"
-
-bool read_memory_error(const struct line *line, struct reading *ret)
-{
-	struct exception_class class = find_class(line);
-
-	ret->is_exact = is_exception(class);
-	if (!ret->is_exact)
-		return is_memory_short(line);
-	if (is_failed_check(line) || !is_of_memory(class) || is_mention(line, class.end) ||
-	    text_has(line->lower, LAUNCHER_ERRORS))
-		return false;
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
-		     line->text + (class.name - line->lower), "");
-	return true;
-}
-
-/* An exception at the end of a traceback, or what a launcher says of a child's end. */
-bool read_exception(const struct line *line, struct reading *ret)
-{
-	struct exception_class class = find_class(line);
-
-	/* What a launcher raises for the end of its child. */
-	ret->is_exact = text_has(line->lower, LAUNCHER_ERRORS);
-	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
-		     line->text + (class.name - line->lower), "");
-	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
-		return is_failed_check(line);
-	/* What ranks say when another one is gone. */
-	if (strstarts(class.name, "what():") &&
-	    text_has(class.name, "watchdog|nccl|process group|gloo|connection|peer"))
-		return false;
-	if (is_exception(class))
-		return ret->is_exact || !is_of_memory(class);
-	if (strncmp(class.name, "assertion", 9) == 0)
-		return true;
-	reading_copy(ret->words, sizeof(ret->words), "", "");
-	ret->is_exact = text_has(class.name, "exitcode|exited with exit code") &&
-			!text_has(class.name, "exitcode: 0|exit code 0|exitcode  : 0");
-	return ret->is_exact || text_has(class.name, "core dumped");
 }
 
 /* The last line of a test run: "===== 41 passed in 3.21s =====", "===== 40 passed, 1 skipped in 3.21s =====". */
@@ -342,18 +192,13 @@ bool read_offload(const struct line *line, struct reading *ret)
 	return at && text_has(at, "cpu");
 }
 
-/* Not said: whether all of it stays in memory. */
-#define LOADING_DATA                                                                                                   \
-	"loading data|loading all|loading shard|loading the data|reading data|reading all|reading shard|read_csv|"     \
-	"read_parquet|read_json"
-
 bool read_loading(const struct line *line, struct reading *ret)
 {
 	const char *at = text_find(line->lower, "loading|reading|loaded|caching");
 
 	ret->is_exact = at && text_has(at, "into memory|into ram");
 	if (!ret->is_exact)
-		at = text_find(line->lower, LOADING_DATA);
+		at = text_find(line->lower, LOADING_WORDS);
 	return at && !is_mention(line, at);
 }
 

@@ -162,20 +162,6 @@ bool read_server_limit(const struct line *line, struct reading *ret)
 	       (strstr(line->lower, "command not allowed") && !is_mention(line, line->at));
 }
 
-/* An error in words that no other signal has; where the program says that it goes on, nothing is short. */
-bool is_memory_short(const struct line *line)
-{
-	const char *lower = line->lower,
-		   *at = text_find(lower, "out of memory|out-of-memory|insufficient memory|not enough memory|memory "
-					  "exhausted|memory limit exceeded");
-
-	return at && text_has(lower, "error|fail|fatal|abort|unable|cannot|panic") && !is_mention(line, at) &&
-	       !text_has_before(lower, at, 64,
-				"may |might |can |could |will |would |should |if |when | or |help|avoid|perhaps|likely|"
-				"possibl|probabl|# |fix") &&
-	       !text_has(lower, "retry|skip|caught|recover|shared memory");
-}
-
 /* The end of a job or a program with code 0; of one of several containers or checks it proves nothing. */
 bool read_exit_zero(const struct line *line, struct reading *ret)
 {

@@ -11,48 +11,36 @@ static size_t job_length(const char *lower)
 	return digits ? digits + strcspn(lower + digits, " |") : 0;
 }
 
-/* The word is a cell of its own; sacct cuts it to "OUT_OF_ME+" where the column is narrow. */
-static bool is_cell(const char *lower, const char *at)
-{
-	static const char *const forms[] = {"out_of_memory", "out_of_me+"};
-
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		const char *end = at + strlen(forms[i]);
-
-		if (strstarts(at, forms[i]) && at > lower && strchr(" |", at[-1]) && strchr(" |", *end))
-			return true;
-	}
-	return false;
-}
-
-bool slurm_is_out_of_memory(const struct line *line)
-{
-	const char *row = line->lower + strspn(line->lower, " "), *at = strstr(row, "out_of_me");
-
-	if (text_has(line->lower, "jobstate=out_of_memory") || strstarts(row, "state: out_of_memory"))
-		return true;
-	return job_length(row) && at && is_cell(row, at);
-}
-
-static bool is_heading_end(char c)
+static bool is_cell_end(char c)
 {
 	return c == ' ' || c == '|' || !c;
 }
 
-static const char *find_heading(const char *head, const char *name)
+/* The text as a cell of its own, of a row or of the head. NULL: none is it. */
+static const char *find_cell(const char *row, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *at = strstr(head, name); at; at = strstr(at + n, name))
-		if ((at == head || is_heading_end(at[-1])) && is_heading_end(at[n]))
+	for (const char *at = strstr(row, name); at; at = strstr(at + n, name))
+		if ((at == row || is_cell_end(at[-1])) && is_cell_end(at[n]))
 			return at;
 	return NULL;
 }
 
+bool slurm_is_out_of_memory(const struct line *line)
+{
+	const char *row = line->lower + strspn(line->lower, " ");
+
+	if (text_has(line->lower, "jobstate=out_of_memory") || strstarts(row, "state: out_of_memory"))
+		return true;
+	/* sacct cuts the word where the column is narrow. */
+	return job_length(row) && (find_cell(row, "out_of_memory") || find_cell(row, "out_of_me+"));
+}
+
 bool slurm_is_head(const char *lower)
 {
-	return find_heading(lower, "jobid") && find_heading(lower, "state") &&
-	       (find_heading(lower, "reqmem") || find_heading(lower, "maxrss"));
+	return find_cell(lower, "jobid") && find_cell(lower, "state") &&
+	       (find_cell(lower, "reqmem") || find_cell(lower, "maxrss"));
 }
 
 /* The cell under a heading of "sacct -P", whose cells have a bar between them; "": there is none. */
@@ -74,7 +62,7 @@ static const char *find_aligned(const char *head, const char *heading, const cha
 	size_t end = (size_t)(heading - head) + strcspn(heading, " ");
 	const char *at;
 
-	if (strlen(row) < end || !is_heading_end(row[end]))
+	if (strlen(row) < end || !is_cell_end(row[end]))
 		return "";
 	for (at = row + end; at > row && at[-1] != ' ';)
 		at--;
@@ -99,7 +87,7 @@ void slurm_read_row(const char *head, const char *row, struct figures *ret)
 	int64_t bytes;
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-		const char *heading = find_heading(head, columns[i].heading), *cell;
+		const char *heading = find_cell(head, columns[i].heading), *cell;
 
 		if (!heading)
 			continue;

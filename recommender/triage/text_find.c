@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The search for the words that a line may have. */
+/* The search for the words that a line may have, and what stands before them. */
 #include "triage/line.h"
 
 /* Which pairs of bytes the line has that is being read: a word with another pair is not in it. Two pairs may have the
@@ -103,4 +103,13 @@ bool text_may_have(const char *lower, const char *word)
 bool text_has(const char *lower, const char *words)
 {
 	return text_find(lower, words) != NULL;
+}
+
+size_t text_before(const char *lower, const char *at, char *buf, size_t size)
+{
+	size_t n = MIN((size_t)(at - lower), size - 1);
+
+	memcpy(buf, at - n, n);
+	buf[n] = '\0';
+	return n;
 }

@@ -153,7 +153,7 @@ static void name_device(struct verdict *verdict)
 {
 	CLEANUP(strbuf_release) struct strbuf why = STRBUF_INIT(2 * KIB);
 
-	device_render(lever_device(verdict), verdict->why, &why);
+	lever_render_words(verdict, verdict->why, &why);
 	snprintf(verdict->why, sizeof(verdict->why), "%s", strbuf_text(&why));
 }
 
@@ -213,6 +213,9 @@ void triage_render_command(const struct triage *self, const char *text, struct s
 		if (subject->pod[0] && is_placeholder(text, at, "POD")) {
 			strbuf_addf(buf, "%s -n %s", subject->pod, subject->namespace);
 			at += strlen("POD") - 1;
+		} else if (subject->pod[0] && is_placeholder(text, at, "NAMESPACE")) {
+			strbuf_adds(buf, subject->namespace);
+			at += strlen("NAMESPACE") - 1;
 		} else if (subject->node[0] && is_placeholder(text, at, "NODE")) {
 			strbuf_adds(buf, subject->node);
 			at += strlen("NODE") - 1;
@@ -222,9 +225,20 @@ void triage_render_command(const struct triage *self, const char *text, struct s
 	}
 }
 
+/* Whether nothing speaks of other ranks. */
+static bool is_alone(const struct triage *self)
+{
+	if (self->verdict.rank != RANK_NONE || self->verdict.collateral || self->facts.n_groups > 1)
+		return false;
+	for (size_t i = 0; i < self->facts.positions.n; i++)
+		if (self->facts.positions.items[i].rank != RANK_NONE)
+			return false;
+	return true;
+}
+
 bool triage_is_next(const struct triage *self, const struct advice *row)
 {
-	return lever_advice_fits(row, &self->verdict) &&
+	return lever_advice_fits(row, &self->verdict) && !(streq(row->text, LEVER_STOP) && is_alone(self)) &&
 	       !(self->subject.pod[0] && strstarts(row->text, TRIAGE_POD_COMMAND));
 }
 

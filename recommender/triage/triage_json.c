@@ -37,27 +37,26 @@ static void add_figures(const struct verdict *verdict, struct strbuf *buf)
 	json_write_open(buf, "figures", '{');
 	for (int i = 0; i < FIGURE_COUNT_; i++)
 		if (verdict->figures.bytes[i] >= 0 && verdict->figures.bytes[i] <= FIGURE_MAX)
-			json_write_int(buf, figure_names[i], verdict->figures.bytes[i]);
+			json_write_int(buf, figure_rows[i].name, verdict->figures.bytes[i]);
 	strbuf_addc(buf, '}');
 }
 
-static void add_rendered(struct strbuf *buf, const char *key, enum device device, const char *text)
+static void add_rendered(const struct verdict *verdict, const char *key, const char *text, struct strbuf *buf)
 {
 	CLEANUP(strbuf_release) struct strbuf rendered = STRBUF_INIT(4 * KIB);
 
-	device_render(device, text, &rendered);
+	lever_render_words(verdict, text, &rendered);
 	json_write_text(buf, key, strbuf_text(&rendered));
 }
 
 static void add_levers(const struct triage *self, struct strbuf *buf)
 {
 	const struct verdict *verdict = &self->verdict;
-	enum device device = lever_device(verdict);
 	int order = 0;
 
 	json_write_open(buf, "levers", '[');
 	for (size_t i = 0; i < n_levers; i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text;
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB), setting = text, why = text;
 
 		if (!lever_is_left(&levers[i], verdict, &self->facts))
 			continue;
@@ -66,9 +65,10 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 		json_write_line(buf, 4);
 		json_write_open(buf, NULL, '{');
 		json_write_int(buf, "order", ++order);
-		add_rendered(buf, "action", device, levers[i].action);
+		add_rendered(verdict, "action", levers[i].action, buf);
 		json_write_text(buf, "setting", strbuf_text(&setting));
-		add_rendered(buf, "why", device, levers[i].why);
+		lever_render_why(&levers[i], verdict, &why);
+		json_write_text(buf, "why", strbuf_text(&why));
 		strbuf_addc(buf, '}');
 	}
 	strbuf_addc(buf, ']');
@@ -77,14 +77,9 @@ static void add_levers(const struct triage *self, struct strbuf *buf)
 static void add_avoid(const struct verdict *verdict, struct strbuf *buf)
 {
 	json_write_open(buf, "avoid", '[');
-	for (size_t i = 0; i < n_levers_avoid; i++) {
-		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(4 * KIB);
-
-		if (!lever_advice_fits(&levers_avoid[i], verdict))
-			continue;
-		device_render(lever_device(verdict), levers_avoid[i].text, &text);
-		json_write_text(buf, NULL, strbuf_text(&text));
-	}
+	for (size_t i = 0; i < n_levers_avoid; i++)
+		if (lever_advice_fits(&levers_avoid[i], verdict))
+			add_rendered(verdict, NULL, levers_avoid[i].text, buf);
 	strbuf_addc(buf, ']');
 }
 
@@ -111,7 +106,7 @@ static void add_next(const struct triage *self, struct strbuf *buf)
 
 		if (!triage_is_next(self, &levers_next[i]))
 			continue;
-		device_render(lever_device(&self->verdict), levers_next[i].text, &text);
+		lever_render_words(&self->verdict, levers_next[i].text, &text);
 		triage_render_command(self, strbuf_text(&text), &command);
 		json_write_text(buf, NULL, strbuf_text(&command));
 	}

@@ -50,7 +50,8 @@ static void add_where(const struct triage *self, struct strbuf *buf)
 		strbuf_addf(buf, "  Rank %d is the first that died%s.", verdict->rank,
 			    verdict->n_ranks > 1 ? "; others followed" : "");
 	if (verdict->step != STEP_NONE)
-		strbuf_addf(buf, "  The last step before was %lld.", (long long)verdict->step);
+		strbuf_addf(buf, "%sThe last step before was %lld.", verdict->rank == RANK_NONE ? "  " : " ",
+			    (long long)verdict->step);
 	if (verdict->rank != RANK_NONE || verdict->step != STEP_NONE)
 		strbuf_addc(buf, '\n');
 	if (verdict->fact && triage_render_cgroup(verdict->fact->reading.words, words, sizeof(words)))
@@ -113,7 +114,7 @@ static void add_first(const struct triage *self, const struct style *style, stru
 	for (size_t i = 0; i < n_levers_next; i++)
 		if (triage_is_next(self, &levers_next[i]) && streq(levers_next[i].text, LEVER_STOP)) {
 			strbuf_adds(buf, style->item);
-			device_render(lever_device(&self->verdict), LEVER_STOP, buf);
+			lever_render_words(&self->verdict, LEVER_STOP, buf);
 			strbuf_addc(buf, '\n');
 		}
 }
@@ -144,7 +145,6 @@ static void add_used(const struct triage *self, bool is_any_left, const struct s
 
 static void add_levers(const struct triage *self, const struct style *style, struct strbuf *buf)
 {
-	enum device device = lever_device(&self->verdict);
 	int order = 0;
 
 	for (size_t i = 0; i < n_levers; i++) {
@@ -155,12 +155,12 @@ static void add_levers(const struct triage *self, const struct style *style, str
 		if (!order)
 			add_head(buf, style, "What to do, in this order");
 		strbuf_addf(buf, "%s%d. ", style->is_markdown ? "" : "  ", ++order);
-		device_render(device, levers[i].action, buf);
+		lever_render_words(&self->verdict, levers[i].action, buf);
 		strbuf_addf(buf, ": %s", style->quote);
 		lever_render(&levers[i], &self->verdict, &self->facts, &setting);
 		triage_render_command(self, strbuf_text(&setting), buf);
 		strbuf_addf(buf, "%s (", style->quote);
-		device_render(device, levers[i].why, buf);
+		lever_render_why(&levers[i], &self->verdict, buf);
 		strbuf_adds(buf, ")\n");
 	}
 	add_used(self, order > 0, style, buf);
@@ -177,7 +177,7 @@ static void add_avoid(const struct verdict *verdict, const struct style *style, 
 			add_head(buf, style, "What not to do");
 		is_begun = true;
 		strbuf_adds(buf, style->item);
-		device_render(lever_device(verdict), levers_avoid[i].text, buf);
+		lever_render_words(verdict, levers_avoid[i].text, buf);
 		strbuf_addc(buf, '\n');
 	}
 }
@@ -220,7 +220,7 @@ static void add_next(const struct triage *self, const struct style *style, struc
 		if (!triage_is_next(self, &levers_next[i]) || (is_held && streq(levers_next[i].text, LEVER_STOP)))
 			continue;
 		strbuf_adds(buf, style->item);
-		device_render(lever_device(&self->verdict), levers_next[i].text, &text);
+		lever_render_words(&self->verdict, levers_next[i].text, &text);
 		triage_render_command(self, strbuf_text(&text), buf);
 		strbuf_addc(buf, '\n');
 	}
@@ -233,7 +233,7 @@ static int render(const struct triage *self, const struct style *style, struct s
 	const struct verdict *verdict = &self->verdict;
 
 	strbuf_addf(buf, style->is_markdown ? "# %s\n\n" : "%s: ", triage_kinds[verdict->kind].name);
-	device_render(lever_device(verdict), triage_kinds[verdict->kind].meaning, buf);
+	lever_render_words(verdict, triage_kinds[verdict->kind].meaning, buf);
 	strbuf_addf(buf, style->is_markdown ? " (confidence: %s).\n" : " (confidence: %s)\n",
 		    triage_confidence_names[verdict->confidence]);
 	strbuf_addf(buf, "%s%s%s%s%s\n", style->is_markdown ? "\n" : "  ", verdict->why,

@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import subprocess
 
 from harness import PATIENCE, TOP, WRAP, Case, program, run
@@ -117,6 +118,14 @@ class Node(Case):
         self.assertEqual([finding["name"] for finding in answer["node"]],
                          ["oom-kill-disabled", "nothing-reserved", "cgroup-v1", "no-swap"])
 
+    def test_folder_with_memory_qos(self):
+        pods = "sys/fs/cgroup/kubepods.slice/"
+        folder = self.make_node(**{"sys/fs/cgroup/cgroup.controllers": "", pods + "memory.high": "max\n",
+                                   pods + "kubepods-burstable.slice/a.slice/memory.high": "max\n",
+                                   pods + "kubepods-burstable.slice/a.slice/b.scope/memory.high": "1932735283\n"})
+        answer = self.ask("--node", folder)
+        self.assertEqual([finding["name"] for finding in answer["node"]], ["memory-throttled", "no-swap", "cgroup-v2"])
+
     def test_this_machine(self):
         names = {finding["name"] for finding in self.ask("--node", "/")["node"]}
         self.assertTrue(names & {"swap", "no-swap"}, names)
@@ -206,6 +215,18 @@ class Triage(Case):
                 self.assertEqual(answer["kind"], kind, answer)
                 self.assertEqual(len(answer["unseen"]), int(bool(said)), answer["unseen"])
                 self.assertIn(said, "".join(answer["unseen"]))
+
+    def test_figures_of_the_document(self):
+        """The figures stand in each message where docs/TRIAGE.md marks them."""
+        names = {"T": "tried", "C": "capacity", "F": "free", "P": "process", "A": "allocated", "R": "reserved", "U": "unallocated"}
+        with open(os.path.join(TOP, "docs/TRIAGE.md"), encoding="utf-8") as file:
+            block = re.search(r"NAME\[figure\]:\n\n```text\n(.*?)```", file.read(), re.DOTALL)[1]
+        for head, text in re.findall(r"# (.*)\n((?:[^#].*\n)+)", block):
+            with self.subTest(head):
+                figures = triage("--log", re.sub(r"[A-Z]\[(.*?)\]", r"\1", text).encode())["figures"]
+                for name, amount, unit in re.findall(r"([A-Z])\[([\d.]+) ?(G?)", text):
+                    want = float(amount) * (1 << 30 if unit else 1)
+                    self.assertAlmostEqual(figures[names[name] + "_bytes"], want, delta=2)
 
     def test_files_of_another_form(self):
         """A log as nvidia-smi's output, and the other way round: nothing of the file's form is in it."""

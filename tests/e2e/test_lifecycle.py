@@ -14,7 +14,7 @@ from release import Release, accelerators
 from state_metrics import StateMetrics
 
 DECISION = "memtamer.io/decision"
-RUNS, MOST_RUNS = 3, 12  # submitted at first, and in all until three of them are complete
+RUNS, MOST_RUNS = 3, 6  # submitted at first, and in all until three of them are complete
 CRDS = {f"customresourcedefinition.apiextensions.k8s.io/{name}.memtamer.io"
         for name in ("memoryprofiles", "memoryhistories", "nodeshapes")}
 
@@ -36,8 +36,9 @@ def labelled(t):
 
 
 def training_job(name):
-    """One that really runs: half a minute, so that the kubelet and Prometheus see it."""
-    container = {"name": "trainer", "image": "memtamer.test/actor:1", "args": ["eat", str(100 << 20), "30"],
+    """One that really runs: a minute, because a complete run needs three samples, and the kubelet takes one in 10 to 15
+    seconds."""
+    container = {"name": "trainer", "image": "memtamer.test/actor:1", "args": ["eat", str(100 << 20), "60"],
                  "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
             "spec": {"backoffLimit": 0, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}}
@@ -147,7 +148,7 @@ def test_install_upgrade_uninstall(t):
         pod = create_pod(t, namespace)
         return pod and "memory" in pod["spec"]["containers"][0]["resources"].get("requests", {})
     wait_for(filled, "the new mode to be in effect")
-    wait_for(lambda: succeeded(t, learns, RUNS), "the runs of a Job")
+    wait_for(lambda: succeeded(t, learns, RUNS), "the runs of a Job", patience=180)
     limit = check_learned(t, learns)
     assert f"memtamer {release.namespace} 2 " in " ".join(release.helm("list", "--no-headers").stdout.split())
 

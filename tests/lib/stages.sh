@@ -393,7 +393,7 @@ run_e2e()
 		skip "python3-yaml and python3-jsonpatch are not installed"
 		return 0
 	fi
-	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -B tests/e2e/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
+	MEMTAMER_IMAGE=build/image/memtamer.tar "$python" -uB tests/e2e/run.py --bin build/dev/bin "$@" >"$output" 2>&1 || status=$?
 	cat "$output"
 	grep -E '^(passed|failed) [0-9]+$|^(skipped|unsteady) [^ ]+: ' "$output" >>"$result"
 	rm -f "$output"

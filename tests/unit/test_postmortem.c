@@ -39,10 +39,10 @@ static void expect_part(const char *row, const char *what, const char *part, con
 static void expect_figures(const char *row, struct json_object *want, const struct figures *figures)
 {
 	for (int i = 0; i < FIGURE_COUNT_; i++) {
-		int64_t bytes = object_int(want, figure_names[i], FIGURE_NONE);
+		int64_t bytes = object_int(want, figure_rows[i].name, FIGURE_NONE);
 
 		if (bytes != FIGURE_NONE && bytes != figures->bytes[i])
-			fail_msg("%s: %s: %lld, not %lld", row, figure_names[i], (long long)figures->bytes[i],
+			fail_msg("%s: %s: %lld, not %lld", row, figure_rows[i].name, (long long)figures->bytes[i],
 				 (long long)bytes);
 	}
 }

@@ -159,38 +159,9 @@ static void kills_far_below_the_limit_that_come_again_count(void **state)
 	}
 }
 
-/* The samples of later runs do not show the spike either, so the limit stays until the kill is forgotten, also when the
- * kill has dropped out of the list of runs. */
-static void a_kill_that_no_sample_shows_is_not_answered(void **state)
+/* Three runs that were killed at 96Gi, of which their samples show a twelfth. */
+static void add_three_kills(struct fixture *f)
 {
-	struct fixture *f = *state;
-
-	for (int again = 0; again < 2; again++) {
-		for (int k = 0; k < 3; k++) {
-			struct run run = run_of(f, 8 * GI, 6 * GI);
-
-			run.samples = 60;
-			run.is_whole = false;
-			run.outcome = OUTCOME_OOM_KILLED;
-			run.killed_limits[run.n_killed_limits++] = run.limit_bytes = 96 * GI;
-			add(f, run);
-		}
-		for (int k = 0; k < (again ? LIMIT_HISTORY_RUNS + 3 : HISTORY_FORGET_RUNS); k++) {
-			struct run run = run_of(f, 8 * GI, 6 * GI);
-
-			size(f);
-			assert_int_equal(f->rec.limit_bytes, 192 * GI);
-			run.limit_bytes = 192 * GI;
-			add(f, run);
-		}
-	}
-}
-
-/* A smaller limit that remains was another kill, and later runs may answer that. */
-static void a_smaller_kill_that_remains_is_answered(void **state)
-{
-	struct fixture *f = *state;
-
 	for (int k = 0; k < 3; k++) {
 		struct run run = run_of(f, 8 * GI, 6 * GI);
 
@@ -200,8 +171,12 @@ static void a_smaller_kill_that_remains_is_answered(void **state)
 		run.killed_limits[run.n_killed_limits++] = run.limit_bytes = 96 * GI;
 		add(f, run);
 	}
-	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
-	for (int k = 0; k < HISTORY_FORGET_RUNS; k++) {
+}
+
+/* Whole runs at twice that limit, which is recommended before each of them. */
+static void add_runs_at_192gi(struct fixture *f, int n)
+{
+	for (int k = 0; k < n; k++) {
 		struct run run = run_of(f, 8 * GI, 6 * GI);
 
 		size(f);
@@ -209,6 +184,28 @@ static void a_smaller_kill_that_remains_is_answered(void **state)
 		run.limit_bytes = 192 * GI;
 		add(f, run);
 	}
+}
+
+/* The samples of later runs do not show the spike either, so the limit stays until the kill is forgotten, also when the
+ * kill has dropped out of the list of runs. */
+static void a_kill_that_no_sample_shows_is_not_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	add_three_kills(f);
+	add_runs_at_192gi(f, HISTORY_FORGET_RUNS);
+	add_three_kills(f);
+	add_runs_at_192gi(f, LIMIT_HISTORY_RUNS + 3);
+}
+
+/* A smaller limit that remains was another kill, and later runs may answer that. */
+static void a_smaller_kill_that_remains_is_answered(void **state)
+{
+	struct fixture *f = *state;
+
+	add_three_kills(f);
+	add_killed(f, 16 * GI, OUTCOME_OOM_KILLED);
+	add_runs_at_192gi(f, HISTORY_FORGET_RUNS);
 	size(f);
 	assert_int_equal(f->rec.proven_bytes, 16 * GI);
 	assert_true(f->rec.limit_bytes < 20 * GI);

@@ -21,6 +21,10 @@
 #define FULL   MESSAGE("2.00", "10.00", "0.10", "9.90", "9.00", "0.20")
 #define PIECES MESSAGE("2.00", "10.00", "1.00", "9.00", "5.00", "3.50")
 
+#define NPU_PIECES                                                                                                     \
+	"RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 40.11 GiB "     \
+	"already allocated; 500.00 MiB free; 59.80 GiB reserved in total by PyTorch)\n"
+
 #define KILLED "OOMKilled\n"
 #define CGROUP_KILL(path)                                                                                              \
 	"python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"                            \
@@ -32,8 +36,8 @@
 /* ---- order ---- */
 
 #define EXPANDABLE_LEVER "Let segments grow"
-#define SPLIT_LEVER	 "do not split large blocks"
-#define COLLECT_LEVER	 "give unused blocks back"
+#define SPLIT_LEVER	 "Do not split large blocks"
+#define COLLECT_LEVER	 "Give unused blocks back"
 
 /* The first lever, one that the answer has, and one that it has not; NULL: not tested. */
 static const struct order_row {
@@ -64,6 +68,16 @@ static const struct order_row {
 	 "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256,garbage_collection_threshold:0."
 	 "6\n" PIECES,
 	 NULL, "these did not prevent the end, and no lever of this kind is left.", "in this order"},
+	{"one process", INPUT_LOG, FULL, "Halve the micro-batch", NULL, LEVER_STOP},
+	{"one rank of many", INPUT_LOG, "[rank3]: " FULL, "Halve the micro-batch", LEVER_STOP, NULL},
+	{"rank and step in one line", INPUT_LOG, "[rank3]: step 5\n[rank3]: " FULL, "Halve the micro-batch",
+	 "  Rank 3 is the first that died. The last step before was 5.\n", NULL},
+	{"a figure in words", INPUT_LOG, MESSAGE("2.00", "8.00", "0.00", "17179869184.00", "7.20", "0.10"), NULL,
+	 "what this process holds is an absurd size on a GPU of 8.00 GiB", "process_bytes"},
+	{"evicted", INPUT_LOG, "The node was low on resource: memory. Container a was using 31Gi, request is 16Gi\n",
+	 "Raise the request", "kubectl get events -n NAMESPACE --field-selector", NULL},
+	{"a full disk", INPUT_LOG, "OSError: [Errno 28] No space left on device: '/data/x'\n", "Free the file system",
+	 "du -x -d 2", NULL},
 	{"a gap before a message without figures", INPUT_LOG,
 	 "step 9 allocated=20.0GiB reserved=36.0GiB\nRuntimeError: CUDA error: out of memory\n", EXPANDABLE_LEVER,
 	 "Halve the micro-batch", NULL},
@@ -223,6 +237,35 @@ static void settings_are_exact(void **state)
 	}
 }
 
+/* What is to be known of a version is said only where the log has none. */
+static void reasons_follow_the_version(void **state)
+{
+	static const struct {
+		const char *text, *want;
+		bool is_said;
+	} rows[] = {
+		{PIECES, "before PyTorch 2.1 the run ends at its start", true},
+		{PIECES, "before PyTorch 1.12 the run ends at its start", true},
+		{PIECES, "2.9.1", false},
+		{"torch 2.4.1\n" PIECES, "before PyTorch", false},
+		{"Set PYTORCH_ALLOC_CONF=x\n" PIECES, "before PyTorch 2.1", true},
+		{NPU_PIECES, "before PyTorch", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP(strbuf_release) struct strbuf text = STRBUF_INIT(MIB), json = text;
+		struct triage *triage = decide("a.log", INPUT_LOG, rows[i].text);
+
+		assert_int_equal(triage_text(triage, &text), 0);
+		assert_int_equal(triage_json(triage, &json), 0);
+		if ((strstr(strbuf_text(&text), rows[i].want) != NULL) != rows[i].is_said ||
+		    (strstr(strbuf_text(&json), rows[i].want) != NULL) != rows[i].is_said)
+			fail_msg("%s: %s", rows[i].want, strbuf_text(&text));
+		end(triage);
+	}
+}
+
 static void settings_follow_the_version(void **state)
 {
 	static const struct {
@@ -325,10 +368,12 @@ static const struct device_row {
 	{INPUT_LOG, JAX, "jax.checkpoint|jax.sharding|nvidia.com/gpu.product|XLA_PYTHON_CLIENT_MEM_FRACTION",
 	 "torch|FSDP|gke-tpu"},
 	{INPUT_LOG,
-	 "RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::6442450944 (6144)MB\n",
+	 "[rank0]: RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::6442450944 "
+	 "(6144)MB\n",
 	 "hl-smi|hold their HPUs", "nvidia|torch.cuda|GPU"},
 	{INPUT_LOG,
-	 "RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was not "
+	 "[rank1]: RuntimeError: Resource exhausted: Attempting to reserve 12.37G at the bottom of memory. That was "
+	 "not "
 	 "possible. There are 6.48G free, 0B reserved, and 6.48G reservable.\n",
 	 "gke-tpu-topology|tpu-info|hold their TPUs", "nvidia|GPU"},
 	{INPUT_SMI, ZOMBIE, "fuser -v /dev/nvidia*|nvidia-smi --gpu-reset", "set_device|nvidia.com/gpu: 1"},
@@ -425,13 +470,10 @@ static void the_command_comes_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(levers_come_in_order),
-		cmocka_unit_test(all_formats_agree),
-		cmocka_unit_test(settings_are_exact),
-		cmocka_unit_test(settings_follow_the_version),
-		cmocka_unit_test(levers_are_those_of_the_device),
-		cmocka_unit_test(what_is_held_comes_first),
-		cmocka_unit_test(the_command_comes_first),
+		cmocka_unit_test(levers_come_in_order),	       cmocka_unit_test(all_formats_agree),
+		cmocka_unit_test(settings_are_exact),	       cmocka_unit_test(reasons_follow_the_version),
+		cmocka_unit_test(settings_follow_the_version), cmocka_unit_test(levers_are_those_of_the_device),
+		cmocka_unit_test(what_is_held_comes_first),    cmocka_unit_test(the_command_comes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

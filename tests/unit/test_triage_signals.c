@@ -451,7 +451,7 @@ static void figures_are_read_by_label(void **state)
 		line_make(str_c(rows[i].text), 1, &buffer, &line);
 		figures_parse_gpu(line.lower, &figures);
 		if (figures.bytes[rows[i].figure] != rows[i].want)
-			fail_msg("%s: %s is %lld", rows[i].text, figure_names[rows[i].figure],
+			fail_msg("%s: %s is %lld", rows[i].text, figure_rows[rows[i].figure].name,
 				 (long long)figures.bytes[rows[i].figure]);
 	}
 }

@@ -40,6 +40,8 @@ static void accounts_are_read(void **state)
 		 "JobID|JobName|State|ReqMem|MaxRSS\n1234567_3|train|OUT_OF_MEMORY|32G|\n"
 		 "1234567_3.batch|batch|OUT_OF_MEMORY||33521664K\n",
 		 KIND_CONTAINER_LIMIT, 32768, 32736},
+		{"sacct, a job with the word in its name", "7  train_out_of_memory OUT_OF_ME+    0:125\n",
+		 KIND_CONTAINER_LIMIT, -1, -1},
 		{"sacct without memory", "7               train OUT_OF_ME+    0:125\n", KIND_CONTAINER_LIMIT, -1, -1},
 		{"sacct of a job that is done",
 		 SACCT_HEAD "7                 train  COMPLETED      0:0        32G 9G\n", KIND_UNKNOWN, -1, -1},

@@ -154,7 +154,7 @@ static const struct gpu_row {
 	{"the same again", BAR_AT_1240 PIECES, BAR_AT_1240 PIECES, NULL, VERIFY_DID_NOT_HOLD, "?nn???y",
 	 "First lever of the list, unless it was applied already: Let segments grow"},
 	{"the same again with the first lever", BAR_AT_1240 PIECES, EXPANDABLE BAR_AT_1240 PIECES, NULL,
-	 VERIFY_DID_NOT_HOLD, "ynn???y", "Next lever: If that does not help, do not split large blocks"},
+	 VERIFY_DID_NOT_HOLD, "ynn???y", "Next lever: Do not split large blocks"},
 	{"the same again, later", BAR_AT_1240 PIECES, EXPANDABLE SAVED BARS_TO_1500 PIECES, NULL, VERIFY_DID_NOT_HOLD,
 	 "yyy???y", "max_split_size_mb"},
 	{"the checkpoint was being written", BAR_AT_1240 PIECES, EXPANDABLE BARS_TO_1500 SAVED PIECES, NULL,

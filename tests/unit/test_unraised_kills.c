@@ -68,22 +68,41 @@ static struct store *make_store(const struct place *place, const struct profiles
 	return store;
 }
 
-static struct unraised_kills started(void)
-{
-	struct unraised_kills kills = {.start_ms = 0};
-
-	unraised_kills_begin(&kills, NOW_MS - 10 * TIME_MINUTE_MS);
-	return kills;
-}
-
-static struct policy policy_of(enum resize_mode resize)
-{
+/* Kills of the last ten minutes. Each test starts the pods itself. */
+struct fixture {
+	struct unraised_kills kills;
 	struct policy policy;
+	struct place place;
+	struct store *store;
+	struct world world;
+	struct pods *pods;
+	struct notice notice; /* the last one */
+};
 
-	policy_default(&policy);
-	policy.resize = resize;
-	return policy;
+static void begin(struct fixture *self, const struct profiles *profiles, enum resize_mode resize)
+{
+	*self = (struct fixture){.kills = {.start_ms = 0}};
+	unraised_kills_begin(&self->kills, NOW_MS - 10 * TIME_MINUTE_MS);
+	policy_default(&self->policy);
+	self->policy.resize = resize;
+	place_init(&self->place);
+	self->store = make_store(&self->place, profiles);
 }
+
+static bool next(struct fixture *self)
+{
+	return unraised_kills_next(&self->kills, self->pods, self->store, &self->policy, &self->notice);
+}
+
+static void end(struct fixture *self)
+{
+	unraised_kills_end(&self->kills);
+	stop_pods(&self->world, self->pods);
+	store_close(self->store);
+	place_release(&self->place);
+}
+
+static const struct profiles no_profiles;
 
 static void a_queued_guaranteed_kill_is_told_once(void **state)
 {
@@ -108,36 +127,26 @@ static void a_queued_guaranteed_kill_is_told_once(void **state)
 		JOB("four"),
 		{.fits = NULL},
 	};
-	const struct policy policy = policy_of(RESIZE_OFF);
-	struct unraised_kills kills = started();
-	struct world world;
-	struct store *store;
-	struct notice notice;
-	struct place place;
-	struct pods *pods;
+	struct fixture f;
 
 	(void)state;
-	place_init(&place);
-	store = make_store(&place, &(struct profiles){.named = NULL});
-	pods = start_pods(&world, steps);
-	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	assert_string_equal(notice.owner, "Job/one");
-	assert_string_equal(notice.reason, "MemoryNotRaised");
-	assert_string_equal(notice.text, "main: OOM-killed at its limit of 64Mi, which cannot be raised: "
-					 "LocalQueue team counted it; submit again with 128Mi");
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, kills.start_ms); /* the next cycle */
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, NOW_MS); /* another term, after the kills */
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_begin(&kills, 0); /* before all of them */
-	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_end(&kills);
-	stop_pods(&world, pods);
-	store_close(store);
-	place_release(&place);
+	begin(&f, &no_profiles, RESIZE_OFF);
+	f.pods = start_pods(&f.world, steps);
+	assert_true(next(&f));
+	assert_string_equal(f.notice.owner, "Job/one");
+	assert_string_equal(f.notice.reason, "MemoryNotRaised");
+	assert_string_equal(f.notice.text, "main: OOM-killed at its limit of 64Mi, which cannot be raised: "
+					   "LocalQueue team counted it; submit again with 128Mi");
+	assert_false(next(&f));
+	unraised_kills_begin(&f.kills, f.kills.start_ms); /* the next cycle */
+	assert_false(next(&f));
+	unraised_kills_begin(&f.kills, NOW_MS); /* another term, after the kills */
+	assert_false(next(&f));
+	unraised_kills_begin(&f.kills, 0); /* before all of them */
+	assert_true(next(&f));
+	assert_true(next(&f));
+	assert_false(next(&f));
+	end(&f);
 }
 
 /* Twice the limit may be far below what the workload needs. */
@@ -162,27 +171,17 @@ static void the_larger_size_is_told(void **state)
 		JOB("one"),
 		{.fits = NULL},
 	};
-	const struct policy policy = policy_of(RESIZE_OFF);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct unraised_kills kills = started();
-		struct world world;
-		struct store *store;
-		struct notice notice;
-		struct place place;
-		struct pods *pods;
+		struct fixture f;
 
 		test_row(rows[i].name);
-		place_init(&place);
-		store = make_store(&place, &rows[i].profiles);
-		pods = start_pods(&world, steps);
-		assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-		assert_non_null(strstr(notice.text, rows[i].end));
-		unraised_kills_end(&kills);
-		stop_pods(&world, pods);
-		store_close(store);
-		place_release(&place);
+		begin(&f, &rows[i].profiles, RESIZE_OFF);
+		f.pods = start_pods(&f.world, steps);
+		assert_true(next(&f));
+		assert_non_null(strstr(f.notice.text, rows[i].end));
+		end(&f);
 	}
 }
 
@@ -216,31 +215,21 @@ static void a_restart_is_told_while_resizes_are_off(void **state)
 			JOB("one"),
 			{.fits = NULL},
 		};
-		const struct policy policy = policy_of(rows[i].resizes ? RESIZE_ON_OOM : RESIZE_OFF);
-		struct unraised_kills kills = started();
-		struct world world;
-		struct store *store;
-		struct notice notice;
-		struct place place;
-		struct pods *pods;
+		struct fixture f;
 
-		place_init(&place);
-		store = make_store(&place, &(struct profiles){.named = NULL});
+		begin(&f, &no_profiles, rows[i].resizes ? RESIZE_ON_OOM : RESIZE_OFF);
 		snprintf(list, sizeof(list), LIST("%s"), rows[i].pod);
-		pods = start_pods(&world, steps);
-		assert_int_equal(unraised_kills_next(&kills, pods, store, &policy, &notice), rows[i].owner != NULL);
+		f.pods = start_pods(&f.world, steps);
+		assert_int_equal(next(&f), rows[i].owner != NULL);
 		if (rows[i].owner) {
-			assert_string_equal(notice.owner, rows[i].owner);
-			assert_string_equal(notice.reason, "MemoryNotRaised");
-			assert_string_equal(notice.text,
+			assert_string_equal(f.notice.owner, rows[i].owner);
+			assert_string_equal(f.notice.reason, "MemoryNotRaised");
+			assert_string_equal(f.notice.text,
 					    "main: OOM-killed at its limit of 64Mi, with which it restarts, as "
 					    "recommender.resize is off; submit again with 128Mi");
 		}
-		assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-		unraised_kills_end(&kills);
-		stop_pods(&world, pods);
-		store_close(store);
-		place_release(&place);
+		assert_false(next(&f));
+		end(&f);
 	}
 }
 
@@ -257,34 +246,24 @@ static void a_kill_is_told_when_its_root_is_known(void **state)
 		{"GET /release ", .body = "{}"},
 		{.fits = NULL},
 	};
-	const struct policy policy = policy_of(RESIZE_OFF);
-	struct unraised_kills kills = started();
-	struct world world;
-	struct store *store;
-	struct notice notice;
-	struct place place;
-	struct pods *pods;
+	struct fixture f;
 
 	(void)state;
-	place_init(&place);
-	store = make_store(&place, &(struct profiles){.named = NULL});
-	pods = begin_pods(&world, steps);
-	while (!pods_is_synced(pods))
-		poll_once(&world);
-	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	assert_string_equal(notice.owner, "Pod/a");
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_end(&kills);
-	ask_for_release(world.api);
-	wait_for_owners(&world, pods);
-	unraised_kills_begin(&kills, kills.start_ms);
-	assert_true(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	assert_string_equal(notice.owner, "Job/one");
-	assert_false(unraised_kills_next(&kills, pods, store, &policy, &notice));
-	unraised_kills_end(&kills);
-	stop_pods(&world, pods);
-	store_close(store);
-	place_release(&place);
+	begin(&f, &no_profiles, RESIZE_OFF);
+	f.pods = begin_pods(&f.world, steps);
+	while (!pods_is_synced(f.pods))
+		poll_once(&f.world);
+	assert_true(next(&f));
+	assert_string_equal(f.notice.owner, "Pod/a");
+	assert_false(next(&f));
+	unraised_kills_end(&f.kills);
+	ask_for_release(f.world.api);
+	wait_for_owners(&f.world, f.pods);
+	unraised_kills_begin(&f.kills, f.kills.start_ms);
+	assert_true(next(&f));
+	assert_string_equal(f.notice.owner, "Job/one");
+	assert_false(next(&f));
+	end(&f);
 }
 
 int main(void)

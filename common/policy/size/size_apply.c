@@ -43,10 +43,12 @@ int64_t size_bounded(const struct sizing_policy *sizing, const struct profile_sp
 	return MAX(ceiling, floor);
 }
 
-bool size_is_limit_advisable(const struct recommendation *rec, const enum size_by by[2], int64_t now_bytes)
+int64_t size_advised_limit(const struct recommendation *rec, const enum size_by by[2], int64_t now_bytes)
 {
-	return !(rec->flags & REC_CACHE_BOUND) || by[SIZE_LIMIT] >= SIZE_BY_PIN_REQUEST ||
-	       (now_bytes > 0 && rec->limit_bytes > now_bytes);
+	bool is_advised = !(rec->flags & REC_CACHE_BOUND) || by[SIZE_LIMIT] >= SIZE_BY_PIN_REQUEST ||
+			  (now_bytes > 0 && rec->limit_bytes > now_bytes);
+
+	return is_advised ? rec->limit_bytes : 0;
 }
 
 static bool is_guaranteed(const struct sizing_policy *sizing, const struct profile_spec *spec)
