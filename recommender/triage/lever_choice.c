@@ -4,7 +4,7 @@
 
 const char *lever_place(const struct verdict *verdict)
 {
-	static const char *const places[] = {"slurm", "docker", "job-limit", "yarn"};
+	static const char *const places[] = {"slurm", "docker", "systemd", "job-limit", "yarn"};
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		if (streq(verdict->cause, places[i]))
@@ -32,6 +32,31 @@ static bool is_of_training(const char *setting)
 	return text_has(setting, "streaming=True|num_workers|numpy.|tracemalloc|load_dataset");
 }
 
+/* An engine that serves a model has no steps, whose batch could be smaller. */
+static bool is_serving(const struct verdict *verdict)
+{
+	return streq(verdict->cause, "start-check") || streq(verdict->cause, "kv-cache");
+}
+
+/* A program killed, so that the kernel's log has nothing. */
+static bool is_killed_by_program(const struct verdict *verdict)
+{
+	static const char *const causes[] = {"systemd-oomd", "earlyoom", "low-memory-killer", "ray-memory-monitor",
+					     "talos"};
+
+	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
+		if (streq(verdict->cause, causes[i]))
+			return true;
+	return false;
+}
+
+/* Whether a text is for another way in which such an end comes about. */
+static bool is_of_other_way(const char *text, const struct verdict *verdict)
+{
+	return lever_is_elsewhere(text, verdict) || (is_serving(verdict) && text_has(text, "empty_cache|resume")) ||
+	       (is_killed_by_program(verdict) && text_has(text, "kernel log|oom-killer"));
+}
+
 static bool is_of_cause(const struct lever *lever, const struct verdict *verdict)
 {
 	return !lever->cause || streq(lever->cause, verdict->cause ? verdict->cause : LEVER_NO_CAUSE) ||
@@ -41,9 +66,9 @@ static bool is_of_cause(const struct lever *lever, const struct verdict *verdict
 bool lever_fits(const struct lever *lever, const struct verdict *verdict)
 {
 	if (lever->kind != verdict->kind || !is_of_cause(lever, verdict) ||
-	    (lever_is_helper(verdict) && is_of_training(lever->setting)) ||
-	    lever_is_elsewhere(lever->setting, verdict) || lever_is_refused(lever->setting, verdict) ||
-	    !device_has(lever_device(verdict), lever->setting))
+	    (lever_is_helper(verdict) && is_of_training(lever->setting)) || is_of_other_way(lever->setting, verdict) ||
+	    (is_serving(verdict) && !lever->cause && !strstr(lever->setting, "nodeSelector")) ||
+	    lever_is_refused(lever->setting, verdict) || !device_has(lever_device(verdict), lever->setting))
 		return false;
 	return lever->framework == FRAMEWORK_NONE || lever->framework == lever_framework(verdict);
 }
@@ -98,6 +123,6 @@ bool lever_advice_fits(const struct advice *advice, const struct verdict *verdic
 	enum framework framework = lever_framework(verdict);
 	bool is_torch = framework == FRAMEWORK_TORCH || framework == FRAMEWORK_MPS;
 
-	return advice->kind == verdict->kind && !lever_is_elsewhere(advice->text, verdict) &&
+	return advice->kind == verdict->kind && !is_of_other_way(advice->text, verdict) &&
 	       device_has(lever_device(verdict), advice->text) && (is_torch || !strstr(advice->text, "torch.cuda."));
 }

@@ -32,6 +32,9 @@ const struct rule triage_rules[] = {
 	 "Memory or a link of the GPU is damaged."},
 	{"gpu-lost", KIND_GPU_FAULT, "lost", CONFIDENCE_HIGH, SIGNAL_GPU_LOST, NULL,
 	 "the driver says that the GPU is lost or has fallen off the bus", "The GPU does not answer any more."},
+	{"gpu-reset", KIND_GPU_FAULT, "reset", CONFIDENCE_MEDIUM, SIGNAL_GPU_RESET, rule_gpu_reset,
+	 "the driver of AMD reset a GPU, and no page fault of a program comes before it",
+	 "The GPU hung, and its driver reset it: all that programs had on it is lost."},
 	{"gpu-row-remap", KIND_GPU_FAULT, "row-remap", CONFIDENCE_MEDIUM, SIGNAL_ROW_REMAP, NULL,
 	 "rows of the GPU's memory were remapped, or wait for it", "Rows of the GPU's memory are damaged."},
 	{"device-unhealthy", KIND_GPU_FAULT, "unhealthy", CONFIDENCE_HIGH, SIGNAL_DEVICE_UNHEALTHY, NULL,
@@ -245,9 +248,12 @@ const struct rule triage_rules[] = {
 	 "The process has as many files open as it may: raise `ulimit -n`, or share tensors with "
 	 "torch.multiprocessing.set_sharing_strategy('file_system')."},
 	{"pids-limit", KIND_NOT_OOM, "pids-limit", CONFIDENCE_MEDIUM, SIGNAL_PIDS_LIMIT, rule_pids_limit,
-	 "the kernel rejected a fork at a cgroup's pids.max, and the log has no error that is not about threads or "
+	 "the kernel rejected a fork at a cgroup's pids.max, or OpenBLAS names RLIMIT_NPROC, and the log has no error "
+	 "that is not about threads or "
 	 "processes",
-	 "A cgroup has as many processes and threads as it may (pids.max; podPidsLimit of the kubelet): start fewer, "
+	 "A cgroup or a user has as many processes and threads as it may (pids.max, podPidsLimit of the kubelet, "
+	 "ulimit "
+	 "-u): start fewer, "
 	 "for instance with OMP_NUM_THREADS=1 and fewer workers."},
 	{"segfault", KIND_NOT_OOM, "segfault", CONFIDENCE_HIGH, SIGNAL_SEGFAULT, NULL, "a process got SIGSEGV",
 	 "The program used an address that it does not have."},

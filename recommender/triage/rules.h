@@ -104,6 +104,7 @@ const struct fact *rules_find_refused(const struct facts *facts);
  * rules_pod.c. They set `fact` and may set cause, confidence, figures and why.
  */
 bool rule_xid_fault(const struct facts *facts, struct verdict *ret);
+bool rule_gpu_reset(const struct facts *facts, struct verdict *ret);
 bool rule_xid_application(const struct facts *facts, struct verdict *ret);
 bool rule_xid_other(const struct facts *facts, struct verdict *ret);
 bool rule_gpu_after_timeout(const struct facts *facts, struct verdict *ret);

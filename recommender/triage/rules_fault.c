@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules about the errors (XIDs) that the driver of a card reports. */
+/* The rules about the errors that the driver of a card reports: XIDs of NVIDIA, resets of AMD. */
 #include "triage/rules.h"
 
 #include "triage/clock.h"
@@ -169,4 +169,13 @@ bool rule_xid_other(const struct facts *facts, struct verdict *ret)
 		 "known to cause; NVIDIA's catalog of XIDs says what it means.",
 		 (long long)ret->fact->reading.value);
 	return true;
+}
+
+/* A program that uses a wrong address makes a GPU of AMD hang as well. */
+bool rule_gpu_reset(const struct facts *facts, struct verdict *ret)
+{
+	const struct fact *fault = facts_first(facts, SIGNAL_ILLEGAL_ACCESS);
+
+	ret->fact = facts_first(facts, SIGNAL_GPU_RESET);
+	return ret->fact && !(fault && fault->order < ret->fact->order);
 }

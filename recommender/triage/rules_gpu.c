@@ -327,14 +327,14 @@ bool rule_gpu_full(const struct facts *facts, struct verdict *ret)
 		say_cut(ret);
 		return true;
 	}
-	n = snprintf(ret->why, sizeof(ret->why), "The GPU of %s is full: %s was asked for",
-		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]), FIGURE_TEXT(bytes[FIGURE_TRIED]));
+	n = snprintf(ret->why, sizeof(ret->why), "%s was asked for on a GPU of %s", FIGURE_TEXT(bytes[FIGURE_TRIED]),
+		     FIGURE_TEXT(bytes[FIGURE_CAPACITY]));
 	if (figures_has(&ret->figures, FIGURE_FREE))
-		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", %s was free",
+		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ", of which %s was free",
 			      FIGURE_TEXT(bytes[FIGURE_FREE]));
 	if (figures_has(&ret->figures, FIGURE_UNALLOCATED))
 		n += snprintf(ret->why + n, sizeof(ret->why) - (size_t)n,
-			      ", and %s reserved but unallocated would not have helped",
+			      "; %s that was reserved but unallocated would not have helped",
 			      FIGURE_TEXT(bytes[FIGURE_UNALLOCATED]));
 	snprintf(ret->why + n, sizeof(ret->why) - (size_t)n, ".");
 	return true;

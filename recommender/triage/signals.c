@@ -17,8 +17,9 @@ const struct signal signals[SIGNAL_COUNT_] = {
 		 dcgm_read_ecc, "memory or a link of the GPU is damaged"},
 	[SIGNAL_GPU_LOST] = {"gpu-lost",
 			     "fallen off the bus|gpu is lost|gpu_is_lost|gpu access blocked by the operating system|"
-			     "unable to determine the device handle",
+			     "unable to determine the device handle|rminitadapter failed|rm_init_adapter failed",
 			     NULL, "the GPU does not answer any more"},
+	[SIGNAL_GPU_RESET] = {"gpu-reset", "gpu reset begin", NULL, "the driver of AMD resets a GPU that hangs"},
 	[SIGNAL_ROW_REMAP] = {"row-remap", "row remap|row-remap|remapped rows|page retirement|" DCGM_REMAP_WORDS,
 			      dcgm_read_remap, "rows of the GPU's memory were replaced or wait for it"},
 	[SIGNAL_GPU_ECC_PAST] = {"gpu-ecc-past", "dcgm_fi_dev_ecc_dbe_agg_total", dcgm_read_ecc_past,
@@ -205,7 +206,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 				  read_device_assert, "a kernel of the program asserted"},
 	[SIGNAL_ILLEGAL_ACCESS] = {"illegal-access",
 				   "illegal memory access|illegal_address|illegal instruction was encountered|"
-				   "misaligned address|unspecified launch failure",
+				   "misaligned address|unspecified launch failure|page fault (src_id",
 				   NULL, "a kernel of the program used a wrong address"},
 	[SIGNAL_COLLECTIVE_TIMEOUT] = {"collective-timeout",
 				       "collective operation timeout|watchdog caught collective|nccl timeout|"
@@ -220,8 +221,8 @@ const struct signal signals[SIGNAL_COUNT_] = {
 			       "the quota of a user or a project is used up"},
 	[SIGNAL_FILES_LIMIT] = {"files-limit", "too many open files|items of ancdata", NULL,
 				"the process has as many files open as it may"},
-	[SIGNAL_PIDS_LIMIT] = {"pids-limit", "fork rejected by pids controller", NULL,
-			       "a cgroup has as many processes and threads as it may"},
+	[SIGNAL_PIDS_LIMIT] = {"pids-limit", "fork rejected by pids controller|rlimit_nproc ", NULL,
+			       "a cgroup or a user has as many processes and threads as it may"},
 	[SIGNAL_SHM_ERROR] = {"shm-error", "/dev/shm/|shared memory segment|shared memory object", read_shm_error,
 			      "a file of shared memory could not be used, for another reason than its size"},
 	[SIGNAL_SEGFAULT] = {"segfault",
@@ -247,7 +248,7 @@ const struct signal signals[SIGNAL_COUNT_] = {
 	[SIGNAL_TERMINATED] = {"terminated",
 			       "sigterm|received signal 15|received 15 death|got signal: 15| cancelled at |"
 			       "signal: terminated|exit code|exitcode|exit_code|exit status|"
-			       "deadlineexceeded|due to time limit|received a shutdown signal",
+			       "deadlineexceeded|due to time limit|received a shutdown signal|deleted at request of",
 			       read_terminated, "the program was asked to end"},
 	[SIGNAL_TIME_LIMIT] = {"time-limit", "due to time limit", NULL, "Slurm ended the job at its time limit"},
 	[SIGNAL_LIBRARY] = {"library",

@@ -13,6 +13,7 @@ enum signal_id {
 	SIGNAL_XID,
 	SIGNAL_GPU_ECC,
 	SIGNAL_GPU_LOST,
+	SIGNAL_GPU_RESET,
 	SIGNAL_ROW_REMAP,
 	SIGNAL_DEVICE_UNHEALTHY,
 	SIGNAL_GPU_ECC_PAST,
@@ -282,7 +283,8 @@ bool is_exit_code_next(const char *behind, size_t n);
 bool is_exit_code(const char *lower, int64_t code);
 /** The uid of the pod in the path of a cgroup, with dashes. @return what comes behind it in the path; NULL: none. */
 const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES]);
-/** Who made a cgroup that is none of Kubernetes, as a cause of rules.h: "slurm" or "docker"; NULL: not known. */
+/** Who made a cgroup that is none of Kubernetes, as a cause of rules.h: "slurm" "docker" or "systemd"; NULL: not known.
+ */
 const char *cgroup_owner(const char *path);
 /** Copies from `text` up to one of the `ends`, cut to the buffer. */
 void reading_copy(char *buf, size_t size, const char *text, const char *ends);

@@ -131,7 +131,7 @@ bool read_exception(const struct line *line, struct reading *ret)
 	ret->is_exact = text_has(line->lower, LAUNCHER_ERRORS);
 	reading_copy(ret->words, MIN(sizeof(ret->words), (size_t)(class.end - class.name) + 1),
 		     line->text + (class.name - line->lower), "");
-	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc"))
+	if (text_has(line->lower, "out of memory|outofmemory|memoryerror|bad_alloc|malloc fail"))
 		return is_failed_check(line);
 	/* What ranks say when another one is gone. */
 	if (strstarts(class.name, "what():") &&

@@ -257,11 +257,17 @@ static const char *find_words(const struct line *line, struct reading *ret)
 	return NULL;
 }
 
+/* RAPIDS hands an error of its GPU to Java as java.lang.OutOfMemoryError. */
+static bool is_host(const char *lower)
+{
+	return text_has(lower, HOST) && !strstr(lower, "bad_alloc: rmm failure");
+}
+
 bool read_gpu_oom(const struct line *line, struct reading *ret)
 {
 	const char *at, *start;
 
-	if (is_failed_check(line) || text_has(line->lower, HOST) || text_has(line->lower, SCRATCH) ||
+	if (is_failed_check(line) || is_host(line->lower) || text_has(line->lower, SCRATCH) ||
 	    gpu_is_host_call(line->lower) || text_has(line->lower, "that this is not a failure") ||
 	    slurm_is_out_of_memory(line))
 		return false;

@@ -38,15 +38,22 @@ const char *cgroup_pod_uid(const char *path, char uid[READING_UID_BYTES])
 	return NULL;
 }
 
-/* Slurm: "/slurm/uid_1000/job_55/step_0", "/system.slice/slurmstepd.scope/job_55/step_0"; Docker: "/docker/ID",
- * "/system.slice/docker-ID.scope". */
+/* Slurm: "/slurm/uid_1000/job_55/step_0", "/system.slice/slurmstepd.scope/job_55/step_0"; Docker and Podman:
+ * "/docker/ID",
+ * "/system.slice/docker-ID.scope", "/machine.slice/libpod-ID.scope"; a unit of systemd: "/system.slice/train.service",
+ * "/user.slice/user-1000.slice/user@1000.service/run-r1.scope". */
 const char *cgroup_owner(const char *path)
 {
 	if (strstr(path, "kubepods"))
 		return NULL;
 	if (strstr(path, "/slurm") && strstr(path, "/job_"))
 		return "slurm";
-	return text_has(path, "/docker/|/docker-") ? "docker" : NULL;
+	if (text_has(path, "/docker/|/docker-|/libpod-"))
+		return "docker";
+	return text_has(path, "/user.slice/|/system.slice/") && text_has(path, ".service|.scope") &&
+			       !strstr(path, "condor")
+		       ? "systemd"
+		       : NULL;
 }
 
 /* The pod in the path behind a label; else `uid` stays. */

@@ -81,7 +81,7 @@ bool read_terminated(const struct line *line, struct reading *ret)
 		return false;
 	return (text_has(line->lower,
 			 "sigterm|received signal 15|received 15 death signal|signal: terminated|deadlineexceeded|"
-			 "due to time limit|got signal: 15|received a shutdown signal") ||
+			 "due to time limit|got signal: 15|received a shutdown signal|deleted at request of") ||
 		(text_has(line->lower, "*** step |*** job ") && strstr(line->lower, " cancelled at ")) ||
 		is_exit_code(line->lower, 143)) &&
 	       !is_mention(line, line->at);

@@ -115,7 +115,8 @@ def test_rights_that_are_missing(t):
     webhook = t.webhook(config={"kubernetes": {"kubeconfig": kubeconfig}}, store="kube", ready=False)
     said = wait_for(lambda: says(webhook, "forbidden", "ClusterRole", *NECESSARY), "every missing right to be named")
     assert webhook.get("/healthz")[0] == 200
-    assert webhook.metric("memtamer_watch_failures_total", reason="forbidden") >= len(NECESSARY)
+    wait_for(lambda: webhook.metric("memtamer_watch_failures_total", reason="forbidden") >= len(NECESSARY),
+             "every refusal to be counted")
     assert "\nmemtamer_snapshot_age_seconds" not in webhook.get("/metrics")[1], "an age without a snapshot"
     # no right to PriorityClasses: they are not waited for
     rules = [{"apiGroups": ["memtamer.io"], "resources": ["memoryprofiles", "nodeshapes"], "verbs": ["list", "watch"]},

@@ -123,6 +123,21 @@ static const struct order_row {
 	 "kubectl"},
 	{"a job of Slurm, by its own words", INPUT_LOG,
 	 "slurmstepd: error: Detected 1 oom_kill event in StepId=1234.batch.\n", "#SBATCH --mem", NULL, "resources: "},
+	{"a unit of systemd", INPUT_DMESG,
+	 CGROUP_KILL("/user.slice/user-1000.slice/user@1000.service/app.slice/run-r1.scope"),
+	 "systemctl set-property UNIT MemoryMax=2048M", "grep -A40", "restartPolicy"},
+	{"a container of Podman", INPUT_DMESG, CGROUP_KILL("/machine.slice/libpod-0123456789abcdef.scope"),
+	 "docker run --memory 2048M", "grep -A40", "restartPolicy"},
+	{"an engine that serves does not start", INPUT_LOG,
+	 "ValueError: Free memory on device cuda:0 (111.99/139.8 GiB) on startup is less than desired GPU memory "
+	 "utilization (0.95, 132.81 GiB). Decrease GPU memory utilization or reduce GPU memory used by other "
+	 "processes.\n",
+	 "gpu_memory_utilization=0.80", "tensor_parallel_size=2", "micro-batch"},
+	{"systemd-oomd kills", INPUT_DMESG,
+	 "systemd-oomd[840]: Killed /user.slice/a.scope due to memory pressure for /user.slice being 60.00% > 50.00% "
+	 "for "
+	 "> 20s with reclaim activity\n",
+	 "journalctl -u systemd-oomd; oomctl", "kubectl describe node", "invoked oom-killer"},
 	{"a container of Docker", INPUT_DMESG, CGROUP_KILL("/system.slice/docker-0123456789abcdef.scope"),
 	 "docker run --memory 2048M", "grep -A40", "restartPolicy"},
 	{"a container of Docker in Kubernetes", INPUT_DMESG,

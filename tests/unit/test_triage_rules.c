@@ -367,12 +367,13 @@ static void sentences_name_what_is_known(void **state)
 		 "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 10.00 GiB total capacity; 9.00 "
 		 "GiB "
 		 "already allocated; 1.00 GiB free; 20.00 MiB cached)\n",
-		 "The GPU of 10.00 GiB is full", CONFIDENCE_HIGH},
+		 "2.00 GiB was asked for on a GPU of 10.00 GiB, of which 1.00 GiB was free; 20.00 MiB",
+		 CONFIDENCE_HIGH},
 		{INPUT_LOG,
 		 "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
 		 "Currently allocated     : 22.50 GiB\nRequested               : 2.00 GiB\n"
 		 "Device limit            : 24.00 GiB\nFree (according to CUDA): 1.00 GiB\n",
-		 "The GPU of 24.00 GiB is full", CONFIDENCE_HIGH},
+		 "2.00 GiB was asked for on a GPU of 24.00 GiB, of which 1.00 GiB was free.", CONFIDENCE_HIGH},
 		{INPUT_LOG,
 		 "Compilation failure: Ran out of memory in memory space hbm. Used 8.38G of 8.00G hbm. Exceeded hbm "
 		 "capacity by 385.25M.\n",
