@@ -45,13 +45,14 @@ static int64_t count_workers(const struct facts *facts)
 /* "num_workers=4 and prefetch_factor=2 keep up to 8 batches in memory". @return how many. */
 static int64_t say_batches(const struct facts *facts, struct verdict *ret, int64_t workers, const char *where)
 {
-	int64_t prefetch = facts_number(facts, "prefetch_factor");
+	int64_t prefetch = facts_number(facts, "prefetch_factor"), batches;
 
 	if (prefetch <= 0 || prefetch > LIMIT_TRIAGE_TASKS)
 		prefetch = PREFETCH_DEFAULT;
+	batches = workers * prefetch;
 	rules_say(ret, " num_workers=%lld and prefetch_factor=%lld keep up to %lld batches in %s", (long long)workers,
-		  (long long)prefetch, (long long)(workers * prefetch), where);
-	return workers * prefetch;
+		  (long long)prefetch, (long long)batches, where);
+	return batches;
 }
 
 /* Of each worker its own memory, where the kernel has shown it; else of each batch that waits. */

@@ -132,9 +132,10 @@ class Test:
     def namespace(self, labels=None, annotations=None, name=None):
         """A new namespace with all that Kubernetes puts into one, such as what pods need; deleted when the test ends."""
         name = name or self.unique()
-        self.cluster.create("/api/v1/namespaces", {
-            "apiVersion": "v1", "kind": "Namespace",
-            "metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}}})
+        thing = {"apiVersion": "v1", "kind": "Namespace",
+                 "metadata": {"name": name, "labels": labels or {}, "annotations": annotations or {}}}
+        # One with a name of its own may be left of the test before, which does not wait until it is gone.
+        wait_for(lambda: self.cluster.create("/api/v1/namespaces", thing), f"a new namespace {name}")
         self.at_end(self.cluster.delete, f"/api/v1/namespaces/{name}")
         for thing in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
             wait_for(lambda: self.cluster.get(f"/api/v1/namespaces/{name}/{thing}"), f"{thing} of {name}")  # noqa: B023 - called at once
