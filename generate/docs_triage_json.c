@@ -85,6 +85,8 @@ static const struct cause_row {
 	{"page-cache", "pages that wait to be written hold the memory"},
 	{"hugepages", "memory is reserved as huge pages"},
 	{"heap-limit", "a heap of Java or Node.js is at its own limit"},
+	{"docker", "the limit is that of a container of Docker or Podman"},
+	{"systemd", "the limit is that of a unit of systemd"},
 	{"no-request", "the evicted pod has no memory request"},
 	{"over-request", "the evicted pod used more than its request"},
 	{"refused-at-admission", "the kubelet refused the pod while the node was short of memory"},

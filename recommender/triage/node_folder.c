@@ -122,10 +122,12 @@ static bool add_first(struct walk *self, const char *cgroup)
 
 static void add_cgroups(const char *root, struct strbuf *buf)
 {
-	struct walk kills, bounds = {root, "memory.high", is_bound, buf, LIMIT_TRIAGE_PROCESSES};
+	struct walk kills = {root, "memory.oom_control", is_kill_disabled, buf, LIMIT_TRIAGE_PROCESSES};
+	struct walk bounds = {root, "memory.high", is_bound, buf, LIMIT_TRIAGE_PROCESSES};
+	bool is_unified = exists(root, "sys/fs/cgroup/cgroup.controllers");
 	static const char *const names[] = {"kubepods", "kubepods.slice", "memory/kubepods", "memory/kubepods.slice"};
 
-	if (exists(root, "sys/fs/cgroup/cgroup.controllers"))
+	if (is_unified)
 		strbuf_adds(buf, "cgroup2fs\n");
 	else if (exists(root, "sys/fs/cgroup/memory"))
 		strbuf_adds(buf, "tmpfs\n");
@@ -138,9 +140,9 @@ static void add_cgroups(const char *root, struct strbuf *buf)
 		strbuf_addf(buf, "/%s\n", name);
 		add_limit(root, name, "memory.max", buf);
 		add_limit(root, name, "memory.limit_in_bytes", buf);
-		add_first(&bounds, name);
+		if (is_unified)
+			add_first(&bounds, name);
 	}
-	kills = (struct walk){root, "memory.oom_control", is_kill_disabled, buf, LIMIT_TRIAGE_PROCESSES};
 	add_first(&kills, "sys/fs/cgroup/memory");
 }
 
